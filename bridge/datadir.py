@@ -1,0 +1,114 @@
+"""Every path under the data directory, and how files get there whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from attrs import frozen
+
+
+@frozen
+class DataDir:
+    """
+    The daemon's directory.
+
+    :ivar root: Made, with mode 0700, by ``create``; an existing one is kept as it is.
+    """
+
+    root: Path
+
+    def create(self) -> None:
+        """Make the directory and the two the daemon writes trees and tables to."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in (self.plugins, self.build):
+            path.mkdir(mode=0o700, exist_ok=True)
+
+    @property
+    def token(self) -> Path:
+        """The pairing token."""
+        return self.root / "token"
+
+    @property
+    def state(self) -> Path:
+        """The state store."""
+        return self.root / "state.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the one process that may write here."""
+        return self.root / "lock"
+
+    @property
+    def journal(self) -> Path:
+        """What an interrupted operation was doing."""
+        return self.root / "journal"
+
+    @property
+    def log(self) -> Path:
+        """The page's log lines, unless ``--log-file`` says otherwise."""
+        return self.root / "logs" / "plugins.log"
+
+    @property
+    def bin(self) -> Path:
+        """The bundler and its checksum."""
+        return self.root / "bin"
+
+    @property
+    def host(self) -> Path:
+        """The host's and the plugin API's sources."""
+        return self.root / "host"
+
+    @property
+    def build(self) -> Path:
+        """The generated import table, and the staging directories of builds."""
+        return self.root / "build"
+
+    @property
+    def plugins(self) -> Path:
+        """The installed trees, and clones under way."""
+        return self.root / "plugins"
+
+    def plugin(self, plugin_id: str) -> Path:
+        """The tree of one plugin.  The id has been validated by the caller."""
+        return self.plugins / plugin_id
+
+    def temporary_clone(self, random: str) -> Path:
+        """Where a clone goes until it is accepted."""
+        return self.plugins / f".tmp-{random}"
+
+
+def sync_directory(path: Path) -> None:
+    """Make what was created or renamed in ``path`` survive a power loss."""
+    if os.name == "nt":  # directories cannot be opened there, nor need it
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """
+    Replace ``path`` by ``content``: whole and durable, or not at all.
+
+    :raise OSError: It could not be written; the old file is untouched.
+    """
+    temporary = path.with_name(path.name + ".tmp")
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    fd = os.open(temporary, flags, mode)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    sync_directory(path.parent)

@@ -1,0 +1,169 @@
+"""
+The host application whose page the daemon serves, as one frozen profile.
+
+A profile is a TOML file: two ship in ``bridge/profiles``, and ``--host PATH`` reads
+any other.  The specification's placeholders (theme, bundle, module names, signature
+domain, permission vocabulary) are its keys.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+from attrs import field, frozen
+
+from .protocol.errors import BridgeError
+from .protocol.rules import Text
+from .protocol.wire import make_converter, structure
+
+FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
+ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
+Word = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
+
+SHIPPED = ("vrcnext", "reference")
+
+_as_written = make_converter(spelling=str)
+
+
+class ProfileError(ValueError):
+    """A profile that cannot be used; the message names the file and the field."""
+
+
+@frozen
+class Directories:
+    """
+    Where the host application keeps things, as templates.
+
+    ``{home}``, ``{user_config}``, ``{user_data}``, ``{local_app_data}`` and, in
+    ``theme``, ``{data}`` are filled in.
+    """
+
+    data: str
+    theme: str
+    data_windows: str = ""
+
+
+@frozen
+class Database:
+    """One SQLite database a page may read, by alias."""
+
+    path: str
+    about: str
+
+
+@frozen
+class HostProfile:
+    """
+    What the daemon has to know of a host application.
+
+    :ivar application: The name users know it by; the default ``sourceApp``.
+    :ivar theme_name: The folder, inside the theme directory, of its bundle.
+    :ivar bundle_name: The bundle's file name without ``.js``.
+    :ivar api_module: What a plugin imports; aliased to the API's sources.
+    :ivar table_module: What the host imports; aliased to the generated table.
+    :ivar signature_domain: Starts the two domain lines of a signature.
+    :ivar plain_versions: Whether only ``N.N.N`` versions and plain comparators
+        pass, because the host's page drops anything else.
+    :ivar sink_aliases: Other names callers may use for a sink.
+    """
+
+    name: Word
+    application: Annotated[str, Text(64)]
+    theme_name: FileName
+    bundle_name: FileName
+    api_module: ModuleName
+    table_module: ModuleName
+    signature_domain: Annotated[str, Text(64, like=r"[a-z0-9-]+")]
+    info_author: Annotated[str, Text(64)]
+    permissions: list[Word]
+    directories: Directories
+    plain_versions: bool = False
+    sink_aliases: dict[str, Word] = field(factory=dict)
+    databases: dict[str, Database] = field(factory=dict)
+
+    @property
+    def tree_domain(self) -> str:
+        """The first line of what a tree's digest is made of."""
+        return f"{self.signature_domain}-tree-v1"
+
+    @property
+    def message_domain(self) -> str:
+        """The first line of what an author signs."""
+        return f"{self.signature_domain}-signature-v1"
+
+    def data_dir(self) -> Path:
+        """Where the daemon keeps its files unless ``--data-dir`` says otherwise."""
+        template = self.directories.data
+        if sys.platform == "win32" and self.directories.data_windows:
+            template = self.directories.data_windows
+        return _fill(template, {})
+
+    def theme_dir(self, data: Path) -> Path:
+        """
+        The directory the host application loads themes from.
+
+        :param data: The data directory in use.
+        """
+        return _fill(self.directories.theme, {"data": str(data)})
+
+    def database(self, alias: str, data: Path) -> Path:
+        """The file of the database ``alias``; ``KeyError`` when there is none."""
+        return _fill(self.databases[alias].path, {"data": str(data)})
+
+
+def _fill(template: str, more: Mapping[str, str]) -> Path:
+    known = {
+        "home": str(Path.home()),
+        "user_config": str(platformdirs.user_config_path(roaming=True)),
+        "user_data": str(platformdirs.user_data_path()),
+        "local_app_data": str(platformdirs.user_data_path()),
+        **more,
+    }
+    return Path(template.format(**known))
+
+
+def load_profile(name: str) -> HostProfile:
+    """
+    Read a profile.
+
+    :param name: One of ``SHIPPED``, or the path of a TOML file.
+    :raise ProfileError: It is not there, or breaks a rule.
+    """
+    if name in SHIPPED:
+        text = files("bridge").joinpath("profiles", f"{name}.toml").read_text("utf-8")
+    else:
+        try:
+            text = Path(name).read_text("utf-8")
+        except (OSError, ValueError):
+            raise ProfileError(
+                f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
+            ) from None
+    return parse_profile(text)
+
+
+def parse_profile(text: str) -> HostProfile:
+    """
+    Read a profile's text.
+
+    :raise ProfileError: It is not TOML, or a field breaks its rule.
+    """
+    try:
+        values: dict[str, Any] = tomllib.loads(text)
+        profile = structure(_as_written, values, HostProfile, str)
+        _fill(profile.directories.data, {})
+        _fill(profile.directories.theme, {"data": ""})
+        for database in profile.databases.values():
+            _fill(database.path, {"data": ""})
+    except tomllib.TOMLDecodeError as e:
+        raise ProfileError(f"not TOML: {e}") from None
+    except BridgeError as e:
+        raise ProfileError(e.message) from None
+    except (KeyError, IndexError, ValueError):
+        raise ProfileError("directories: an unknown placeholder in braces") from None
+    return profile

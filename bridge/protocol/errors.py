@@ -1,0 +1,144 @@
+"""
+Everything a caller can be told went wrong.
+
+::
+
+    BridgeError         a refusal the caller may see: a Code and a message
+    anything else       a bug: logged whole, answered as Code.INTERNAL
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Self
+
+from attrs import define
+
+
+class Code(StrEnum):
+    """The ``code`` of an error, with the HTTP status REST answers it with."""
+
+    status: int
+    meaning: str
+
+    def __new__(cls, value: str, status: int, meaning: str) -> Self:
+        """Make a member that is its own wire string."""
+        code = str.__new__(cls, value)
+        code._value_ = value
+        code.status = status
+        code.meaning = meaning
+        return code
+
+    BAD_REQUEST = "bad_request", 400, "a parameter or a frame breaks a rule"
+    MALFORMED_BODY = "malformed_body", 400, "the body is not UTF-8"
+    UNAUTHORIZED = "unauthorized", 401, "the pairing token is missing or wrong"
+    FORBIDDEN_ORIGIN = "forbidden_origin", 403, "the page's origin is not allowed"
+    FORBIDDEN_HOST = "forbidden_host", 403, "the Host header is not a loopback name"
+    NOT_FOUND = "not_found", 404, "there is nothing at this path"
+    UNKNOWN_SERVICE = "unknown_service", 404, "no service has this name"
+    UNKNOWN_METHOD = "unknown_method", 404, "the service has no such method"
+    METHOD_NOT_ALLOWED = "method_not_allowed", 405, "the path takes another method"
+    PAYLOAD_TOO_LARGE = "payload_too_large", 413, "the body is too large"
+    UNSUPPORTED_MEDIA_TYPE = (
+        "unsupported_media_type",
+        415,
+        "the body's Content-Type is not application/json",
+    )
+    RATE_LIMITED = "rate_limited", 429, "too many requests; wait and ask again"
+    INTERNAL = "internal", 500, "a defect or an I/O failure of the daemon"
+    UNAVAILABLE = "unavailable", 503, "what would answer is not there now"
+
+
+class CloseCode(IntEnum):
+    """
+    The codes the daemon closes a socket with (RFC 6455, section 7.4.1).
+
+    A page stops reconnecting on 1008, so only a refused handshake uses it.
+    """
+
+    GOING_AWAY = 1001
+    UNSUPPORTED_DATA = 1003
+    INVALID_TEXT = 1007
+    POLICY = 1008
+    TOO_BIG = 1009
+    TRY_AGAIN_LATER = 1013
+
+
+class CloseReason(StrEnum):
+    """Why the daemon closes a socket, with the code it closes it with."""
+
+    code: CloseCode
+
+    def __new__(cls, value: str, code: CloseCode) -> Self:
+        """Make a member that is its own wire string."""
+        reason = str.__new__(cls, value)
+        reason._value_ = value
+        reason.code = code
+        return reason
+
+    HELLO_REQUIRED = "hello_required", CloseCode.POLICY
+    UNAUTHORIZED = "unauthorized", CloseCode.POLICY
+    SHUTDOWN = "shutdown", CloseCode.GOING_AWAY
+    TOKEN_ROTATED = "token_rotated", CloseCode.GOING_AWAY
+    TEXT_ONLY = "text_frames_only", CloseCode.UNSUPPORTED_DATA
+    NOT_UTF8 = "not_utf8", CloseCode.INVALID_TEXT
+    TOO_BIG = "frame_too_large", CloseCode.TOO_BIG
+    SLOW_READER = "slow_reader", CloseCode.TRY_AGAIN_LATER
+    LOG_FLOOD = "log_flood", CloseCode.TRY_AGAIN_LATER
+
+
+class Prefix(StrEnum):
+    """What the message of a refused plugin operation starts with."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """Make a member that is its own wire string."""
+        prefix = str.__new__(cls, value)
+        prefix._value_ = value
+        prefix.meaning = meaning
+        return prefix
+
+    NOT_HTTPS = "not_https", "the URL is not an acceptable https URL"
+    DENIED = "denied", "the prompt was declined, dismissed or not answered in time"
+    APPROVAL_UNAVAILABLE = "approval_unavailable", "no prompt can be shown"
+    CLONE_FAILED = "clone_failed", "the repository could not be fetched within limits"
+    NO_MANIFEST = "no_manifest", "the repository has no plugin.json at its root"
+    MANIFEST_INVALID = "manifest_invalid", "plugin.json breaks a rule"
+    POLICY = "policy", "a source file breaks the source policy"
+    UNSIGNED = "unsigned", "plugin.sig is missing or does not verify"
+    ALREADY_INSTALLED = "already_installed", "a plugin of this id is installed"
+    NOT_INSTALLED = "not_installed", "no plugin of this id is installed"
+    NOT_TRUSTED = "not_trusted", "the signing key was not accepted"
+    INVALID_ID = "invalid_id", "the id breaks the id rule"
+    DOWNGRADE = "downgrade", "a lower version, or an older signature"
+    BUILD_FAILED = "build_failed", "the bundle does not build with the plugin"
+    REINSTALL_REQUIRED = "reinstall_required", "the record names no signing key"
+
+
+# Not frozen: Twisted and Python both set attributes on a raised exception.
+@define(auto_exc=True)
+class BridgeError(Exception):
+    """
+    A refusal the caller may see.
+
+    :ivar message: Says which rule was broken; never repeats what was sent.
+    :ivar retry_after: With ``rate_limited``: whole seconds to wait.
+    """
+
+    code: Code
+    message: str
+    retry_after: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def plugin_error(prefix: Prefix, detail: str) -> BridgeError:
+    """
+    Refuse a plugin operation.
+
+    :param detail: Goes after the prefix and a colon; a readable sentence that
+        names the field or file and the rule, and never repeats the input.
+    """
+    return BridgeError(Code.BAD_REQUEST, f"{prefix}: {detail}")

@@ -1,0 +1,112 @@
+"""
+What a field may hold: one rule serves the check and the reference tables.
+
+A rule stands in a field's annotation, ``title: Annotated[str, Text(200)]``, where
+``bridge.protocol.wire`` enforces it and ``docs/generate.py`` words it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import Any, Protocol
+
+from attrs import frozen
+
+
+class Rule(Protocol):
+    """A check on one field's value, and its words in the reference."""
+
+    def broken(self, value: Any) -> bool:
+        """Whether ``value`` breaks this rule."""
+
+    def describe(self) -> str:
+        """The rule in words."""
+
+
+@frozen
+class Text:
+    """
+    A string of ``least`` to ``most`` characters, all of it matching ``like``.
+
+    :ivar control: Whether control characters may be in it.
+    """
+
+    most: int
+    like: str | None = None
+    least: int = 0
+    control: bool = True
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        if not self.least <= len(value) <= self.most:
+            return True
+        if not self.control and has_control(value):
+            return True
+        return self.like is not None and re.fullmatch(self.like, value) is None
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        words = f"at most {self.most} characters"
+        if self.least:
+            words = f"{self.least} to {self.most} characters"
+        if self.like:
+            words += f", matching {self.like}"
+        if not self.control:
+            words += ", no control characters"
+        return words
+
+
+def has_control(text: str) -> bool:
+    """Whether a control character (Unicode category Cc) is in ``text``."""
+    return any(unicodedata.category(character) == "Cc" for character in text)
+
+
+@frozen
+class Between:
+    """A finite number from ``low`` to ``high``."""
+
+    low: float
+    high: float
+
+    def broken(self, value: float) -> bool:
+        """See ``Rule.broken``."""
+        return not (math.isfinite(value) and self.low <= value <= self.high)
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return f"{self.low:g} to {self.high:g}"
+
+
+@frozen
+class Many:
+    """At most ``most`` entries, when ``unique`` no two of them equal."""
+
+    most: int
+    unique: bool = False
+
+    def broken(self, value: list[Any]) -> bool:
+        """See ``Rule.broken``."""
+        if len(value) > self.most:
+            return True
+        return self.unique and len(set(value)) != len(value)
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return f"at most {self.most} entries{', no duplicates' if self.unique else ''}"
+
+
+@frozen
+class OneOf:
+    """One of the given strings."""
+
+    allowed: tuple[str, ...]
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        return value not in self.allowed
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return f"one of {', '.join(self.allowed)}"

@@ -1,0 +1,227 @@
+"""
+JSON to values and back: the one converter, and the one reader of JSON.
+
+Reading is in two phases: ``loads`` gives plain JSON, ``structure`` reads it as a
+class.  Neither ever repeats what it refuses: a refusal names a field of ours and
+a rule of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_origin
+
+import orjson
+from attrs import fields, has
+from cattrs import Converter
+from cattrs.errors import (
+    AttributeValidationNote,
+    ClassValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationError,
+)
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+from .errors import BridgeError, Code
+from .limits import JSON_DEPTH
+
+T = TypeVar("T")
+Hook = Callable[[Any, Any], Any]
+
+
+class BrokenRuleError(ValueError):
+    """A field's rule was broken; the message is the rule, not the value."""
+
+
+def camel(name: str) -> str:
+    """Spell an attribute's name as the wire does."""
+    head, *rest = name.split("_")
+    return head + "".join(word.title() for word in rest)
+
+
+def _exactly(*allowed: type) -> Hook:
+    """Refuse what cattrs would coerce: ``1`` is not ``"1"``, ``True`` not ``1``."""
+
+    def structure(value: Any, _: Any) -> Any:
+        if type(value) not in allowed:
+            raise TypeError
+        return value
+
+    return structure
+
+
+def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
+    """
+    Build a converter that coerces nothing and refuses unknown fields.
+
+    :param spelling: From an attribute's name to the field's.
+    """
+    c = Converter(forbid_extra_keys=True)
+    for kind in (str, bool, int):
+        c.register_structure_hook(kind, _exactly(kind))
+    c.register_structure_hook(float, _exactly(float, int))
+
+    def renamed(cls: type) -> dict[str, Any]:
+        return {
+            a.name: override(rename=spelling(a.name), omit_if_default=a.default is None)
+            for a in fields(cls)
+        }
+
+    c.register_structure_hook_factory(
+        has, lambda cls: make_dict_structure_fn(cls, c, **renamed(cls))
+    )
+    c.register_unstructure_hook_factory(
+        has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
+    )
+    c.register_structure_hook_factory(
+        lambda kind: get_origin(kind) is list, lambda kind: _listed(c, kind)
+    )
+    c.register_structure_hook_factory(
+        lambda kind: get_origin(kind) is Annotated, lambda kind: _ruled(c, kind)
+    )
+    return c
+
+
+def _listed(c: Converter, kind: Any) -> Hook:
+    (element,) = get_args(kind)
+    inner = c.get_structure_hook(element)
+
+    def structure(value: Any, _: Any) -> Any:
+        # cattrs would take any iterable: a string as a list of characters.
+        if type(value) is not list:
+            raise TypeError
+        return [inner(item, element) for item in value]
+
+    return structure
+
+
+def _ruled(c: Converter, annotated: Any) -> Hook:
+    kind, *rules = get_args(annotated)
+    inner = c.get_structure_hook(kind)
+
+    def structure(value: Any, _: Any) -> Any:
+        value = inner(value, kind)
+        for rule in rules:
+            if rule.broken(value):
+                raise BrokenRuleError(rule.describe())
+        return value
+
+    return structure
+
+
+def structure(
+    c: Converter, value: Any, kind: type[T], spelling: Callable[[str], str] = camel
+) -> T:
+    """
+    Read plain JSON as a class.
+
+    :param spelling: How ``c`` spells fields; refusals name them so.
+    :raise BridgeError: ``bad_request``, naming the field and the rule.
+    """
+    if type(value) is not dict:
+        raise BridgeError(Code.BAD_REQUEST, "must be an object")
+    try:
+        return c.structure(value, kind)
+    except (ClassValidationError, IterableValidationError) as e:
+        message = next(_complaints(e, "", spelling))
+        raise BridgeError(Code.BAD_REQUEST, message) from None
+
+
+def _complaints(
+    error: Exception, path: str, spelling: Callable[[str], str]
+) -> Iterator[str]:
+    name = path.lstrip(".")
+    if isinstance(error, ClassValidationError | IterableValidationError):
+        for inner in error.exceptions:
+            yield from _complaints(inner, path + _step(inner, spelling), spelling)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        yield f"{name}: unknown field" if name else "unknown field"
+    elif isinstance(error, KeyError):
+        yield f"{name}: required"
+    elif isinstance(error, BrokenRuleError):
+        yield f"{name}: {error}"
+    else:
+        yield f"{name}: wrong type"
+
+
+def _step(error: Exception, spelling: Callable[[str], str]) -> str:
+    for note in getattr(error, "__notes__", ()):
+        if isinstance(note, AttributeValidationNote):
+            return "." + spelling(note.name)
+    return "[]"  # never the key: a mapping's keys are the caller's
+
+
+converter = make_converter()
+"""The one converter of the wire: camelCase fields, nothing coerced."""
+
+
+def loads(text: bytes) -> Any:
+    """
+    Read strict JSON (RFC 8259): no NaN, no lone surrogates, no depth bombs.
+
+    The last of duplicate keys wins; ``loads_unique`` refuses them.
+
+    :raise BridgeError: ``bad_request``.
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise BridgeError(Code.BAD_REQUEST, "not JSON") from None
+    # Fewer brackets than the limit cannot nest deeper than it.
+    if text.count(b"[") + text.count(b"{") > JSON_DEPTH and _deeper(value):
+        raise BridgeError(
+            Code.BAD_REQUEST, f"JSON nested deeper than {JSON_DEPTH} levels"
+        )
+    return value
+
+
+def _deeper(value: Any) -> bool:
+    level = [value]
+    for _ in range(JSON_DEPTH + 1):
+        containers = [v for v in level if type(v) in (dict, list)]
+        if not containers:
+            return False
+        level = [
+            inner
+            for outer in containers
+            for inner in (outer.values() if type(outer) is dict else outer)
+        ]
+    return True
+
+
+def loads_unique(text: bytes) -> Any:
+    """
+    Read strict JSON in which no object has a key twice.
+
+    For what is signed or kept: a manifest, a signature, the state file.
+
+    :raise BridgeError: ``bad_request``.
+    """
+    value = loads(text)
+    try:
+        json.loads(text, object_pairs_hook=_unique, parse_constant=_not_json)
+    except ValueError:
+        raise BridgeError(Code.BAD_REQUEST, "an object has a key twice") from None
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError
+    return made
+
+
+def _not_json(_: str) -> NoReturn:
+    raise ValueError
+
+
+def dumps(value: Any) -> bytes:
+    """Write JSON: compact, UTF-8."""
+    return orjson.dumps(value)
+
+
+def unstructure(value: Any, kind: Any = None) -> Any:
+    """Turn a value of ours into plain JSON; absent optional fields stay absent."""
+    return converter.unstructure(value, unstructure_as=kind)
