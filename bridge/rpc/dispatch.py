@@ -1,0 +1,56 @@
+"""From a named method and plain JSON to its result: look up, read, call, write."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from attrs import frozen
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.wire import converter, structure, unstructure
+from .registry import Method, Registry
+
+
+@frozen
+class Dispatcher:
+    """Calls the methods of a registry."""
+
+    registry: Registry
+
+    _log: ClassVar[Logger] = Logger()
+
+    async def call(self, service: str, name: str, params: Any) -> Any:
+        """
+        Call one method.
+
+        :param params: Plain JSON.
+        :return: The result as plain JSON.
+        :raise BridgeError: The call is refused.  A bug in a service is logged
+            whole, and refused as ``internal`` with nothing of it.
+        """
+        owner, method = self._find(service, name)
+        taken = structure(converter, params, method.params)
+        try:
+            result = await method.call(owner, taken)
+            return unstructure(result, method.result)
+        except CancelledError:
+            raise  # in Twisted this is an Exception, and not a bug
+        except BridgeError:
+            raise
+        except Exception:
+            # The names were looked up, so they are ours and safe to log.
+            self._log.failure("{service}/{name} broke", service=service, name=name)
+            raise BridgeError(
+                Code.INTERNAL, "the daemon failed; its log says how"
+            ) from None
+
+    def _find(self, service: str, name: str) -> tuple[object, Method]:
+        found = self.registry.find(service, name)
+        if found is None:
+            raise BridgeError(Code.UNKNOWN_SERVICE, "no service has this name")
+        owner, method = found
+        if method is None:
+            raise BridgeError(Code.UNKNOWN_METHOD, "the service has no such method")
+        return owner, method

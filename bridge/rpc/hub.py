@@ -1,0 +1,64 @@
+"""Pushes events to every authenticated socket."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol
+
+from attrs import define, field
+from twisted.logger import Logger
+
+
+class Event(StrEnum):
+    """The events a page can be pushed."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Event:
+        """Make a member that is its own wire string."""
+        event = str.__new__(cls, value)
+        event._value_ = value
+        event.meaning = meaning
+        return event
+
+    LOG = "log", "the daemon logs a line at or above --log"
+    ERROR = "error", "a frame is refused that has no request id; to its own socket"
+    PROGRESS = "progress", "a plugin operation reaches a step"
+    PLUGINS = "plugins", "the set of installed plugins has changed"
+    BUILD = "build", "a build has ended"
+
+
+class Subscriber(Protocol):
+    """A socket that wants events."""
+
+    def push(self, event: str, data: Any) -> None:
+        """Send one event; ``data`` is plain JSON."""
+
+
+@define
+class Hub:
+    """Knows every authenticated socket.  One that breaks harms no other."""
+
+    _subscribers: list[Subscriber] = field(factory=list)
+
+    _log: ClassVar[Logger] = Logger()
+
+    def add(self, subscriber: Subscriber) -> None:
+        """Push to ``subscriber`` from now on."""
+        self._subscribers.append(subscriber)
+
+    def remove(self, subscriber: Subscriber) -> None:
+        """Push to it no more; nothing happens when it was not added."""
+        self._subscribers = [s for s in self._subscribers if s is not subscriber]
+
+    def __len__(self) -> int:
+        return len(self._subscribers)
+
+    def push(self, event: str, data: Any) -> None:
+        """Send an event to every subscriber."""
+        for subscriber in list(self._subscribers):
+            try:
+                subscriber.push(event, data)
+            except Exception:  # noqa: BLE001
+                self.remove(subscriber)
+                self._log.failure("a socket could not be pushed to")

@@ -1,0 +1,120 @@
+"""Which services there are, and which methods each offers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from attrs import define, field, frozen
+
+P = TypeVar("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+@frozen
+class Nothing:
+    """No fields: for a method that takes no parameters, or answers ``{}``."""
+
+
+@frozen
+class Method:
+    """
+    One method of a service.
+
+    :ivar summary: The first sentence of its docstring.
+    :ivar params: The class its parameters are read as.
+    :ivar result: The class its result is written from.
+    :ivar call: Takes the service and the parameters.
+    """
+
+    name: str
+    summary: str
+    params: type[Any]
+    result: type[Any]
+    call: Callable[..., Awaitable[Any]]
+
+
+@runtime_checkable
+class Describes(Protocol):
+    """A service with more to say of itself in ``welcome`` than its methods."""
+
+    def describe(self) -> dict[str, Any]:
+        """Give keys that stand beside ``summary`` and ``methods``; plain JSON."""
+
+
+_MARK = "__bridge_method__"
+
+
+def method(
+    params: type[P], result: type[R]
+) -> Callable[[Callable[[S, P], Awaitable[R]]], Callable[[S, P], Awaitable[R]]]:
+    """Offer the decorated method over the socket and, with ``--dev``, over REST."""
+
+    def mark(f: Callable[[S, P], Awaitable[R]]) -> Callable[[S, P], Awaitable[R]]:
+        found = Method(f.__name__, summary_of(f), params, result, f)
+        setattr(f, _MARK, found)
+        return f
+
+    return mark
+
+
+def summary_of(documented: object) -> str:
+    """
+    Give the first sentence of a docstring.
+
+    :raise ValueError: There is none: what callers can reach is documented.
+    """
+    lines = (documented.__doc__ or "").strip().split("\n\n")[0].split()
+    if not lines:
+        raise ValueError(f"undocumented: {documented!r}")
+    return " ".join(lines)
+
+
+def methods_of(service: type[Any]) -> Iterator[Method]:
+    """Find every method that ``method`` marked, in the order they are written."""
+    for value in vars(service).values():
+        if isinstance(found := getattr(value, _MARK, None), Method):
+            yield found
+
+
+@define
+class Registry:
+    """The named services."""
+
+    _services: dict[str, object] = field(factory=dict)
+    _methods: dict[tuple[str, str], Method] = field(factory=dict)
+
+    def register(self, name: str, service: object) -> None:
+        """Add ``service`` under ``name``."""
+        self._services[name] = service
+        for found in methods_of(type(service)):
+            self._methods[name, found.name] = found
+
+    def names(self) -> list[str]:
+        """The services' names, sorted."""
+        return sorted(self._services)
+
+    def find(self, service: str, name: str) -> tuple[object, Method | None] | None:
+        """
+        Look one method up.
+
+        :return: ``None`` when there is no such service; the method is ``None``
+            when the service has no such method.
+        """
+        if service not in self._services:
+            return None
+        return self._services[service], self._methods.get((service, name))
+
+    def describe(self) -> dict[str, dict[str, Any]]:
+        """Describe every service: the payload of ``welcome.services``."""
+        return {name: self._describe(name) for name in self.names()}
+
+    def _describe(self, name: str) -> dict[str, Any]:
+        service = self._services[name]
+        more = service.describe() if isinstance(service, Describes) else {}
+        return {
+            "summary": summary_of(type(service)),
+            "methods": [m.name for m in methods_of(type(service))],
+            **more,
+        }
