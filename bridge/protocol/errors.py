@@ -57,6 +57,7 @@ class CloseCode(IntEnum):
     """
 
     GOING_AWAY = 1001
+    PROTOCOL_ERROR = 1002
     UNSUPPORTED_DATA = 1003
     INVALID_TEXT = 1007
     POLICY = 1008
@@ -80,11 +81,13 @@ class CloseReason(StrEnum):
     UNAUTHORIZED = "unauthorized", CloseCode.POLICY
     SHUTDOWN = "shutdown", CloseCode.GOING_AWAY
     TOKEN_ROTATED = "token_rotated", CloseCode.GOING_AWAY
+    PROTOCOL_ERROR = "protocol_error", CloseCode.PROTOCOL_ERROR
     TEXT_ONLY = "text_frames_only", CloseCode.UNSUPPORTED_DATA
     NOT_UTF8 = "not_utf8", CloseCode.INVALID_TEXT
     TOO_BIG = "frame_too_large", CloseCode.TOO_BIG
     SLOW_READER = "slow_reader", CloseCode.TRY_AGAIN_LATER
     LOG_FLOOD = "log_flood", CloseCode.TRY_AGAIN_LATER
+    TOO_MANY_SOCKETS = "too_many_sockets", CloseCode.TRY_AGAIN_LATER
 
 
 class Prefix(StrEnum):

@@ -74,13 +74,19 @@ def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
     c.register_unstructure_hook_factory(
         has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
     )
-    c.register_structure_hook_factory(
-        lambda kind: get_origin(kind) is list, lambda kind: _listed(c, kind)
-    )
-    c.register_structure_hook_factory(
-        lambda kind: get_origin(kind) is Annotated, lambda kind: _ruled(c, kind)
-    )
+    c.register_structure_hook_factory(_is_list, lambda kind: _listed(c, kind))
+    c.register_structure_hook_factory(_is_ruled, lambda kind: _ruled(c, kind))
     return c
+
+
+def _is_list(kind: Any) -> bool:
+    origin: Any = get_origin(kind)
+    return origin is list
+
+
+def _is_ruled(kind: Any) -> bool:
+    origin: Any = get_origin(kind)
+    return origin is Annotated
 
 
 def _listed(c: Converter, kind: Any) -> Hook:

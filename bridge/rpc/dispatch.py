@@ -39,7 +39,7 @@ class Dispatcher:
             raise  # in Twisted this is an Exception, and not a bug
         except BridgeError:
             raise
-        except Exception:
+        except Exception:  # noqa: BLE001
             # The names were looked up, so they are ours and safe to log.
             self._log.failure("{service}/{name} broke", service=service, name=name)
             raise BridgeError(

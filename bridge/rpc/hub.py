@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Protocol
 from attrs import define, field
 from twisted.logger import Logger
 
+from ..protocol import frames
+
 
 class Event(StrEnum):
     """The events a page can be pushed."""
@@ -31,8 +33,8 @@ class Event(StrEnum):
 class Subscriber(Protocol):
     """A socket that wants events."""
 
-    def push(self, event: str, data: Any) -> None:
-        """Send one event; ``data`` is plain JSON."""
+    def push(self, event: str, text: bytes) -> None:
+        """Send one event; ``text`` is its whole frame."""
 
 
 @define
@@ -55,10 +57,11 @@ class Hub:
         return len(self._subscribers)
 
     def push(self, event: str, data: Any) -> None:
-        """Send an event to every subscriber."""
+        """Send an event to every subscriber; ``data`` is plain JSON."""
+        text = frames.push(event, data)
         for subscriber in list(self._subscribers):
             try:
-                subscriber.push(event, data)
+                subscriber.push(event, text)
             except Exception:  # noqa: BLE001
                 self.remove(subscriber)
                 self._log.failure("a socket could not be pushed to")

@@ -1,0 +1,54 @@
+"""The token bucket: how often somebody may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import define, field
+
+
+@define
+class TokenBucket:
+    """
+    Holds ``burst`` tokens and regains ``rate`` of them a second.
+
+    Nothing ticks: the level is computed from the time when it is asked for.  With
+    patience a token may be taken ahead of time; those who come later wait behind
+    it, so the order of taking is the order of starting.
+
+    :ivar now: The clock, in seconds; tests pass ``Clock().seconds``.
+    """
+
+    rate: float
+    burst: int
+    now: Callable[[], float]
+    _level: float = field(init=False)
+    _as_of: float = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._level = float(self.burst)
+        self._as_of = self.now()
+
+    def wait(self) -> float:
+        """Seconds until the next token could be used; 0.0 when there is one."""
+        now = self.now()
+        # A clock that is set back must not take tokens away.
+        gained = max(0.0, now - self._as_of) * self.rate
+        self._level = min(float(self.burst), self._level + gained)
+        self._as_of = now
+        # Tokens come by tiny float steps: a billionth short is there.
+        return max(0.0, (1.0 - 1e-9 - self._level) / self.rate)
+
+    def take(self, patience: float = 0.0) -> float | None:
+        """
+        Take one token.
+
+        :param patience: How many seconds the taker is ready to wait for it.
+        :return: The seconds to wait before using it, or ``None`` when that is
+            more than the patience; then nothing was taken.
+        """
+        wait = self.wait()
+        if wait > patience:
+            return None
+        self._level -= 1.0
+        return wait

@@ -1,0 +1,166 @@
+"""
+The frames of the socket: one frozen class for each that a page may send.
+
+``read_frame`` is total: any bytes give a frame or a ``RefusedFrame`` that says under
+which request id, if any, the refusal is to be answered.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from attrs import field, frozen
+
+from .errors import BridgeError, Code
+from .limits import MIB, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
+from .rules import Text
+from .wire import converter, dumps, loads, structure
+
+Id = Annotated[str, Text(REQUEST_ID_CHARACTERS, least=1)]
+Name = Annotated[str, Text(NAME_CHARACTERS, like=r"[a-z0-9_-]+", least=1)]
+
+
+@frozen
+class Hello:
+    """The first frame of a page: its pairing token, and what it calls itself."""
+
+    token: str
+    client: str
+
+
+@frozen
+class Request:
+    """
+    One call of a page.
+
+    :ivar id: Chosen by the page; the response carries it.
+    """
+
+    id: Id
+    service: Name
+    method: Name
+    params: dict[str, Any] = field(factory=dict)
+
+
+@frozen
+class Logs:
+    """Log lines of a page; never answered, so what is in it is read later."""
+
+    records: Any
+
+
+@frozen
+class RefusedFrame:
+    """
+    What came is no frame.
+
+    :ivar id: The request to answer; ``None`` calls for an ``error`` push instead.
+    :ivar answered: False for what was meant as ``logs``: the page would log the
+        answer and send it back, for ever.
+    """
+
+    error: BridgeError
+    id: str | None = None
+    answered: bool = True
+
+
+Frame = Hello | Request | Logs
+
+_KINDS: dict[str, type[Hello | Request]] = {"hello": Hello, "request": Request}
+
+
+def read_frame(text: bytes) -> Frame | RefusedFrame:
+    """Read one text frame."""
+    try:
+        value = loads(text)
+    except BridgeError as error:
+        return _refuse(error, _lenient(text))
+    try:
+        return _structure(value)
+    except BridgeError as error:
+        return _refuse(error, value)
+
+
+def _structure(value: Any) -> Frame:
+    if type(value) is not dict:
+        raise BridgeError(Code.BAD_REQUEST, "a frame must be an object")
+    fields = dict(value)
+    kind = fields.pop("type", None)
+    if kind == "logs":
+        if fields.keys() != {"records"}:
+            raise BridgeError(Code.BAD_REQUEST, "logs takes records, and no more")
+        return Logs(fields["records"])
+    known = _KINDS.get(kind) if type(kind) is str else None
+    if known is None:
+        raise BridgeError(
+            Code.BAD_REQUEST, "type: must be hello (first, once), request or logs"
+        )
+    if known is Request and fields.get("params", {}) is None:
+        del fields["params"]
+    return structure(converter, fields, known)
+
+
+def _lenient(text: bytes) -> Any:
+    """
+    Read what is not strict JSON, to find the request it may be meant as.
+
+    Python's reader takes NaN and lone surrogates.  It holds the interpreter, so
+    what is huge and wrong is not worth it.
+    """
+    if len(text) > MIB:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(error: BridgeError, value: Any) -> RefusedFrame:
+    if type(value) is not dict:
+        return RefusedFrame(error)
+    if value.get("type") == "logs":
+        return RefusedFrame(error, answered=False)
+    return RefusedFrame(error, id=_usable_id(value))
+
+
+def _usable_id(value: dict[str, Any]) -> str | None:
+    found = value.get("id")
+    if value.get("type") != "request" or type(found) is not str:
+        return None
+    if not 1 <= len(found) <= REQUEST_ID_CHARACTERS:
+        return None
+    try:
+        found.encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate: it can't be sent back
+        return None
+    return found
+
+
+def welcome(version: str, services: dict[str, Any]) -> bytes:
+    """Write the answer to a good ``hello``."""
+    return dumps({"type": "welcome", "version": version, "services": services})
+
+
+def response(request_id: str, result: Any) -> bytes:
+    """Write the answer to a request that succeeded."""
+    return dumps({"type": "response", "id": request_id, "ok": True, "result": result})
+
+
+def refusal(request_id: str, error: BridgeError) -> bytes:
+    """Write the answer to a request that was refused."""
+    told = error_fields(error)
+    return dumps({"type": "response", "id": request_id, "ok": False, "error": told})
+
+
+def push(event: str, data: Any) -> bytes:
+    """Write an event."""
+    return dumps({"type": "push", "event": event, "data": data})
+
+
+def error_fields(error: BridgeError) -> dict[str, Any]:
+    """Give an error as the wire tells it: ``code``, ``message``, ``retryAfter``."""
+    told: dict[str, Any] = {"code": str(error.code), "message": error.message}
+    if error.retry_after is not None:
+        told["retryAfter"] = error.retry_after
+    return told

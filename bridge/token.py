@@ -1,0 +1,111 @@
+"""
+The pairing token: 32 random bytes that a page must know to be heard.
+
+The file holds 43 characters of unpadded base64url and a newline, mode 0600.  What
+others could read or replace is no secret: such a file is refused, not used.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import define
+
+from .datadir import write_atomically
+
+TOKEN_BYTES = 32
+_FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
+
+
+class TokenError(Exception):
+    """The token file cannot be used; the message says why and how to mend it."""
+
+
+@define
+class PairingToken:
+    """The token in use; ``reload`` follows the file."""
+
+    path: Path
+    _value: bytes
+
+    @classmethod
+    def load_or_create(
+        cls, path: Path, random: Callable[[int], bytes] = os.urandom
+    ) -> PairingToken:
+        """
+        Read the token, or make one when there is none.
+
+        :raise TokenError: The file is there but can't be used.
+        """
+        try:
+            return cls(path, _read(path))
+        except FileNotFoundError:
+            return cls(path, _write(path, random))
+
+    @classmethod
+    def rotate(
+        cls, path: Path, random: Callable[[int], bytes] = os.urandom
+    ) -> PairingToken:
+        """Replace the token, whatever was there."""
+        return cls(path, _write(path, random))
+
+    def matches(self, offered: bytes) -> bool:
+        """Whether this is the token, told in constant time."""
+        return hmac.compare_digest(self._value, offered)
+
+    def reveal(self) -> str:
+        """Give the token itself: for ``--print-token``, and to keep it out of logs."""
+        return self._value.decode("ascii")
+
+    def reload(self) -> bool:
+        """
+        Read the file again.
+
+        :return: Whether the token is another one now.  A file that is gone or
+            unusable for the moment changes nothing.
+        """
+        try:
+            now = _read(self.path)
+        except (OSError, TokenError):
+            return False
+        changed = not hmac.compare_digest(now, self._value)
+        self._value = now
+        return changed
+
+
+def _write(path: Path, random: Callable[[int], bytes]) -> bytes:
+    value = base64.urlsafe_b64encode(random(TOKEN_BYTES)).rstrip(b"=")
+    write_atomically(path, value + b"\n")
+    return value
+
+
+def _read(path: Path) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        raise
+    except OSError:
+        raise TokenError(_mend(path, "cannot be opened, or is a link")) from None
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise TokenError(_mend(path, "is not a file"))
+        if os.name == "posix":
+            if status.st_uid != os.geteuid():
+                raise TokenError(_mend(path, "belongs to another user"))
+            if status.st_mode & 0o077:
+                raise TokenError(_mend(path, "can be read by others"))
+        value = file.read(256).strip()
+    if _FORM.fullmatch(value) is None:
+        raise TokenError(_mend(path, "does not hold a token"))
+    return value
+
+
+def _mend(path: Path, what: str) -> str:
+    return f"{path} {what}; remove it or run with --rotate-token, then pair again"

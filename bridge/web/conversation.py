@@ -1,0 +1,211 @@
+"""
+One page's conversation: its session's effects carried out, its calls answered.
+
+Between Autobahn (``bridge.web.socket``) and the session machine; knows neither
+WebSocket frames nor TCP, only that text goes out and that closing has a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
+
+from attrs import define, field, frozen
+from twisted.internet.defer import ensureDeferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ..protocol import frames, limits
+from ..protocol import session as effects
+from ..protocol.errors import BridgeError, CloseReason, Code
+from ..protocol.frames import Hello, Logs, Request
+from ..rpc.dispatch import Dispatcher
+from ..rpc.hub import Event, Hub
+from .guard import Guard
+from .outbox import Outbox
+
+
+class LogSink(Protocol):
+    """Takes the log records of a ``logs`` frame; never answers, never raises."""
+
+    def frame(self, records: Any) -> None:
+        """Write the records."""
+
+
+@frozen
+class Edge:
+    """
+    What every socket of a daemon shares.
+
+    :ivar version: The daemon's, told in ``welcome``.
+    """
+
+    version: str
+    dispatcher: Dispatcher
+    hub: Hub
+    guard: Guard
+    rates: effects.Rates
+    logs: LogSink
+    clock: IReactorTime
+
+
+class Line(Protocol):
+    """What a conversation is held over."""
+
+    def send_text(self, text: bytes) -> None:
+        """Send one text frame; nothing happens once the socket is closing."""
+
+    def close_with(self, reason: CloseReason) -> None:
+        """Close the socket."""
+
+    def welcomed(self) -> bool:
+        """
+        Note that the page is authenticated.
+
+        :return: False when there are too many such sockets already.
+        """
+
+
+@define(eq=False)
+class Conversation:
+    """Begins when the socket opens, and is over when it has closed."""
+
+    _edge: Edge
+    _line: Line
+    outbox: Outbox = field(init=False)
+    _session: effects.Session = field(init=False)
+    _delayed: set[IDelayedCall] = field(factory=set)
+    _hello: IDelayedCall | None = None
+
+    _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._session = effects.new_session(self._edge.rates)
+        self.outbox = Outbox(
+            self._line.send_text, lambda: self.close(CloseReason.SLOW_READER)
+        )
+        self._hello = self._later(limits.HELLO_SECONDS, self._waited)
+
+    def received(self, text: bytes) -> None:
+        """Take one text frame."""
+        match frame := frames.read_frame(text):
+            case Hello():
+                self._perform(self._greeted(frame))
+            case Request():
+                self._perform(self._session.requested(frame))
+            case Logs():
+                self._perform(self._session.logged(frame))
+            case _:
+                self._perform(self._session.misframed(frame))
+
+    def broke(self, reason: CloseReason) -> None:
+        """Take note of something after which the socket must close."""
+        self._perform(self._session.broke(reason))
+
+    def close(self, reason: CloseReason) -> None:
+        """Close the socket, saying why."""
+        self._session.ended()
+        self._line.close_with(reason)
+
+    def ended(self) -> None:
+        """The socket has closed.  Calls that are under way go on without it."""
+        self._session.ended()
+        self._edge.hub.remove(self)
+        for call in self._delayed:
+            call.cancel()
+        self._delayed.clear()
+        self.outbox.clear()
+        if dropped := self.outbox.dropped:
+            self._log.info("a slow page lost {count} pushes", count=dropped)
+
+    def push(self, event: str, text: bytes) -> None:
+        """Send an event; see ``bridge.rpc.hub.Subscriber``."""
+        self.outbox.put(text, event)
+
+    def _greeted(self, hello: Hello) -> list[effects.Effect]:
+        # A token of ours is ASCII; what can't be encoded is none.
+        if self._edge.guard.token.matches(hello.token.encode("utf-8")):
+            return self._session.hello_accepted()
+        return self._session.hello_refused()
+
+    def _waited(self) -> None:
+        self._perform(self._session.waited())
+
+    def _perform(self, wanted: list[effects.Effect]) -> None:
+        for effect in wanted:
+            match effect:
+                case effects.Welcome():
+                    self._welcome()
+                case effects.Dispatch(request, after):
+                    self._dispatch(request, after)
+                case effects.Close(reason):
+                    self.close(reason)
+                case effects.WriteLogs(records):
+                    self._edge.logs.frame(records)
+                case _:
+                    self._refuse(effect)
+
+    def _refuse(
+        self,
+        effect: effects.Refuse
+        | effects.PushError
+        | effects.CountRefusedHello
+        | effects.ReportDroppedLogs,
+    ) -> None:
+        match effect:
+            case effects.Refuse(request_id, error):
+                self.outbox.put(frames.refusal(request_id, error))
+            case effects.PushError(error):
+                told = frames.error_fields(error)
+                self.push(Event.ERROR, frames.push(Event.ERROR, told))
+            case effects.CountRefusedHello():
+                self._edge.guard.count_refused_hello()
+            case effects.ReportDroppedLogs(count):
+                self._log.warn("dropped {count} frames of log lines", count=count)
+
+    def _welcome(self) -> None:
+        if self._hello is not None and self._hello in self._delayed:
+            self._delayed.discard(self._hello)
+            self._hello.cancel()
+        if not self._line.welcomed():
+            self.close(CloseReason.TOO_MANY_SOCKETS)
+            return
+        services = self._edge.dispatcher.registry.describe()
+        self.outbox.put(frames.welcome(self._edge.version, services))
+        self._edge.hub.add(self)
+
+    def _dispatch(self, request: Request, after: float) -> None:
+        if after:
+            self._later(after, lambda: self._call(request))
+        else:
+            self._call(request)
+
+    def _call(self, request: Request) -> None:
+        calling = ensureDeferred(
+            self._edge.dispatcher.call(request.service, request.method, request.params)
+        )
+        answering = calling.addCallback(
+            lambda result: frames.response(request.id, result)
+        )
+        answering.addErrback(self._refusal, request.id)
+        answering.addCallback(self.outbox.put)
+
+    def _refusal(self, failure: Failure, request_id: str) -> bytes:
+        error = failure.value
+        if not isinstance(error, BridgeError):
+            self._log.failure("an answer could not be written", failure=failure)
+            error = BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
+        return frames.refusal(request_id, error)
+
+    def _later(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:
+        """Call after some seconds, unless the socket has closed by then."""
+        delayed: IDelayedCall
+
+        def run() -> None:
+            self._delayed.discard(delayed)
+            call()
+
+        delayed = self._edge.clock.callLater(seconds, run)
+        self._delayed.add(delayed)
+        return delayed

@@ -1,0 +1,171 @@
+"""
+Who may ask at all: everything that is judged before a request is read.
+
+In this order: the rate, Host, Origin and fetch metadata; then, in ``bridge.web.site``,
+the preflight is answered, the path found, and for a call the token, the content type
+and the body's size are checked here.  Nothing reaches a service or a socket around it.
+
+Header values are compared as bytes and never decoded: they may hold anything.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from attrs import define, frozen
+
+from ..protocol.bucket import TokenBucket
+from ..protocol.errors import BridgeError, Code
+
+
+class Headers(Protocol):
+    """The headers of a request; ``twisted.web.http_headers.Headers`` is one."""
+
+    def getRawHeaders(self, name: bytes) -> Sequence[bytes] | None:  # noqa: N802
+        """Every value of one header, or ``None``."""
+
+
+class TokenCheck(Protocol):
+    """Knows the pairing token."""
+
+    def matches(self, offered: bytes) -> bool:
+        """Whether this is the token, told in constant time."""
+
+
+_ORIGIN = re.compile(
+    rb"https?://(\[[0-9a-fA-F:.]+\]|[^\[\]/?#@:\\\s]+)(?::([0-9]{1,5}))?"
+)
+_HOST = re.compile(rb"(\[[0-9a-fA-F:.]+\]|[^\[\]/?#@:\\\s]+)(?::([0-9]{1,5}))?")
+
+
+def is_loopback_name(name: bytes) -> bool:
+    """Whether ``name`` is ``localhost`` or an address that is loopback."""
+    text = name.decode("latin-1")
+    if text.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(text.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def is_loopback_origin(origin: bytes) -> bool:
+    """Whether a page of this origin was served by this machine itself."""
+    found = _ORIGIN.fullmatch(origin)
+    return found is not None and is_loopback_name(found[1])
+
+
+@frozen
+class Origins:
+    """
+    The allowlist: loopback origins, and what ``--allow-origin`` added.
+
+    :ivar added: Compared exactly; may hold ``file://``.  ``null`` is never allowed.
+    """
+
+    added: frozenset[bytes] = frozenset()
+
+    def allow(self, origin: bytes) -> bool:
+        """Whether a page of this origin may ask."""
+        if origin == b"null":
+            return False
+        return origin in self.added or is_loopback_origin(origin)
+
+
+@define
+class Guard:
+    """
+    Judges the head of every request.
+
+    :ivar trusted: Pays for requests of allowed pages and of programs.
+    :ivar foreign: Pays for requests made for another site, so that a hostile page
+        cannot spend what the user's own page lives on.
+    :ivar port: The bound port.
+    """
+
+    origins: Origins
+    token: TokenCheck
+    trusted: TokenBucket
+    foreign: TokenBucket
+    port: Callable[[], int]
+
+    def admit(self, headers: Headers) -> None:
+        """
+        Judge the head of any request.
+
+        :raise BridgeError: 429, 400 or 403.
+        """
+        own_site = self._is_own_site(headers)
+        bucket = self.trusted if own_site else self.foreign
+        if bucket.take() is None:
+            seconds = max(1, math.ceil(bucket.wait()))
+            raise BridgeError(Code.RATE_LIMITED, "too many requests", seconds)
+        self._check_host(headers)
+        if not own_site:
+            raise BridgeError(
+                Code.FORBIDDEN_ORIGIN, "this page's origin is not allowed here"
+            )
+
+    def allowed_origin(self, headers: Headers) -> bytes | None:
+        """Give the request's origin when it is one that may read the answer."""
+        origins = headers.getRawHeaders(b"origin") or ()
+        if len(origins) == 1 and self.origins.allow(origins[0]):
+            return origins[0]
+        return None
+
+    def count_refused_hello(self) -> None:
+        """Take one token for a socket that did not say a good ``hello``."""
+        self.trusted.take()
+
+    def authenticate(self, headers: Headers) -> None:
+        """
+        Check the bearer token (RFC 6750).
+
+        :raise BridgeError: 401, or 400 for two Authorization headers.
+        """
+        given = headers.getRawHeaders(b"authorization") or ()
+        if len(given) > 1:
+            raise BridgeError(Code.BAD_REQUEST, "more than one Authorization header")
+        scheme, _, token = (given[0] if given else b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not self.token.matches(token.strip()):
+            raise BridgeError(
+                Code.UNAUTHORIZED, "the pairing token is missing or wrong"
+            )
+
+    def check_content_type(self, headers: Headers) -> None:
+        """
+        Insist on JSON, which a browser sends only after a preflight.
+
+        :raise BridgeError: 415.
+        """
+        given = headers.getRawHeaders(b"content-type") or ()
+        kind = given[0].partition(b";")[0].strip().lower() if len(given) == 1 else b""
+        if kind != b"application/json":
+            raise BridgeError(
+                Code.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"
+            )
+
+    def _is_own_site(self, headers: Headers) -> bool:
+        if headers.getRawHeaders(b"origin"):
+            return self.allowed_origin(headers) is not None
+        sites = headers.getRawHeaders(b"sec-fetch-site") or ()
+        return all(site in (b"none", b"same-origin") for site in sites)
+
+    def _check_host(self, headers: Headers) -> None:
+        """Refuse a name that DNS rebinding has pointed here."""
+        hosts = headers.getRawHeaders(b"host") or ()
+        if len(hosts) != 1:
+            raise BridgeError(Code.BAD_REQUEST, "there must be one Host header")
+        found = _HOST.fullmatch(hosts[0])
+        if (
+            found is None
+            or not is_loopback_name(found[1])
+            or int(found[2] or 80) != self.port()
+        ):
+            raise BridgeError(
+                Code.FORBIDDEN_HOST, "Host must be a loopback name with this port"
+            )

@@ -1,0 +1,86 @@
+"""
+What waits to be sent to one page, bounded.
+
+Responses always wait their turn.  Pushes do not pile up for a page that reads
+slowly: the oldest of those that tell of a moment are dropped and counted, and of
+those that tell the present state only the newest is kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from attrs import define, field
+
+from ..protocol.limits import QUEUED_PUSHES, UNSENT_BYTES
+
+LATEST = frozenset({"plugins", "build"})
+"""Events of which only the newest matters."""
+
+
+@define
+class Outbox:
+    """
+    Sends at once while the peer reads, and queues while it does not.
+
+    :ivar send: Puts one text on the wire.
+    :ivar overflow: Called once when more is unsent than can be kept.
+    """
+
+    send: Callable[[bytes], None]
+    overflow: Callable[[], None]
+    dropped: int = 0
+    _paused: bool = False
+    _overflowed: bool = False
+    _bytes: int = 0
+    _pushes: int = 0
+    _queue: deque[tuple[str | None, bytes]] = field(factory=deque)
+
+    def put(self, text: bytes, event: str | None = None) -> None:
+        """
+        Send ``text`` now or when the peer reads again.
+
+        :param event: Names the event when ``text`` is a push.
+        """
+        if not self._paused:
+            self.send(text)
+            return
+        if event in LATEST:
+            self._remove(lambda queued: queued == event)
+        elif event is not None and self._pushes >= QUEUED_PUSHES:
+            self.dropped += self._remove(lambda queued: queued not in LATEST)
+        self._queue.append((event, text))
+        self._bytes += len(text)
+        self._pushes += event is not None
+        if self._bytes > UNSENT_BYTES and not self._overflowed:
+            self._overflowed = True
+            self.overflow()
+
+    def pause(self) -> None:
+        """The peer does not read; keep what comes."""
+        self._paused = True
+
+    def resume(self) -> None:
+        """The peer reads again; send what was kept, as far as it takes it."""
+        self._paused = False
+        while self._queue and not self._paused:
+            event, text = self._queue.popleft()
+            self._bytes -= len(text)
+            self._pushes -= event is not None
+            self.send(text)
+
+    def clear(self) -> None:
+        """Forget what was kept."""
+        self._queue.clear()
+        self._bytes = self._pushes = 0
+
+    def _remove(self, unwanted: Callable[[str], bool]) -> bool:
+        """Take the oldest push that is ``unwanted`` out of the queue."""
+        for index, (event, text) in enumerate(self._queue):
+            if event is not None and unwanted(event):
+                del self._queue[index]
+                self._bytes -= len(text)
+                self._pushes -= 1
+                return True
+        return False

@@ -1,0 +1,150 @@
+"""
+The WebSocket end of a conversation: Autobahn's framing (RFC 6455), our closes.
+
+Autobahn's classes have hundreds of attributes of their own; what is ours is in
+``bridge.web.conversation``, where no name can collide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
+from twisted.internet.interfaces import IPushProducer
+from zope.interface import implementer
+
+from ..protocol import limits
+from ..protocol.errors import CloseCode, CloseReason
+from .conversation import Conversation, Edge
+from .outbox import Outbox
+
+_TEXT = 1
+_BROKEN: dict[int, CloseReason] = {
+    CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
+    CloseCode.TOO_BIG: CloseReason.TOO_BIG,
+}
+
+
+@implementer(IPushProducer)
+@frozen
+class _Backpressure:
+    """Tells the outbox when the transport is full, and when it has room again."""
+
+    outbox: Outbox
+
+    def pauseProducing(self) -> None:
+        self.outbox.pause()
+
+    def resumeProducing(self) -> None:
+        self.outbox.resume()
+
+    def stopProducing(self) -> None:
+        self.outbox.clear()
+
+
+class BridgeProtocol(WebSocketServerProtocol):
+    """One socket."""
+
+    factory: BridgeFactory
+    conversation: Conversation | None = None
+
+    def onOpen(self) -> None:
+        """Begin the conversation."""
+        self.conversation = Conversation(self.factory.edge, self)
+        transport: Any = self.transport
+        # The HTTP channel this socket was made from has registered itself.
+        transport.unregisterProducer()
+        transport.registerProducer(_Backpressure(self.conversation.outbox), True)
+        self.factory.opened(self)
+
+    def onMessage(self, payload: bytes, isBinary: bool) -> None:
+        """Take one message."""
+        assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
+        if isBinary:
+            self.conversation.broke(CloseReason.TEXT_ONLY)
+        else:
+            self.conversation.received(payload)
+
+    def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
+        """End the conversation, if the handshake got that far."""
+        if self.conversation is not None:
+            self.factory.ended(self)
+            self.conversation.ended()
+
+    def send_text(self, text: bytes) -> None:
+        """See ``bridge.web.conversation.Line``."""
+        # sendMessage() would hold what we send to the limit on what we receive.
+        if self.state == self.STATE_OPEN:
+            self.sendFrame(opcode=_TEXT, payload=text)
+
+    def close_with(self, reason: CloseReason) -> None:
+        """See ``bridge.web.conversation.Line``."""
+        # sendClose() takes only 1000 and 3000 to 4999.
+        if self.state == self.STATE_OPEN:
+            self.sendCloseFrame(code=reason.code, reasonUtf8=reason.encode("ascii"))
+
+    def welcomed(self) -> bool:
+        """See ``bridge.web.conversation.Line``."""
+        self.maxMessagePayloadSize = limits.FRAME_BYTES
+        return self.factory.authenticated(self)
+
+    def _fail_connection(self, code: int = 1001, reason: str = "") -> None:
+        """Close with a reason of ours where Autobahn would with its own."""
+        if self.state == self.STATE_OPEN and self.conversation is not None:
+            self.failedByMe = True
+            self.conversation.broke(_BROKEN.get(code, CloseReason.PROTOCOL_ERROR))
+        else:
+            super()._fail_connection(code, reason)
+
+
+class BridgeFactory(WebSocketServerFactory):
+    """Builds a ``BridgeProtocol`` for every socket, and knows them all."""
+
+    protocol: Any = BridgeProtocol
+
+    def __init__(self, edge: Edge) -> None:
+        super().__init__(reactor=edge.clock)
+        self.edge = edge
+        self._sockets_waiting: set[BridgeProtocol] = set()
+        self._sockets_authenticated: set[BridgeProtocol] = set()
+        self.setProtocolOptions(
+            # A failure closes with a code, instead of dropping the connection.
+            failByDrop=False,
+            webStatus=False,
+            maxMessagePayloadSize=limits.HELLO_FRAME_BYTES,
+            openHandshakeTimeout=limits.HELLO_SECONDS,
+            autoPingInterval=limits.PING_SECONDS,
+            autoPingTimeout=limits.PONG_SECONDS,
+        )
+
+    @property
+    def crowded(self) -> bool:
+        """Whether no further socket may be opened now."""
+        return (
+            len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
+            or len(self._sockets_waiting) >= limits.SOCKETS_AWAITING_HELLO
+        )
+
+    def opened(self, socket: BridgeProtocol) -> None:
+        """Count a socket that has not said ``hello`` yet."""
+        self._sockets_waiting.add(socket)
+
+    def authenticated(self, socket: BridgeProtocol) -> bool:
+        """Count a socket as one that has, unless there are too many of those."""
+        if len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED:
+            return False
+        self._sockets_waiting.discard(socket)
+        self._sockets_authenticated.add(socket)
+        return True
+
+    def ended(self, socket: BridgeProtocol) -> None:
+        """Count a socket no more."""
+        self._sockets_waiting.discard(socket)
+        self._sockets_authenticated.discard(socket)
+
+    def close_all(self, reason: CloseReason) -> None:
+        """Close every socket."""
+        for socket in [*self._sockets_waiting, *self._sockets_authenticated]:
+            if socket.conversation is not None:
+                socket.conversation.close(reason)
