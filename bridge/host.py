@@ -32,7 +32,7 @@ _as_written = make_converter(spelling=str)
 
 
 class ProfileError(ValueError):
-    """A profile that cannot be used; the message names the file and the field."""
+    """A profile that cannot be used; the message names the field and the rule."""
 
 
 @frozen
@@ -157,13 +157,15 @@ def parse_profile(text: str) -> HostProfile:
         values: dict[str, Any] = tomllib.loads(text)
         profile = structure(_as_written, values, HostProfile, str)
         _fill(profile.directories.data, {})
+        _fill(profile.directories.data_windows, {})
         _fill(profile.directories.theme, {"data": ""})
         for database in profile.databases.values():
             _fill(database.path, {"data": ""})
     except tomllib.TOMLDecodeError as e:
-        raise ProfileError(f"not TOML: {e}") from None
+        where = str(e).rpartition("(")[2].rstrip(")")
+        raise ProfileError(f"not TOML: {where}") from None
     except BridgeError as e:
         raise ProfileError(e.message) from None
-    except (KeyError, IndexError, ValueError):
-        raise ProfileError("directories: an unknown placeholder in braces") from None
+    except (LookupError, AttributeError, TypeError, ValueError):
+        raise ProfileError("a path has an unknown placeholder in braces") from None
     return profile

@@ -20,6 +20,8 @@ from attrs import define
 from .datadir import write_atomically
 
 TOKEN_BYTES = 32
+# Not blocking: opening a FIFO would wait for its writer, for ever.
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
@@ -87,24 +89,29 @@ def _write(path: Path, random: Callable[[int], bytes]) -> bytes:
 
 def _read(path: Path) -> bytes:
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        fd = os.open(path, _READ)
     except FileNotFoundError:
         raise
     except OSError:
         raise TokenError(_mend(path, "cannot be opened, or is a link")) from None
-    with os.fdopen(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise TokenError(_mend(path, "is not a file"))
-        if os.name == "posix":
-            if status.st_uid != os.geteuid():
-                raise TokenError(_mend(path, "belongs to another user"))
-            if status.st_mode & 0o077:
-                raise TokenError(_mend(path, "can be read by others"))
-        value = file.read(256).strip()
+    try:
+        _check(path, os.fstat(fd))
+        value = os.read(fd, 256).strip()
+    finally:
+        os.close(fd)
     if _FORM.fullmatch(value) is None:
         raise TokenError(_mend(path, "does not hold a token"))
     return value
+
+
+def _check(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise TokenError(_mend(path, "is not a file"))
+    if os.name == "posix":
+        if status.st_uid != os.geteuid():
+            raise TokenError(_mend(path, "belongs to another user"))
+        if status.st_mode & 0o077:
+            raise TokenError(_mend(path, "can be read by others"))
 
 
 def _mend(path: Path, what: str) -> str:

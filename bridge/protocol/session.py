@@ -180,7 +180,7 @@ class Budgets:
     def logs(self, logs: Logs) -> list[Effect]:
         """Pass log records on, or drop and count them; a long flood closes."""
         if self._logs.take() is not None:
-            return [WriteLogs(logs.records)]
+            return [WriteLogs(logs.records), *self._report()]
         now = self._rates.now()
         if now - self._last_drop > 1.0:
             self._flood_since = now
@@ -188,7 +188,12 @@ class Budgets:
         self._dropped += 1
         if now - self._flood_since >= limits.LOG_FLOOD_SECONDS:
             return [Close(CloseReason.LOG_FLOOD)]
-        if now - self._last_report < 1.0:
+        return self._report()
+
+    def _report(self) -> list[Effect]:
+        """Tell what was dropped since the last report, once a second."""
+        now = self._rates.now()
+        if not self._dropped or now - self._last_report < 1.0:
             return []
         self._last_report = now
         dropped, self._dropped = self._dropped, 0
@@ -207,18 +212,21 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
 
     required: list[Effect] = [CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED)]
     refused: list[Effect] = [CountRefusedHello(), Close(CloseReason.UNAUTHORIZED)]
+    second: list[Effect] = [
+        PushError(BridgeError(Code.BAD_REQUEST, "hello is the first frame, once"))
+    ]
 
-    # Behaviour-less transitions.
     awaiting.upon(Session.hello_accepted).to(authenticated).returns([Welcome()])
     awaiting.upon(Session.hello_refused).to(closed).returns(refused)
     awaiting.upon(Session.waited).to(closed).returns(required)
     awaiting.upon(Session.ended).to(closed).returns([])
     authenticated.upon(Session.waited).loop().returns([])
     authenticated.upon(Session.ended).to(closed).returns([])
-    closed.upon(Session.hello_accepted).loop().returns([])
-    closed.upon(Session.hello_refused).loop().returns([])
-    closed.upon(Session.waited).loop().returns([])
-    closed.upon(Session.ended).loop().returns([])
+    hellos = (Session.hello_accepted, Session.hello_refused)
+    for given in hellos:
+        authenticated.upon(given).loop().returns(second)
+    for given in (*hellos, Session.waited, Session.ended):
+        closed.upon(given).loop().returns([])
 
     @awaiting.upon(Session.requested).to(closed)
     def requested_early(_: Session, _rates: Rates, request: Request) -> list[Effect]:
@@ -237,12 +245,6 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     @awaiting.upon(Session.broke).to(closed)
     def broke_early(_: Session, _rates: Rates, reason: CloseReason) -> list[Effect]:
         return required
-
-    second: list[Effect] = [
-        PushError(BridgeError(Code.BAD_REQUEST, "hello is the first frame, once"))
-    ]
-    authenticated.upon(Session.hello_accepted).loop().returns(second)
-    authenticated.upon(Session.hello_refused).loop().returns(second)
 
     @authenticated.upon(Session.requested).loop()
     def call(

@@ -9,8 +9,8 @@ a rule of ours.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_origin
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import orjson
 from attrs import fields, has
@@ -130,31 +130,30 @@ def structure(
     try:
         return c.structure(value, kind)
     except (ClassValidationError, IterableValidationError) as e:
-        message = next(_complaints(e, "", spelling))
-        raise BridgeError(Code.BAD_REQUEST, message) from None
+        raise BridgeError(Code.BAD_REQUEST, _complaint(e, spelling)) from None
 
 
-def _complaints(
-    error: Exception, path: str, spelling: Callable[[str], str]
-) -> Iterator[str]:
+def _complaint(error: Exception, spelling: Callable[[str], str]) -> str:
+    path = ""
+    while isinstance(error, ClassValidationError | IterableValidationError):
+        error = error.exceptions[0]
+        path += _step(error, spelling)
     name = path.lstrip(".")
-    if isinstance(error, ClassValidationError | IterableValidationError):
-        for inner in error.exceptions:
-            yield from _complaints(inner, path + _step(inner, spelling), spelling)
-    elif isinstance(error, ForbiddenExtraKeysError):
-        yield f"{name}: unknown field" if name else "unknown field"
-    elif isinstance(error, KeyError):
-        yield f"{name}: required"
-    elif isinstance(error, BrokenRuleError):
-        yield f"{name}: {error}"
-    else:
-        yield f"{name}: wrong type"
+    if isinstance(error, ForbiddenExtraKeysError):
+        return f"{name}: unknown field" if name else "unknown field"
+    if isinstance(error, KeyError):
+        return f"{name}: required"
+    if isinstance(error, BrokenRuleError):
+        return f"{name}: {error}"
+    return f"{name}: wrong type"
 
 
 def _step(error: Exception, spelling: Callable[[str], str]) -> str:
-    for note in getattr(error, "__notes__", ()):
-        if isinstance(note, AttributeValidationNote):
-            return "." + spelling(note.name)
+    notes = getattr(error, "__notes__", ())
+    if not notes:
+        return ""
+    if isinstance(notes[0], AttributeValidationNote):
+        return "." + spelling(notes[0].name)
     return "[]"  # never the key: a mapping's keys are the caller's
 
 
@@ -206,7 +205,7 @@ def loads_unique(text: bytes) -> Any:
     """
     value = loads(text)
     try:
-        json.loads(text, object_pairs_hook=_unique, parse_constant=_not_json)
+        json.loads(text, object_pairs_hook=_unique)
     except ValueError:
         raise BridgeError(Code.BAD_REQUEST, "an object has a key twice") from None
     return value
@@ -217,10 +216,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         raise ValueError
     return made
-
-
-def _not_json(_: str) -> NoReturn:
-    raise ValueError
 
 
 def dumps(value: Any) -> bytes:

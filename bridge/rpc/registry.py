@@ -7,6 +7,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from attrs import define, field, frozen
 
+from ..protocol.wire import converter
+
 P = TypeVar("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -15,6 +17,14 @@ S = TypeVar("S")
 @frozen
 class Nothing:
     """No fields: for a method that takes no parameters, or answers ``{}``."""
+
+
+@frozen
+class Anything:
+    """Any fields, all of them ignored: for a method that once may take some."""
+
+
+converter.register_structure_hook(Anything, lambda value, kind: Anything())
 
 
 @frozen

@@ -176,10 +176,15 @@ class Conversation:
         self._edge.hub.add(self)
 
     def _dispatch(self, request: Request, after: float) -> None:
-        if after:
+        if after or self._overdue():
             self._later(after, lambda: self._call(request))
         else:
             self._call(request)
+
+    def _overdue(self) -> bool:
+        """Whether calls wait that are due: those were asked for earlier."""
+        now = self._edge.clock.seconds()
+        return any(call.getTime() <= now for call in self._delayed)
 
     def _call(self, request: Request) -> None:
         calling = ensureDeferred(

@@ -59,6 +59,14 @@ def is_loopback_origin(origin: bytes) -> bool:
     return found is not None and is_loopback_name(found[1])
 
 
+def is_json(headers: Headers) -> bool:
+    """Whether the one Content-Type is JSON's, whatever its parameters."""
+    given = headers.getRawHeaders(b"content-type") or ()
+    if len(given) != 1:
+        return False
+    return given[0].partition(b";")[0].strip().lower() == b"application/json"
+
+
 @frozen
 class Origins:
     """
@@ -142,9 +150,7 @@ class Guard:
 
         :raise BridgeError: 415.
         """
-        given = headers.getRawHeaders(b"content-type") or ()
-        kind = given[0].partition(b";")[0].strip().lower() if len(given) == 1 else b""
-        if kind != b"application/json":
+        if not is_json(headers):
             raise BridgeError(
                 Code.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"
             )

@@ -25,7 +25,8 @@ class Outbox:
     Sends at once while the peer reads, and queues while it does not.
 
     :ivar send: Puts one text on the wire.
-    :ivar overflow: Called once when more is unsent than can be kept.
+    :ivar overflow: Called once, when more is unsent than can be kept; after that
+        nothing is.
     """
 
     send: Callable[[bytes], None]
@@ -43,6 +44,8 @@ class Outbox:
 
         :param event: Names the event when ``text`` is a push.
         """
+        if self._overflowed:
+            return
         if not self._paused:
             self.send(text)
             return
@@ -53,8 +56,9 @@ class Outbox:
         self._queue.append((event, text))
         self._bytes += len(text)
         self._pushes += event is not None
-        if self._bytes > UNSENT_BYTES and not self._overflowed:
+        if self._bytes > UNSENT_BYTES:
             self._overflowed = True
+            self.clear()
             self.overflow()
 
     def pause(self) -> None:

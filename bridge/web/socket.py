@@ -15,8 +15,11 @@ from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
 from ..protocol import limits
-from ..protocol.errors import CloseCode, CloseReason
+from ..protocol.errors import BridgeError, CloseCode, CloseReason, Code
+from ..protocol.frames import error_fields
+from ..protocol.wire import dumps
 from .conversation import Conversation, Edge
+from .headers import ALWAYS
 from .outbox import Outbox
 
 _TEXT = 1
@@ -66,6 +69,14 @@ class BridgeProtocol(WebSocketServerProtocol):
         else:
             self.conversation.received(payload)
 
+    def onPing(self, payload: bytes) -> None:
+        """Answer a ping, but nothing at all before ``welcome``."""
+        assert self.conversation is not None  # noqa: S101 (frames follow onOpen)
+        if self.factory.has_welcomed(self):
+            super().onPing(payload)
+        else:
+            self.conversation.broke(CloseReason.HELLO_REQUIRED)
+
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
         """End the conversation, if the handshake got that far."""
         if self.conversation is not None:
@@ -88,6 +99,24 @@ class BridgeProtocol(WebSocketServerProtocol):
         """See ``bridge.web.conversation.Line``."""
         self.maxMessagePayloadSize = limits.FRAME_BYTES
         return self.factory.authenticated(self)
+
+    def failHandshake(
+        self,
+        reason: str,
+        code: int = 400,
+        responseHeaders: list[tuple[str, str]] | None = None,
+    ) -> None:
+        """Refuse a bad handshake; Autobahn's reason would repeat what was sent."""
+        self.wasNotCleanReason = "the opening handshake was refused"
+        error = BridgeError(Code.BAD_REQUEST, "not a handshake of WebSocket 13")
+        body = dumps({"ok": False, "error": error_fields(error)})
+        headers = {**ALWAYS, b"content-length": b"%d" % len(body)}
+        for name, value in responseHeaders or ():
+            headers[name.encode("ascii")] = value.encode("ascii")
+        lines = [b"%s: %s\r\n" % header for header in headers.items()]
+        status = b"HTTP/1.1 400 Bad Request\r\n"
+        self.sendData(status + b"".join(lines) + b"\r\n" + body)
+        self.dropConnection(abort=False)
 
     def _fail_connection(self, code: int = 1001, reason: str = "") -> None:
         """Close with a reason of ours where Autobahn would with its own."""
@@ -129,6 +158,10 @@ class BridgeFactory(WebSocketServerFactory):
     def opened(self, socket: BridgeProtocol) -> None:
         """Count a socket that has not said ``hello`` yet."""
         self._sockets_waiting.add(socket)
+
+    def has_welcomed(self, socket: BridgeProtocol) -> bool:
+        """Whether a socket is authenticated."""
+        return socket in self._sockets_authenticated
 
     def authenticated(self, socket: BridgeProtocol) -> bool:
         """Count a socket as one that has, unless there are too many of those."""

@@ -1,0 +1,109 @@
+"""
+Which addresses are out on the internet, and which are near.
+
+The tables are the special-purpose address registries of IANA and a few anycast
+blocks nobody needs to reach.  Every form that carries an IPv4 address inside an
+IPv6 one counts as near, whatever it carries.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import Final
+
+_NEAR_V4: Final = tuple(
+    ipaddress.IPv4Network(block)
+    for block in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # shared by a carrier's customers
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, cloud metadata
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+)
+
+# All of IPv6 that is routed at all; mapped, translated, local and multicast
+# addresses lie outside.
+_GLOBAL_V6: Final = ipaddress.IPv6Network("2000::/3")
+_NEAR_V6: Final = tuple(
+    ipaddress.IPv6Network(block)
+    for block in (
+        "2001::/23",  # Teredo, ORCHID, benchmarking, protocol assignments
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+
+# The interface identifiers of ISATAP: 0:5efe and 200:5efe, then an IPv4 address.
+_ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
+
+_NEAR_NAMES: Final = (
+    "alt",
+    "example",
+    "home.arpa",
+    "internal",
+    "invalid",
+    "local",
+    "localhost",
+    "onion",
+    "test",
+)
+
+
+def is_public(address: str) -> bool:
+    """
+    Whether an address is reachable on the internet by everyone alike.
+
+    :param address: An IPv4 or IPv6 address in its usual text form.  Anything else,
+        also an address with a zone, is not public.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return not any(parsed in block for block in _NEAR_V4)
+    if parsed.scope_id is not None or parsed not in _GLOBAL_V6:
+        return False
+    if (int(parsed) >> 32) & 0xFFFFFFFF in _ISATAP:
+        return False
+    return not any(parsed in block for block in _NEAR_V6)
+
+
+def is_own(address: str) -> bool:
+    """
+    Whether an address is one of this machine's, by asking the routing table.
+
+    A public address can be the machine's own, and then reaches what listens only
+    here.  Nothing is sent.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, 9))
+            source: str = probe.getsockname()[0]
+    except OSError:
+        return False
+    return ipaddress.ip_address(source) == ipaddress.ip_address(address)
+
+
+def is_near_name(host: str) -> bool:
+    """Whether a host name is reserved for names that are not on the internet."""
+    name = host.lower().removesuffix(".")
+    return any(name == near or name.endswith(f".{near}") for near in _NEAR_NAMES)

@@ -1,0 +1,64 @@
+"""
+The ``plugin-bridge`` command: the daemon, and what people do around it.
+
+Each sub-command is a module of this room, imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from twisted.python import usage
+
+from .. import __version__
+from ..config import ConfigError
+from ..options import refuse_usage
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("run", "run the daemon in the foreground (= twistd -n bridge)"),
+    "setup": ("setup", "install the bundler and the host's sources"),
+    "demo": ("demo", "show it all: a page, a plugin, a git server, the daemon"),
+    "keygen": ("keygen", "make a signing key, for plugin authors"),
+    "sign": ("sign", "sign a plugin's tree, for plugin authors"),
+}
+"""The sub-commands: the module, and what it does."""
+
+
+def help_text() -> str:
+    """Say what there is."""
+    lines = [f"  {name:<8} {about}" for name, (_, about) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "Usage: plugin-bridge COMMAND [options]",
+            "",
+            *lines,
+            "",
+            "plugin-bridge COMMAND --help tells a command's options.",
+            "Exit status: 0 done, 1 failed with one line that says why, "
+            "2 wrong usage.",
+            "",
+        ]
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one sub-command; gives the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help", "help"):
+        sys.stdout.write(help_text())
+        return 0 if given else 2
+    if given[0] == "--version":
+        sys.stdout.write(f"plugin-bridge {__version__}\n")
+        return 0
+    if given[0] not in COMMANDS:
+        refuse_usage("there is no such command; see plugin-bridge --help")
+    module = import_module(f".{COMMANDS[given[0]][0]}", __package__)
+    main_of: Callable[[list[str]], Any] = module.main
+    try:
+        status: int = main_of(given[1:])
+    except (usage.UsageError, ConfigError) as e:
+        refuse_usage(str(e))
+    return status

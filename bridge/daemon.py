@@ -1,0 +1,120 @@
+"""The daemon's life: it listens, watches its token, and ends in order."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
+
+from attrs import define
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.interfaces import IListeningPort, IReactorSocket
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from .config import Address
+from .protocol.errors import CloseReason
+from .threads import Pool
+from .token import PairingToken
+from .web.socket import BridgeFactory
+
+TOKEN_WATCH_SECONDS = 0.5
+
+
+class StartError(Exception):
+    """The daemon can't start; the message is the one line its user is told."""
+
+
+class Stops(Protocol):
+    """A part that has something to finish."""
+
+    def close(self) -> Deferred[Any] | None:
+        """Take no more, and fire when what was begun is finished or undone."""
+
+
+def bind(address: Address) -> socket.socket:
+    """
+    Listen on a loopback address.
+
+    It is done before the service starts, so that a taken port is told in one line,
+    and by the process whose user is waiting for it.
+
+    :raise StartError: The port is taken, or can't be listened on.
+    """
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        listening = socket.create_server(
+            (address.host, address.port), family=family, backlog=128
+        )
+    except OSError as e:
+        raise StartError(f"cannot listen on {address}: {e.strerror}") from None
+    listening.setblocking(False)
+    return listening
+
+
+@define(eq=False, slots=False)
+class Daemon(Service):
+    """
+    Runs the parts that ``bridge.tap`` has made.
+
+    :ivar banner: Logs what was started; called when it is listening.
+    :ivar finish: The parts to close at the end, in order.
+    :ivar release: Called last: gives the data directory up.
+    """
+
+    _reactor: IReactorSocket
+    _socket: socket.socket
+    _site: Any
+    _sockets: BridgeFactory
+    _token: PairingToken
+    _pools: Sequence[Pool]
+    _banner: Callable[[], None]
+    _finish: Sequence[Stops]
+    _release: Callable[[], None]
+    _port: IListeningPort | None = None
+    _watch: LoopingCall | None = None
+
+    _log: ClassVar[Logger] = Logger(namespace="bridge")
+
+    def startService(self) -> None:  # noqa: N802
+        """Listen."""
+        super().startService()
+        for pool in self._pools:
+            pool.start()
+        host, number = self._socket.getsockname()[:2]
+        self._port = self._reactor.adoptStreamPort(
+            self._socket.fileno(), self._socket.family, self._site
+        )
+        self._socket.close()
+        self._watch = LoopingCall(self._follow_token)
+        self._watch.clock = self._sockets.edge.clock
+        self._watch.start(TOKEN_WATCH_SECONDS, now=False)
+        self._banner()
+        self._log.info("listening on http://{address}", address=Address(host, number))
+
+    async def _stop(self) -> None:
+        if self._watch is not None:
+            self._watch.stop()
+        if self._port is not None:
+            await maybeDeferred(self._port.stopListening)
+        for part in self._finish:
+            try:
+                await maybeDeferred(part.close)
+            except Exception:  # noqa: BLE001
+                self._log.failure("a part did not end well")
+        self._sockets.close_all(CloseReason.SHUTDOWN)
+        for pool in self._pools:
+            pool.stop()
+        self._release()
+
+    def stopService(self) -> Deferred[None]:  # noqa: N802
+        """Stop listening, finish or undo what was begun, close every socket."""
+        super().stopService()
+        return Deferred.fromCoroutine(self._stop())
+
+    def _follow_token(self) -> None:
+        """Close every socket when the token was replaced."""
+        if self._token.reload():
+            self._log.warn("the pairing token was replaced; every page must pair again")
+            self._sockets.close_all(CloseReason.TOKEN_ROTATED)

@@ -1,0 +1,196 @@
+"""
+The whole thing on one machine: page, daemon, plugin and git server, all temporary.
+
+The daemon is a process of its own, started as a user starts it; the rest is served by
+the demo's.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IProcessTransport
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+from ..cli.setup import setup
+from ..datadir import DataDir
+from ..host import HostProfile
+from ..plugins.signature import sign_tree
+from .forge import Forge, make_authority, publish, start_forge
+from .page import page_site
+
+NAME = "hello-bridge"
+_LISTENING = b"listening on "
+
+
+class DemoError(Exception):
+    """The demo can't go on; the message says why."""
+
+
+@frozen
+class Place:
+    """Where the demo keeps its things: all below one temporary directory."""
+
+    root: Path
+    profile: HostProfile
+
+    @property
+    def data(self) -> DataDir:
+        """The daemon's data directory."""
+        return DataDir(self.root / "data")
+
+    @property
+    def theme_dir(self) -> Path:
+        """Where the bundle is published."""
+        return self.profile.theme_dir(self.data.root)
+
+    @property
+    def ca_file(self) -> Path:
+        """The throw-away authority that the git server's certificate is from."""
+        return self.root / "ca.pem"
+
+    @property
+    def repositories(self) -> Path:
+        """The git server's repositories."""
+        return self.root / "git"
+
+
+@define(eq=False)
+class DaemonProcess(ProcessProtocol):
+    """
+    The daemon, as a child.
+
+    :ivar listening: Fires with its address.
+    :ivar ended: Fires when the process has ended.
+    """
+
+    _log: Callable[[bytes], Any]
+    listening: Deferred[str] = field(factory=Deferred)
+    ended: Deferred[None] = field(factory=Deferred)
+    _text: bytes = b""
+
+    def outReceived(self, data: bytes) -> None:  # noqa: N802
+        """Keep its log; the last line of its banner tells its address."""
+        self._log(data)
+        if self.listening.called:
+            return
+        self._text += data
+        _, found, rest = self._text.partition(_LISTENING)
+        if found and b"\n" in rest:
+            self.listening.callback(rest.partition(b"\n")[0].strip().decode("ascii"))
+
+    errReceived = outReceived  # noqa: N815 (Twisted's name)
+
+    def processEnded(self, reason: Failure) -> None:  # noqa: N802
+        """Tell who waits."""
+        if not self.listening.called:
+            told = self._text.decode("utf-8", "replace").strip()
+            self.listening.errback(DemoError(f"the daemon did not start: {told}"))
+        self.ended.callback(None)
+
+
+def publish_plugin(place: Place, random: Callable[[int], bytes], now: int) -> None:
+    """Sign the sample plugin with a throw-away key and put it into a repository."""
+    tree = place.root / "plugin"
+    with as_file(files("bridge").joinpath("reference", "sample-plugin")) as sample:
+        shutil.copytree(sample, tree)
+    signature = sign_tree(tree, NAME, place.profile, random(32), now)
+    (tree / "plugin.sig").write_bytes(signature)
+    place.repositories.mkdir()
+    publish(tree, place.repositories, NAME)
+
+
+def command(place: Place, *options: str) -> list[str]:
+    """Give the command line of the daemon."""
+    return [
+        sys.executable,
+        "-m",
+        "bridge",
+        "run",
+        f"--host={place.profile.name}",
+        f"--data-dir={place.data.root}",
+        f"--theme-dir={place.theme_dir}",
+        *options,
+    ]
+
+
+async def run_daemon(reactor: Any, place: Place, *options: str) -> DaemonProcess:
+    """Start the daemon; its log goes to a file."""
+    log = (place.root / "daemon.log").open("ab", buffering=0)
+    daemon = DaemonProcess(log.write)
+    daemon.ended.addCallback(lambda _: log.close())
+    line = command(place, *options)
+    process: IProcessTransport = reactor.spawnProcess(
+        daemon, line[0], line, env=dict(os.environ)
+    )
+    reactor.addSystemEventTrigger("before", "shutdown", _end, process, daemon)
+    return daemon
+
+
+def _end(process: Any, daemon: DaemonProcess) -> Deferred[None] | None:
+    if daemon.ended.called:
+        return None
+    process.signalProcess("TERM")
+    return daemon.ended
+
+
+@frozen
+class Started:
+    """
+    What a user needs to know.
+
+    :ivar page: The address to open.
+    :ivar token: The pairing token.
+    :ivar plugin: The sample plugin's repository.
+    """
+
+    page: str
+    token: str
+    plugin: str
+
+
+async def start(
+    reactor: Any,
+    place: Place,
+    say: Callable[[str], None],
+    random: Callable[[int], bytes],
+    now: int,
+) -> Started:
+    """
+    Start everything; the reactor's shutdown ends it again.
+
+    :param say: Takes a line of what is being done.
+    :raise DemoError: Something can't be started.
+    """
+    place.data.create()
+    setup(place.profile, place.data, None, None, say)
+    say("publishing a signed sample plugin, on a git server with its own certificate")
+    authority = make_authority(place.ca_file)
+    publish_plugin(place, random, now)
+    forge: Forge = start_forge(reactor, place.repositories, authority, place.ca_file)
+    say("building the page's bundle, still without plugins")
+    building = await run_daemon(reactor, place, "--build-plugins")
+    building.listening.addErrback(lambda _: None)
+    await building.ended
+    say("starting the daemon, in developer mode: nothing asks before installing")
+    daemon = await run_daemon(
+        reactor, place, "--dev", "--listen=127.0.0.1:0", f"--ca-file={place.ca_file}"
+    )
+    endpoint = await daemon.listening
+    site = page_site(place.theme_dir / place.profile.theme_name)
+    page = reactor.listenTCP(0, site, interface="127.0.0.1").getHost().port
+    return Started(
+        f"http://127.0.0.1:{page}/#endpoint={quote(endpoint, safe='')}",
+        place.data.token.read_text("ascii").strip(),
+        forge.url(NAME),
+    )

@@ -1,0 +1,223 @@
+"""
+A small git server: real repositories, the real ``git http-backend``, real TLS.
+
+It serves every bare repository in one directory, to this machine only, at
+``https://127.0.0.1:PORT/NAME.git`` and ``https://localhost:PORT/NAME.git``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+# The demonstration's forge is no part of the daemon.
+import subprocess  # noqa: TID251
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from twisted.internet import ssl
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.interfaces import IListeningPort
+from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET, Request, Site
+
+from .cgi import CGIAnswer
+
+if TYPE_CHECKING:
+    from trustme import CA
+
+_ADDRESS = "127.0.0.1"
+
+# So that no configuration of the machine or the user takes part.
+_GIT_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "safe.directory",
+    "GIT_CONFIG_VALUE_0": "*",
+    "GIT_CONFIG_KEY_1": "uploadpack.allowFilter",
+    "GIT_CONFIG_VALUE_1": "true",
+}
+_PERSON = {
+    "GIT_AUTHOR_NAME": "Demo Author",
+    "GIT_AUTHOR_EMAIL": "author@example.invalid",
+    "GIT_COMMITTER_NAME": "Demo Author",
+    "GIT_COMMITTER_EMAIL": "author@example.invalid",
+}
+
+# Files are published as the bytes they are, whatever their own attributes say.
+_RAW = b"* -text -filter -ident -working-tree-encoding\n"
+
+
+class ForgeError(Exception):
+    """The forge cannot run or publish; the message says what to do about it."""
+
+
+@frozen
+class Forge:
+    """
+    A running forge.
+
+    :ivar root: The directory of bare repositories.
+    :ivar ca_file: The certificate its clients have to trust, PEM.
+    """
+
+    root: Path
+    port: int
+    ca_file: Path
+    _listening: IListeningPort
+    _factory: TLSMemoryBIOFactory
+
+    def url(self, name: str) -> str:
+        """The URL of the repository ``name``."""
+        return f"https://{_ADDRESS}:{self.port}/{name}.git"
+
+    def stop(self) -> Deferred[None]:
+        """Stop listening and drop every connection."""
+        stopped = maybeDeferred(self._listening.stopListening)
+        for connection in list(self._factory.protocols):
+            connection.abortConnection()
+        return stopped.addCallback(lambda _: None)
+
+
+def make_authority(ca_file: Path) -> CA:
+    """
+    Make a certificate authority and write its certificate.
+
+    :param ca_file: Where to, PEM.
+    :raise ForgeError: trustme is not installed.
+    """
+    try:
+        import trustme
+    except ImportError:
+        raise ForgeError(
+            "trustme is missing: pip install 'plugin-bridge[demo]'"
+        ) from None
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(ca_file))
+    return authority
+
+
+def start_forge(
+    reactor: Any, root: Path, authority: CA, ca_file: Path, *, old: bool = False
+) -> Forge:
+    """
+    Start a forge on a free port.
+
+    :param reactor: Must be an ``IReactorTCP`` and an ``IReactorProcess``.
+    :param root: The directory of bare repositories.
+    :param authority: Issues the certificate.
+    :param ca_file: Where the authority's certificate is.
+    :param old: Whether to speak only version 0 of git's protocol.
+    :raise ForgeError: git is missing.
+    """
+    leaf = authority.issue_cert(_ADDRESS, "localhost")
+    chain = b"".join(blob.bytes() for blob in leaf.cert_chain_pems)
+    certificate = ssl.PrivateCertificate.loadPEM(leaf.private_key_pem.bytes() + chain)
+    site = Site(_Backend(reactor, _backend_program(), root, old=old))
+    factory = TLSMemoryBIOFactory(certificate.options(), False, site, reactor)
+    listening = reactor.listenTCP(0, factory, interface=_ADDRESS)
+    return Forge(root, listening.getHost().port, ca_file, listening, factory)
+
+
+def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> str:
+    """
+    Commit all files of a directory to a bare repository, made when it is not there.
+
+    :param root: The directory of bare repositories.
+    :param name: The repository's name, without ``.git``.
+    :param message: The commit's message.
+    :return: The commit, 40 hexadecimal digits.
+    :raise ForgeError: git is missing or refuses.
+    """
+    repository = root / f"{name}.git"
+    if not repository.exists():
+        _git("init", "--quiet", "--bare", "--initial-branch=main", str(repository))
+        (repository / "info").mkdir(exist_ok=True)
+        (repository / "info" / "attributes").write_bytes(_RAW)
+    base = (f"--git-dir={repository}", f"--work-tree={worktree.absolute()}")
+    _git(*base, "add", "--all", "--force", ".", cwd=worktree)
+    tree = _git(*base, "write-tree")
+    parent = _git(*base, "for-each-ref", "--format=%(objectname)", "refs/heads/main")
+    parents = ("-p", parent) if parent else ()
+    commit = _git(*base, "commit-tree", "-m", message, *parents, tree)
+    _git(*base, "update-ref", "refs/heads/main", commit)
+    return commit
+
+
+def _program() -> str:
+    program = shutil.which("git")
+    if program is None:
+        raise ForgeError("git is missing: apt-get install git")
+    return program
+
+
+def _backend_program() -> Path:
+    backend = Path(_git("--exec-path")) / "git-http-backend"
+    if not backend.exists():
+        raise ForgeError("git http-backend is missing: apt-get install git")
+    return backend
+
+
+def _git(*arguments: str, cwd: Path | None = None) -> str:
+    environment = {"PATH": os.defpath, **_GIT_ENVIRONMENT, **_PERSON}
+    done = subprocess.run(  # noqa: S603
+        [_program(), *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    if done.returncode:
+        raise ForgeError(f"git failed: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+class _Backend(Resource):
+    """Hands every request to ``git http-backend``, with an environment of its own."""
+
+    isLeaf = True  # noqa: N815 - Twisted's name
+
+    def __init__(self, reactor: Any, program: Path, root: Path, *, old: bool) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._reactor = reactor
+        self._program = program
+        self._fixed = {
+            **_GIT_ENVIRONMENT,
+            "GIT_PROJECT_ROOT": str(root.absolute()),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GATEWAY_INTERFACE": "CGI/1.1",
+        }
+        self._passed = {"CONTENT_TYPE": "content-type"}
+        # git http-backend inflates a body itself; Site has joined its chunks.
+        self._passed["HTTP_CONTENT_ENCODING"] = "content-encoding"
+        if not old:
+            self._passed["HTTP_GIT_PROTOCOL"] = "git-protocol"
+
+    def render(self, request: Request) -> int:
+        """See ``IResource.render``."""
+        content = request.content
+        assert content is not None  # noqa: S101 - for mypy
+        body = content.read()
+        _, _, query = request.uri.partition(b"?")
+        environment: dict[str, Any] = {
+            **self._fixed,
+            "REQUEST_METHOD": request.method,
+            "PATH_INFO": b"/" + b"/".join(request.postpath or ()),
+            "QUERY_STRING": query,
+            "CONTENT_LENGTH": str(len(body)),
+            "REMOTE_ADDR": _ADDRESS,
+            "SERVER_PROTOCOL": request.clientproto,
+        }
+        for name, header in self._passed.items():
+            value = request.getHeader(header)
+            if value is not None:
+                environment[name] = value
+        program = str(self._program)
+        self._reactor.spawnProcess(
+            CGIAnswer(request, body), program, [program], environment
+        )
+        return NOT_DONE_YET

@@ -1,0 +1,102 @@
+"""
+Locks on files: one daemon to a data directory, one build at a time.
+
+The kernel drops them when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from attrs import frozen
+
+
+class LockedError(Exception):
+    """
+    Somebody else holds the lock.
+
+    :ivar pid: Their process id, when they wrote one.
+    """
+
+    def __init__(self, pid: int | None) -> None:
+        super().__init__(pid)
+        self.pid = pid
+
+
+@frozen
+class FileLock:
+    """A lock that is held."""
+
+    _file: IO[bytes]
+
+    def release(self) -> None:
+        """Give the lock up."""
+        self._file.close()
+
+
+def acquire(
+    path: Path,
+    patience: float = 0.0,
+    sleep: Callable[[float], None] = time.sleep,
+) -> FileLock:
+    """
+    Take the lock of ``path``, which is made when it is not there.
+
+    Blocks while it is patient; ask from a thread, or with no patience.
+
+    :param patience: Seconds to wait for whoever holds it.
+    :raise LockedError: It is still held.
+    """
+    waited = 0.0
+    file = os.fdopen(
+        os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600),
+        "r+b",
+        buffering=0,
+    )
+    while not _try(file):
+        if waited >= patience:
+            pid = _pid(file)
+            file.close()
+            raise LockedError(pid)
+        sleep(0.05)
+        waited += 0.05
+    file.truncate(0)
+    file.write(b"%d\n" % os.getpid())
+    return FileLock(file)
+
+
+def _pid(file: IO[bytes]) -> int | None:
+    file.seek(0)
+    text = file.read(32).strip()
+    return int(text) if text.isdigit() else None
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def _try(file: IO[bytes]) -> bool:
+        # Far beyond the text, which others are to read.
+        file.seek(1 << 30)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        file.seek(0)
+        return True
+
+else:
+    import fcntl
+
+    def _try(file: IO[bytes]) -> bool:
+        try:
+            # flock, not lockf: it belongs to the open file, so it survives the
+            # fork by which twistd becomes a daemon.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

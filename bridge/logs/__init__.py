@@ -1,0 +1,1 @@
+"""The page's log file, and the daemon's own log lines."""

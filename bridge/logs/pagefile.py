@@ -1,0 +1,155 @@
+"""The file of the page's log lines."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+from pathlib import Path
+
+from attrs import define
+
+
+class LogFileError(Exception):
+    """The log file cannot be used safely; the message says where and why."""
+
+
+@define(eq=False)
+class PageFile:
+    """
+    A log file that is appended to and keeps one older generation.  Blocks.
+
+    Lines stay whole: what could only be written in part is taken back.  A file
+    that someone else has moved or removed, as log rotation does, is followed: the
+    next line starts a new one.
+
+    :ivar path: Where it is; its older generation has ``.1`` behind the name.
+    :ivar bytes: How large it is.
+    """
+
+    path: Path
+    _max_bytes: int
+    _fd: int
+    bytes: int
+
+    @classmethod
+    def open(cls, path: Path, max_bytes: int) -> PageFile:
+        """
+        Open the file, and make it and its directory if need be.
+
+        :param max_bytes: What it may grow to before it is rotated.
+        :raise LogFileError: The directory is not the daemon's own, or the file
+            cannot be opened in it.
+        """
+        try:
+            _own_directory(path.parent)
+            fd = _open(path)
+            return cls(path, max_bytes, fd, os.fstat(fd).st_size)
+        except OSError as e:
+            raise LogFileError(f"{path}: {e.strerror}") from None
+
+    @property
+    def older(self) -> Path:
+        """The generation before the last rotation."""
+        return self.path.with_name(self.path.name + ".1")
+
+    def append(self, lines: bytes) -> None:
+        """
+        Append whole lines.
+
+        :raise OSError: None of them was written.
+        """
+        if self._moved():
+            self.reopen()
+        if self.bytes and self.bytes + len(lines) > self._max_bytes:
+            self._rotate()
+        try:
+            _write_all(self._fd, lines)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self.bytes)
+            raise
+        self.bytes += len(lines)
+
+    def reopen(self) -> None:
+        """Go on in the file that has the name now; where that fails, as before."""
+        with contextlib.suppress(OSError, LogFileError):
+            self._go_on_in(_open(self.path))
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    def _moved(self) -> bool:
+        try:
+            named = os.lstat(self.path)
+        except OSError:
+            return True
+        return not os.path.samestat(named, os.fstat(self._fd))
+
+    def _rotate(self) -> None:
+        """Start a new generation; a failure keeps the lines coming in this one."""
+        if sys.platform == "win32":  # an open file cannot be renamed there
+            os.close(self._fd)
+            with contextlib.suppress(OSError):
+                os.replace(self.path, self.older)
+            self._fd = _open(self.path)
+            self.bytes = os.fstat(self._fd).st_size
+            return
+        try:
+            os.replace(self.path, self.older)
+        except OSError:
+            return
+        self.reopen()
+
+    def _go_on_in(self, fd: int) -> None:
+        os.close(self._fd)
+        self._fd = fd
+        self.bytes = os.fstat(fd).st_size
+
+
+def _own_directory(path: Path) -> None:
+    """Make ``path``, or check that no other user can put files there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode):
+        raise LogFileError(f"{path}: not a directory")
+    if sys.platform == "win32":
+        return
+    if found.st_uid not in (os.geteuid(), 0):
+        raise LogFileError(f"{path}: belongs to another user")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise LogFileError(f"{path}: other users can write to it")
+
+
+def _open(path: Path) -> int:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    # A symbolic link could lead, and a pipe could wait, for ever.
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    fd = os.open(path, flags, 0o600)
+    try:
+        _own_file(path, fd)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _own_file(path: Path, fd: int) -> None:
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        raise LogFileError(f"{path}: not a regular file")
+    if sys.platform == "win32":
+        return
+    if found.st_uid != os.geteuid():
+        raise LogFileError(f"{path}: belongs to another user")
+    os.fchmod(fd, 0o600)
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(fd, rest) :]

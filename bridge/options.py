@@ -1,0 +1,129 @@
+"""Command lines made from the table in ``bridge.config``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+from twisted.python import usage
+
+from . import __version__
+from .config import HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value
+from .datadir import DataDir
+from .host import HostProfile, ProfileError, load_profile
+
+
+class TableOptions(usage.Options):
+    """
+    A command line whose options come from a table.
+
+    :ivar given: What was given, for ``bridge.config.read_value``.
+    """
+
+    table: ClassVar[tuple[Option, ...]] = ()
+
+    def __init__(self) -> None:
+        self.given: dict[str, list[str] | bool] = {}
+        super().__init__()
+
+    def __init_subclass__(cls) -> None:
+        for option in cls.table:
+            name = "opt_" + option.attribute
+            if not hasattr(cls, name):
+                setattr(cls, name, _taker(option))
+
+    def parseOptions(self, options: Any = None) -> None:  # noqa: N802
+        """Read the command line; a usage error ends the process with status 2."""
+        try:
+            super().parseOptions(options)
+        except (usage.UsageError, ConfigError) as e:
+            refuse_usage(str(e))
+
+    def opt_version(self) -> NoReturn:
+        """Display the version and exit."""
+        sys.stdout.write(f"plugin-bridge {__version__}\n")
+        raise SystemExit(0)
+
+    def value(self, name: str, environ: Mapping[str, str] | None = None) -> Any:
+        """Give one option's value; see ``bridge.config.read_value``."""
+        option = next(o for o in self.table if o.name == name)
+        return read_value(
+            option, self.given, os.environ if environ is None else environ
+        )
+
+
+def refuse_usage(message: str) -> NoReturn:
+    """End the process as one does whose command line is wrong."""
+    sys.stderr.write(f"plugin-bridge: {message}\n")
+    raise SystemExit(2)
+
+
+def _taker(option: Option) -> Any:
+    words = option.about
+    if option.default is not None:
+        words += f" (default {option.default})"
+    words += f" [{option.variable}]"
+    if option.value is None:
+
+        def flag(self: TableOptions) -> None:
+            self.given[option.name] = True
+
+        flag.__doc__ = words
+        return flag
+
+    def taker(self: TableOptions, text: str) -> None:
+        texts = self.given.setdefault(option.name, [])
+        assert isinstance(texts, list)  # noqa: S101 (the option is no flag)
+        texts.append(text)
+
+    taker.__doc__ = words
+    return taker
+
+
+class DaemonOptions(TableOptions):
+    """Every option of the daemon."""
+
+    table = OPTIONS
+    longdesc = (
+        "Every option can be set by the environment variable named beside it too; "
+        "repeatable ones are comma separated there, and the command line wins. "
+        "Exit status: 0 after SIGTERM or SIGINT, 1 when it cannot start, 2 when an "
+        "option is wrong."
+    )
+
+
+class HostOptions(TableOptions):
+    """The options every command takes: which host application, and where."""
+
+    table = HOST_OPTIONS
+
+    def place(self) -> tuple[HostProfile, DataDir, Path]:
+        """
+        Find the profile, the data directory and the theme directory.
+
+        :raise ConfigError: Naming the option.
+        """
+        return locate(
+            self.value("host"), self.value("data-dir"), self.value("theme-dir")
+        )
+
+
+def locate(
+    host: str, data_dir: Path | None, theme_dir: Path | None
+) -> tuple[HostProfile, DataDir, Path]:
+    """
+    Find the profile, the data directory and the theme directory.
+
+    :raise ConfigError: Naming the option.
+    """
+    try:
+        profile = load_profile(host)
+    except ProfileError as e:
+        raise ConfigError(f"--host: {e}") from None
+    data = DataDir(data_dir or profile.data_dir())
+    return profile, data, theme_dir or profile.theme_dir(data.root)
+
+

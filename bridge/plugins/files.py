@@ -1,0 +1,70 @@
+"""Reading files of a tree that somebody else made."""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from pathlib import Path
+from typing import BinaryIO, Final
+
+SHOWN_CHARACTERS: Final = 200
+
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # or opening a named pipe would wait for ever
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class NotRegularError(OSError):
+    """What should be a file is a link, a directory, a pipe or a device."""
+
+
+class TooLargeError(OSError):
+    """A file is larger than its limit."""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """
+    Open a file to read it, never through a symbolic link.
+
+    :raise FileNotFoundError: There is none.
+    :raise NotRegularError: It is not a regular file.
+    :raise OSError: It cannot be read.
+    """
+    if path.is_symlink():
+        raise NotRegularError
+    fd = os.open(path, _FLAGS)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise NotRegularError
+    return os.fdopen(fd, "rb")
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """
+    Read a whole regular file.
+
+    :param most: Bytes.
+    :raise TooLargeError: It is larger; no more than ``most`` bytes and one were read.
+    :raise OSError: See ``open_regular``.
+    """
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise TooLargeError
+    return content
+
+
+def shown(path: str) -> str:
+    """
+    A file's name as a message may repeat it.
+
+    Nothing that controls a terminal or the direction of text is left in it.
+    """
+    hidden = ("C", "Zl", "Zp")
+    visible = (c for c in path if not unicodedata.category(c).startswith(hidden))
+    return "".join(visible)[:SHOWN_CHARACTERS]

@@ -1,0 +1,171 @@
+"""Installing a plugin: the seven steps of ``progress.PIPELINE``, all or nothing."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, fail
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from ..approval import IApprover, Operation, Prompt, Prompts, unavailable
+from ..protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ..store import Drop, Store
+from ..store.store import InThread
+from .candidate import Candidate, Fetcher
+from .change import Change
+from .operations import Operations, Running
+from .progress import Step
+from .records import Record, is_recorded, settings_namespace
+from .trees import Trees
+from .trust import Trust
+from .urls import check_url
+
+
+@define(eq=False)
+class Prompting:
+    """Puts an operation's questions to the user, and tells pages that it does."""
+
+    _approver: IApprover
+
+    _log: ClassVar[Logger] = Logger()
+
+    async def ask(self, running: Running, prompt: Prompt) -> None:
+        """
+        Wait until the user has confirmed.
+
+        :raise BridgeError: ``denied`` or ``approval_unavailable``.
+        """
+        running.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
+        try:
+            await running.until(lambda: self._approver.approve(prompt))
+        except BridgeError:
+            raise
+        except Exception:  # noqa: BLE001
+            running.check()
+            self._log.failure("the prompt broke")
+            raise unavailable("the prompt could not be shown") from None
+
+
+@define(eq=False)
+class Installer:
+    """Installs plugins."""
+
+    _operations: Operations
+    _prompting: Prompting
+    _prompts: Prompts
+    _fetcher: Fetcher
+    _change: Change
+    _trust: Trust
+    _store: Store
+    _trees: Trees
+    _clock: IReactorTime
+    _in_thread: InThread
+    _urls: set[str] = field(factory=set)
+
+    def install(self, url: str) -> Deferred[dict[str, Any]]:
+        """
+        Install the plugin at ``url``.
+
+        It goes on when the answer is cancelled.
+
+        :return: Fires with the plugin's list entry; fails with ``BridgeError``
+            when nothing of it is left.
+        """
+        try:
+            check_url(url)
+        except BridgeError as refused:
+            return fail(refused)
+        if url in self._urls:
+            return fail(
+                BridgeError(
+                    Code.BAD_REQUEST,
+                    "an install from this URL is under way already; wait for it to end",
+                )
+            )
+
+        async def body(running: Running) -> dict[str, Any]:
+            self._urls.add(url)
+            try:
+                return await self._install(running, url)
+            finally:
+                self._urls.remove(url)
+
+        return self._operations.run(Operation.INSTALL, None, body)
+
+    async def _install(self, running: Running, url: str) -> dict[str, Any]:
+        prompt = self._prompts.install(url, str(self._trees.directory))
+        await self._prompting.ask(running, prompt)
+        candidate = await self._fetcher.fetch(running, url)
+        await running.hold(self._operations.plugin_lock(candidate.manifest.id))
+        await self._refuse_installed(candidate.manifest.id)
+        self._trust.check_mark(candidate.manifest.id, candidate.signed)
+        accepted = await self._ask_for_trust(running, candidate)
+        await running.hold(self._operations.commit_lock)
+        if not (accepted or self._trust.is_trusted(candidate.signed.key_id)):
+            raise not_trusted("the author's key was forgotten meanwhile")
+        running.commit()
+        return await self._commit(running, candidate)
+
+    async def _refuse_installed(self, plugin_id: str) -> None:
+        there = await self._in_thread(self._trees.has, plugin_id)
+        if there or is_recorded(self._store, plugin_id):
+            raise plugin_error(
+                Prefix.ALREADY_INSTALLED, f"{plugin_id} is installed; uninstall it first"
+            )
+
+    async def _ask_for_trust(self, running: Running, candidate: Candidate) -> bool:
+        """Ask when the key is new; whether the user has now accepted it."""
+        if self._trust.is_trusted(candidate.signed.key_id):
+            return False
+        manifest = candidate.manifest
+        prompt = self._prompts.trust_key(
+            manifest.id,
+            candidate.url,
+            candidate.signed.key_id,
+            name=manifest.name,
+            version=manifest.version,
+            permissions=manifest.permissions,
+            optional=manifest.optional_permissions,
+        )
+        try:
+            await self._prompting.ask(running, prompt)
+        except BridgeError as e:
+            if not e.message.startswith(f"{Prefix.DENIED}:"):
+                raise
+            raise not_trusted("the author's key was not accepted") from None
+        return True
+
+    async def _commit(self, running: Running, candidate: Candidate) -> dict[str, Any]:
+        plugin_id, signed = candidate.manifest.id, candidate.signed
+        running.reached(Step.MOVE, f"Putting {plugin_id} in place")
+        await self._refuse_installed(plugin_id)
+        await self._change.put_in(running, candidate)
+        now = int(self._clock.seconds() * 1000)
+        record = Record(
+            url=candidate.url,
+            commit=candidate.commit,
+            key_id=signed.key_id,
+            signed_at=signed.signed_at,
+            installed_at=now,
+            updated_at=now,
+        )
+        trusted = self._trust.acceptance(plugin_id, candidate.url, signed, now)
+        entry: dict[str, Any] = await self._in_thread(
+            self._trees.entry, plugin_id, record
+        )
+        await self._change.record(
+            running,
+            [record.put(plugin_id), *trusted],
+            undoing=[Drop(settings_namespace(plugin_id))],
+        )
+        await self._change.announce(running)
+        running.reached(Step.BUILD, "Building the bundle")
+        await self._change.build(plugin_id)
+        return entry
+
+
+def not_trusted(detail: str) -> BridgeError:
+    """Word why a key is not accepted: ``not_trusted: <detail>``."""
+    return plugin_error(Prefix.NOT_TRUSTED, detail)

@@ -1,0 +1,131 @@
+"""
+When the bundle is built, and of which plugins.
+
+Before each build every recorded tree is verified, because a tree on disk may be
+changed by anybody who can write there.  One that was changed is left out, and named
+in the report.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from attrs import define, evolve, field, frozen
+from twisted.internet.defer import Deferred, fail
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ..store import Store
+from ..store.store import InThread
+from .build import Report
+from .operations import shutting_down
+from .progress import Audience
+from .records import read_records
+from .trees import Trees
+
+
+class Builds(Protocol):
+    """Makes bundles; see ``Builder``."""
+
+    def build(self, ids: list[str]) -> Deferred[Report]:
+        """Build a bundle of these plugins; a failed build is a report too."""
+
+
+@frozen(eq=False)
+class _Waiter:
+    restoring: bool
+    report: Deferred[Report] = field(factory=Deferred)
+
+
+@define(eq=False)
+class Rebuild:
+    """
+    Builds, one run at a time.
+
+    What is asked for while a run goes on becomes one more run, whoever asked and
+    however many: each gets the report of a run that began after they asked.
+    """
+
+    _store: Store
+    _trees: Trees
+    _builder: Builds
+    _audience: Audience
+    _in_thread: InThread
+    _waiters: list[_Waiter] = field(factory=list)
+    _running: bool = False
+    _published: list[str] | None = None
+    _idle: list[Deferred[None]] = field(factory=list)
+    _closed: bool = False
+
+    _log: ClassVar[Logger] = Logger()
+
+    def run(self, *, restoring: bool = False) -> Deferred[Report]:
+        """
+        Build the bundle of every installed plugin.
+
+        Pages are told before the report is given.  A restoring run follows a
+        failed one, which left the bundle as it was: when it publishes the plugins
+        that pages already have, they are told nothing, or they would offer to
+        reload for a bundle that is no different.
+
+        :param restoring: Whether it only takes a failed build back.
+        """
+        if self._closed:
+            return fail(shutting_down())
+        waiter = _Waiter(restoring)
+        self._waiters.append(waiter)
+        if not self._running:
+            self._running = True
+            Deferred.fromCoroutine(self._drain())
+        return waiter.report
+
+    async def _drain(self) -> None:
+        while self._waiters:
+            waiters, self._waiters = self._waiters, []
+            try:
+                report = await self._build()
+            except Exception:  # noqa: BLE001
+                failure = Failure()
+                for waiter in waiters:
+                    waiter.report.errback(failure)
+                continue
+            self._tell(report, all(waiter.restoring for waiter in waiters))
+            for waiter in waiters:
+                waiter.report.callback(report)
+        self._running = False
+        idle, self._idle = self._idle, []
+        for closing in idle:
+            closing.callback(None)
+
+    async def _build(self) -> Report:
+        sound, faults = await self._in_thread(
+            self._trees.sort_out, read_records(self._store)
+        )
+        left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]
+        for line in left_out:
+            self._log.warn("{line}", line=line)
+        report = await self._builder.build(sound)
+        return evolve(report, errors=[*report.errors, *left_out])
+
+    def _tell(self, report: Report, restoring: bool) -> None:
+        known = self._published == report.plugins
+        if report.ok:
+            self._published = report.plugins
+        if restoring and report.ok and known:
+            self._log.info("the bundle is again what it was")
+            return
+        self._audience.built(report)
+
+    def close(self) -> Deferred[None]:
+        """
+        Begin no more.
+
+        :return: Fires when no build is under way.
+        """
+        self._closed = True
+        closing: Deferred[None] = Deferred()
+        if self._running:
+            self._idle.append(closing)
+        else:
+            closing.callback(None)
+        return closing

@@ -1,0 +1,107 @@
+"""What is remembered of each installed plugin: namespace ``bridge.plugins``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from attrs import asdict, frozen
+
+from ..protocol.wire import camel
+from ..store import Drop, Edit, Put, Remove, Store
+from .manifest import PLUGIN_ID
+
+RECORDS: Final = "bridge.plugins"
+"""By plugin id: the records."""
+
+
+@frozen
+class Record:
+    """
+    Where a plugin came from, and whose signature it carries.
+
+    :ivar url: As it was given to ``install``.
+    :ivar commit: The hexadecimal id of the commit.
+    :ivar key_id: The fingerprint of its author's key; empty in a record made
+        before plugins were signed.
+    :ivar signed_at: Seconds since the epoch, as the author said.
+    :ivar installed_at: Milliseconds since the epoch.
+    :ivar updated_at: The same; equal to ``installed_at`` until the first update.
+    """
+
+    url: str
+    commit: str
+    key_id: str
+    signed_at: int
+    installed_at: int
+    updated_at: int
+
+    def put(self, plugin_id: str) -> Edit:
+        """What to commit to remember this."""
+        fields = {camel(name): value for name, value in asdict(self).items()}
+        return Put(RECORDS, plugin_id, fields)
+
+
+def read_record(value: Any) -> Record:
+    """
+    Read a record, whatever it has become.
+
+    A field that is missing or of the wrong type is empty or 0: a plugin whose
+    record is damaged must still be seen, and be uninstalled.
+    """
+    fields = value if type(value) is dict else {}
+
+    def text(name: str) -> str:
+        found = fields.get(name)
+        return found if type(found) is str else ""
+
+    def number(name: str) -> int:
+        found = fields.get(name)
+        return found if type(found) is int else 0
+
+    return Record(
+        url=text("url"),
+        commit=text("commit"),
+        key_id=text("keyId"),
+        signed_at=number("signedAt"),
+        installed_at=number("installedAt"),
+        updated_at=number("updatedAt"),
+    )
+
+
+def read_records(store: Store) -> dict[str, Record]:
+    """
+    Every record by plugin id, sorted.
+
+    A key that is no plugin id is left out: no path is ever made of it.
+    """
+    return {
+        plugin_id: read_record(value)
+        for plugin_id, value in sorted(store.entries(RECORDS).items())
+        if re.fullmatch(PLUGIN_ID, plugin_id)
+    }
+
+
+def is_recorded(store: Store, plugin_id: str) -> bool:
+    """Whether there is a record, damaged or not."""
+    return store.get(RECORDS, plugin_id) is not None
+
+
+def settings_namespace(plugin_id: str) -> str:
+    """Where the page keeps a plugin's settings."""
+    return f"plugin:{plugin_id}"
+
+
+def inverse(store: Store, edits: Sequence[Edit]) -> list[Edit]:
+    """What to commit, after ``edits``, to have their values as they are now."""
+    made: list[Edit] = []
+    for edit in reversed(edits):
+        if isinstance(edit, Drop):
+            old = store.entries(edit.ns)
+        else:
+            value = store.get(edit.ns, edit.key)
+            old = {} if value is None else {edit.key: value}
+            made.append(Remove(edit.ns, edit.key))
+        made += [Put(edit.ns, key, value) for key, value in old.items()]
+    return made

@@ -1,0 +1,71 @@
+import {
+  type Health,
+  type Json,
+  type Native,
+  type Notification,
+  type NotificationResult,
+  PermissionError,
+  type Target,
+} from "@bridge/plugin-api";
+
+import type { Connection } from "./connection.js";
+import { describe } from "./log.js";
+import type { Gate } from "./permissions.js";
+import { fields, list, text, texts } from "./wire.js";
+
+/** The daemon's `notify` service, behind a plugin's gate. */
+export class GatedNative implements Native {
+  readonly #caller: Pick<Connection, "call">;
+  readonly #gate: Gate;
+
+  constructor(caller: Pick<Connection, "call">, gate: Gate) {
+    this.#caller = caller;
+    this.#gate = gate;
+  }
+
+  async call(
+    service: string,
+    method: string,
+    params: { readonly [name: string]: Json } = {},
+  ): Promise<unknown> {
+    if (service !== "notify") {
+      throw new PermissionError("a plugin may only use the service notify");
+    }
+    await this.#gate.pass("native", `${service}/${method}`);
+    return this.#caller.call(service, method, params);
+  }
+
+  async targets(): Promise<readonly Target[]> {
+    const answer = fields(await this.call("notify", "targets"));
+    return list(answer["targets"]).map(fields).map((target) => ({
+      name: text(target["name"]),
+      description: text(target["description"]),
+      health: healthOf(target["health"]),
+      honours: texts(target["honours"]),
+    }));
+  }
+
+  async notify(notification: Notification): Promise<NotificationResult> {
+    const params = { ...notification } as unknown as { [name: string]: Json };
+    try {
+      const answer = fields(await this.call("notify", "send", params));
+      return {
+        ok: answer["ok"] === true,
+        delivered: texts(answer["delivered"]),
+        failed: list(answer["failed"]).map(fields).map((failure) => ({
+          sink: text(failure["sink"]),
+          error: text(failure["error"]),
+        })),
+      };
+    } catch (e) {
+      if (e instanceof PermissionError) {
+        throw e;
+      }
+      return { ok: false, delivered: [], failed: [{ sink: "bridge", error: describe(e) }] };
+    }
+  }
+}
+
+function healthOf(value: unknown): Health {
+  return value === "up" || value === "down" ? value : "unknown";
+}

@@ -1,0 +1,69 @@
+/** The endpoint and the token, kept in this browser. */
+
+const ENDPOINT_KEY = "plugin-bridge.endpoint";
+const TOKEN_KEY = "plugin-bridge.token";
+const DEFAULT_ENDPOINT = "http://127.0.0.1:42081";
+
+/**
+ * The endpoint somebody wrote, in its usual form; `undefined` when it is none.
+ *
+ * It must be this computer: the token is sent there.
+ */
+export function readEndpoint(written: string): string | undefined {
+  const shape = /^http:\/\/(127\.0\.0\.1|localhost)(:(\d{1,5}))?\/*$/i.exec(written.trim());
+  const port = Number(shape?.[3] ?? 80);
+  return shape === null || port < 1 || port > 65535
+    ? undefined
+    : `http://${String(shape[1]).toLowerCase()}:${port}`;
+}
+
+/** The endpoint in a fragment such as `#endpoint=http%3A%2F%2F127.0.0.1%3A42081`. */
+export function endpointInFragment(fragment: string): string | undefined {
+  const named = new URLSearchParams(fragment.replace(/^#/, "")).get("endpoint");
+  return named === null ? undefined : readEndpoint(named);
+}
+
+/** Reads and writes the two; lives in memory when the browser keeps nothing. */
+export class Preferences {
+  readonly #storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
+
+  constructor(storage: Pick<Storage, "getItem" | "setItem" | "removeItem">) {
+    this.#storage = storage;
+  }
+
+  get endpoint(): string {
+    return readEndpoint(this.#storage.getItem(ENDPOINT_KEY) ?? "") ?? DEFAULT_ENDPOINT;
+  }
+
+  set endpoint(endpoint: string) {
+    this.#storage.setItem(ENDPOINT_KEY, endpoint);
+  }
+
+  get token(): string {
+    return this.#storage.getItem(TOKEN_KEY) ?? "";
+  }
+
+  set token(token: string) {
+    this.#storage.setItem(TOKEN_KEY, token);
+  }
+
+  /**
+   * Take over the endpoint a link names.
+   *
+   * A link may come from anywhere, so it must not make the page show the token to
+   * something else: another endpoint than before has to be paired anew.
+   *
+   * @returns Whether the fragment named an endpoint.
+   */
+  follow(fragment: string): boolean {
+    const endpoint = endpointInFragment(fragment);
+    if (endpoint === undefined) {
+      return false;
+    }
+    if (endpoint !== this.endpoint) {
+      this.#storage.removeItem(TOKEN_KEY);
+    }
+    this.endpoint = endpoint;
+    return true;
+  }
+}

@@ -1,0 +1,87 @@
+import { API_VERSION } from "@bridge/plugin-api";
+
+import type { Surroundings, Wire, WireEvents } from "./surroundings.js";
+import { fields, parsed, text } from "./wire.js";
+
+/** What the daemon says of itself when it lets the page in. */
+export interface Welcome {
+  readonly version: string;
+  readonly services: readonly string[];
+}
+
+/** Whoever owns a socket. */
+export interface SocketOwner {
+  welcomed(welcome: Welcome): void;
+  answered(frame: unknown): void;
+  pushed(event: string, data: unknown): void;
+  closed(code: number, reason: string): void;
+}
+
+/** The address of the socket of the daemon at `endpoint`. */
+export function socketUrl(endpoint: string): string {
+  return `${endpoint.replace(/^http/, "ws")}/v1/ws`;
+}
+
+/** One connection: it says hello, is let in or not, and ends once. */
+export class BridgeSocket implements WireEvents {
+  readonly #token: string;
+  readonly #wire: Wire;
+  #owner: SocketOwner | undefined;
+  #welcomed = false;
+
+  constructor(
+    open: Surroundings["open"],
+    endpoint: string,
+    token: string,
+    owner: SocketOwner,
+  ) {
+    this.#token = token;
+    this.#owner = owner;
+    this.#wire = open(socketUrl(endpoint), this);
+  }
+
+  /** Whether frames may be sent. */
+  get welcomed(): boolean {
+    return this.#welcomed;
+  }
+
+  send(frame: string): void {
+    this.#wire.send(frame);
+  }
+
+  /** Close it; the owner hears nothing more of it. */
+  abandon(): void {
+    this.#owner = undefined;
+    this.#welcomed = false;
+    this.#wire.close();
+  }
+
+  opened(): void {
+    const client = `plugin-bridge-client/${API_VERSION}`;
+    this.#wire.send(JSON.stringify({ type: "hello", token: this.#token, client }));
+  }
+
+  received(data: unknown): void {
+    const frame = fields(parsed(text(data)));
+    switch (frame["type"]) {
+      case "welcome":
+        this.#welcomed = true;
+        this.#owner?.welcomed({
+          version: text(frame["version"], "unknown"),
+          services: Object.keys(fields(frame["services"])),
+        });
+        break;
+      case "response":
+        this.#owner?.answered(frame);
+        break;
+      case "push":
+        this.#owner?.pushed(text(frame["event"]), frame["data"]);
+        break;
+    }
+  }
+
+  closed(code: number, reason: string): void {
+    this.#welcomed = false;
+    this.#owner?.closed(code, reason);
+  }
+}

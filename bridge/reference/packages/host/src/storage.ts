@@ -1,0 +1,17 @@
+type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+
+/** The browser's store, or one that lasts as long as the page when that is closed. */
+export function openStorage(): Store {
+  try {
+    const { localStorage } = window;
+    localStorage.getItem("");
+    return localStorage;
+  } catch {
+    const values = new Map<string, string>();
+    return {
+      getItem: (key) => values.get(key) ?? null,
+      setItem: (key, value) => void values.set(key, value),
+      removeItem: (key) => void values.delete(key),
+    };
+  }
+}

@@ -1,0 +1,132 @@
+"""The ``logs`` service: the page's log lines, in a file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Final
+
+from attrs import define, field, frozen
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ..logs.records import Record, read_records, write_records
+from ..logs.tally import Tally
+from ..logs.text import Secrets, no_secrets, redacted
+from ..logs.writer import LogWriter
+from ..protocol.errors import BridgeError
+from ..protocol.limits import LOG_RECORDS
+from ..protocol.rules import Many
+from ..rpc.registry import Nothing, method
+
+_DISABLED: Final = "disabled"
+
+
+@frozen
+class Batch:
+    """
+    Log records: ``{level, scope, message, ts}``.
+
+    :ivar records: What is not a record is left out; the others are written.
+    """
+
+    records: Annotated[list[Any], Many(LOG_RECORDS)]
+
+
+@frozen
+class Written:
+    """
+    What became of a batch.
+
+    :ivar ok: Always true.
+    :ivar written: How many records are in the file.
+    """
+
+    ok: bool
+    written: int
+
+
+@frozen
+class FileInfo:
+    """
+    Where the file is.
+
+    :ivar ok: Always true.
+    :ivar location: Its path, or ``disabled``.
+    :ivar bytes: How large it is.
+    """
+
+    ok: bool
+    location: str
+    bytes: int
+
+
+@define
+class Logs:
+    """Appends the page's log lines to a log file."""
+
+    _writer: LogWriter | None
+    _clock: IReactorTime
+    _secrets: Secrets = no_secrets
+    _dropped: Tally = field(init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._dropped = Tally(self._clock.seconds, self._say_dropped)
+
+    def describe(self) -> dict[str, Any]:
+        """Say where the file is."""
+        return {"location": self._location()}
+
+    @method(Batch, Written)
+    async def write(self, params: Batch) -> Written:
+        """Append a batch of records; answered when they are in the file."""
+        records = self._read(params.records)
+        if self._writer is None or not records:
+            return Written(ok=True, written=0)
+        await self._writer.write(self._lines(records))
+        return Written(ok=True, written=len(records))
+
+    @method(Nothing, FileInfo)
+    async def info(self, params: Nothing) -> FileInfo:
+        """Say where the log file is and how large."""
+        size = 0 if self._writer is None else self._writer.bytes
+        return FileInfo(ok=True, location=self._location(), bytes=size)
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether lines come faster than they can be written."""
+        return self._writer is not None and self._writer.overloaded
+
+    def frame(self, records: Any) -> None:
+        """
+        Take the records of a ``logs`` frame: never answers, never raises.
+
+        What is not a record, or cannot be written, is counted, and said in the
+        daemon's own log at most once a second.
+
+        :param records: Plain JSON of any shape.
+        """
+        good = self._read(records)
+        if self._writer is None or not good:
+            return
+        self._writer.write(self._lines(good)).addErrback(self._lost, len(good))
+
+    def _read(self, batch: Any) -> list[Record]:
+        records, bad = read_records(batch)
+        self._dropped.add(bad)
+        return records
+
+    def _lines(self, records: list[Record]) -> bytes:
+        text = write_records(records, self._clock.seconds())
+        return redacted(text, self._secrets).encode("utf-8")
+
+    def _lost(self, failure: Failure, count: int) -> None:
+        failure.trap(BridgeError)
+        self._dropped.add(count)
+
+    def _say_dropped(self, count: int) -> None:
+        self._log.warn("dropped {count} log records of the page", count=count)
+
+    def _location(self) -> str:
+        return _DISABLED if self._writer is None else str(self._writer.path)

@@ -1,0 +1,148 @@
+"""
+The ``plugins`` service: params, results and one-line bodies.
+
+What is done to plugins is in ``bridge.plugins``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import define, frozen
+
+from ..approval import IApprover
+from ..plugins.build import Report
+from ..plugins.pipeline import Installer
+from ..plugins.progress import Progress
+from ..plugins.rebuild import Rebuild
+from ..plugins.records import read_records
+from ..plugins.trees import Trees
+from ..plugins.trust import Trust
+from ..protocol.wire import unstructure
+from ..rpc.hub import Event
+from ..rpc.registry import Anything, method
+from ..store import Store
+from ..store.store import InThread
+
+
+@frozen
+class Source:
+    """
+    What to install.
+
+    :ivar url: An https URL of at most 512 characters, with a host; no user name,
+        query or fragment.
+    """
+
+    url: str
+
+
+@frozen
+class Installed:
+    """
+    What was installed.
+
+    :ivar plugin: Its list entry.
+    """
+
+    plugin: dict[str, Any]
+
+
+@frozen
+class Plugins:
+    """
+    The installed plugins.
+
+    :ivar plugins: List entries, by id.
+    :ivar broken: ``{id, reason}`` of each that is not built into the bundle.
+    """
+
+    plugins: list[dict[str, Any]]
+    broken: list[dict[str, str]]
+
+
+@frozen
+class Keys:
+    """
+    The accepted keys.
+
+    :ivar keys: The last used first.
+    """
+
+    keys: list[dict[str, Any]]
+
+
+@frozen
+class Pushes:
+    """
+    Tells every page what happens to the plugins; see ``Audience``.
+
+    :ivar push: ``Hub.push``.
+    """
+
+    push: Callable[[str, Any], None]
+
+    def progress(self, progress: Progress) -> None:
+        """See ``Audience.progress``."""
+        self.push(Event.PROGRESS, unstructure(progress))
+
+    def plugins(self, entries: list[dict[str, Any]]) -> None:
+        """See ``Audience.plugins``."""
+        self.push(Event.PLUGINS, {"plugins": entries})
+
+    def built(self, report: Report) -> None:
+        """See ``Audience.built``."""
+        self.push(Event.BUILD, unstructure(report))
+
+
+@define
+class PluginService:
+    """
+    Clones, verifies and compiles plugins.
+
+    :ivar bundle: Where the bundle is published.
+    """
+
+    _installer: Installer
+    _rebuild: Rebuild
+    _store: Store
+    _trees: Trees
+    _trust: Trust
+    _approver: IApprover
+    _bundle: Path
+    _in_thread: InThread
+
+    def describe(self) -> dict[str, Any]:
+        """Say where plugins are, and how installing one is confirmed."""
+        return {
+            "pluginsDir": str(self._trees.directory),
+            "bundle": str(self._bundle),
+            "confirmation": self._approver.description,
+            "signatures": "ed25519, required",
+            "installed": sorted(read_records(self._store)),
+        }
+
+    @method(Source, Installed)
+    async def install(self, params: Source) -> Installed:
+        """Install a plugin from its repository, after a prompt on the desktop."""
+        return Installed(await self._installer.install(params.url))
+
+    @method(Anything, Plugins)
+    async def list(self, params: Anything) -> Plugins:
+        """List the installed plugins, and why some are not in the bundle."""
+        records = read_records(self._store)
+        listing = await self._in_thread(self._trees.listing, records)
+        return Plugins(listing.plugins, listing.broken)
+
+    @method(Anything, Report)
+    async def build(self, params: Anything) -> Report:
+        """Build the bundle anew; a failed build is answered as a report, too."""
+        return await self._rebuild.run()
+
+    @method(Anything, Keys)
+    async def keys(self, params: Anything) -> Keys:
+        """List the authors' keys that were accepted."""
+        records = read_records(self._store)
+        return Keys(self._trust.keys({id: r.key_id for id, r in records.items()}))

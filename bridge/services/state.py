@@ -1,0 +1,159 @@
+"""The ``state`` service: the page's key-value store."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from attrs import define, field, frozen
+
+from ..protocol.limits import (
+    STATE_FILE_BYTES,
+    STATE_NAME_CHARACTERS,
+    STATE_VALUE_BYTES,
+)
+from ..protocol.rules import Text
+from ..protocol.wire import converter, dumps
+from ..rpc.registry import Nothing, method
+from ..store import Put, Remove, Store
+from ..store.tables import DAEMON_PREFIX
+
+
+@frozen
+class NotReserved:
+    """A namespace of the page's."""
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        return value.startswith(DAEMON_PREFIX)
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return f"not starting with {DAEMON_PREFIX}, which is the daemon's"
+
+
+@frozen
+class JsonBytes:
+    """A value that takes at most ``most`` bytes as compact JSON."""
+
+    most: int
+
+    def broken(self, value: Any) -> bool:
+        """See ``Rule.broken``."""
+        return len(dumps(value)) > self.most
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return f"at most {self.most} bytes as compact JSON"
+
+
+_NAME = Text(STATE_NAME_CHARACTERS, like="[a-zA-Z0-9_.:-]+", least=1)
+
+Name = Annotated[str, _NAME, NotReserved()]
+Key = Annotated[str, _NAME]
+
+
+@frozen
+class Place:
+    """
+    Where one value lives.
+
+    :ivar ns: The namespace: ``host``, or ``plugin:`` and a plugin's id.
+    :ivar key: The key in it.
+    """
+
+    ns: Name
+    key: Key
+
+
+@frozen
+class Setting:
+    """
+    A value, and where it is to live.
+
+    :ivar ns: The namespace: ``host``, or ``plugin:`` and a plugin's id.
+    :ivar key: The key in it.
+    :ivar value: Any JSON value.
+    """
+
+    ns: Name
+    key: Key
+    value: Annotated[Any, JsonBytes(STATE_VALUE_BYTES)]
+
+
+@frozen
+class Whole:
+    """
+    A whole namespace.
+
+    :ivar ns: The namespace: ``host``, or ``plugin:`` and a plugin's id.
+    """
+
+    ns: Name
+
+
+@frozen
+class Value:
+    """
+    What is there.
+
+    :ivar value: ``null`` when nothing is.
+    """
+
+    value: Any
+
+
+@frozen
+class Entries:
+    """
+    All that is there.
+
+    :ivar entries: The values of the namespace by key; empty when it has none.
+    """
+
+    entries: dict[str, Any]
+
+
+# They hold plain JSON, which cattrs would copy value by value.
+converter.register_unstructure_hook(Value, lambda found: {"value": found.value})
+converter.register_unstructure_hook(Entries, lambda found: {"entries": found.entries})
+
+
+@define
+class State:
+    """Keeps the page's settings: any JSON by namespace and key."""
+
+    _store: Store
+    _location: str = field(converter=str)
+
+    def describe(self) -> dict[str, Any]:
+        """Say where the file is, and what fits in it."""
+        return {
+            "location": self._location,
+            "limits": {
+                "nameChars": STATE_NAME_CHARACTERS,
+                "valueBytes": STATE_VALUE_BYTES,
+                "fileBytes": STATE_FILE_BYTES,
+            },
+        }
+
+    @method(Place, Value)
+    async def get(self, params: Place) -> Value:
+        """Read one value; ``null`` when there is none."""
+        return Value(self._store.get(params.ns, params.key))
+
+    @method(Setting, Nothing)
+    async def set(self, params: Setting) -> Nothing:
+        """Set one value; answered when it is durable."""
+        await self._store.commit([Put(params.ns, params.key, params.value)])
+        return Nothing()
+
+    @method(Place, Nothing)
+    async def delete(self, params: Place) -> Nothing:
+        """Remove one value, which need not be there; answered when it is durable."""
+        await self._store.commit([Remove(params.ns, params.key)])
+        return Nothing()
+
+    @method(Whole, Entries)
+    async def list(self, params: Whole) -> Entries:
+        """Read all values of a namespace."""
+        return Entries(self._store.entries(params.ns))

@@ -1,0 +1,8 @@
+"""The state store: JSON values by namespace and key, in one file."""
+
+from __future__ import annotations
+
+from .store import Store, StoreError
+from .tables import Drop, Edit, Put, Remove
+
+__all__ = ["Drop", "Edit", "Put", "Remove", "Store", "StoreError"]

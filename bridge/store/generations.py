@@ -1,0 +1,204 @@
+"""
+A file that is replaced whole, and the generation before it.
+
+::
+
+    state.json.tmp      the new generation, until it is durable
+    state.json          the current one
+    state.json.bak      the previous one
+
+At every instant ``state.json`` or ``state.json.bak`` is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from attrs import frozen
+
+from ..datadir import sync_directory
+
+T = TypeVar("T")
+
+_NO_HARD_LINKS: Final = frozenset(
+    {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}
+)
+
+
+class DamagedError(Exception):
+    """What was read is not what was ever written whole."""
+
+
+@frozen
+class Generations:
+    """
+    One file and its previous generation.  Everything here blocks.
+
+    :ivar path: The current generation.
+    """
+
+    path: Path
+
+    @property
+    def previous(self) -> Path:
+        """The previous generation."""
+        return self._beside(".bak")
+
+    @property
+    def _temporary(self) -> Path:
+        return self._beside(".tmp")
+
+    @property
+    def _spare(self) -> Path:
+        return self._beside(".bak.tmp")
+
+    def _beside(self, suffix: str) -> Path:
+        return self.path.with_name(self.path.name + suffix)
+
+    def load(self, read: Callable[[bytes], T]) -> tuple[T | None, str | None]:
+        """
+        Read the current generation, or else the previous one.
+
+        A file that cannot be read is kept aside under a name of its own, and
+        files of an interrupted ``replace`` are removed.
+
+        :param read: From a file's content to what it means; raises
+            ``DamagedError`` for what was never written whole.  Anything else it
+            raises ends the loading before any damaged file is touched.
+        :return: What was read, ``None`` when nothing could be; and what the
+            operator should know, ``None`` when all is well.
+        """
+        _unlink(self._temporary)
+        _unlink(self._spare)
+        found = None
+        source = None
+        damaged = []
+        for path in (self.path, self.previous):
+            try:
+                found = read(_content(path))
+            except FileNotFoundError:
+                continue
+            except (OSError, DamagedError):
+                damaged.append(path)
+            else:
+                source = path
+                break
+        if source == self.path or not (source or damaged):
+            return found, None
+        return found, self._notice(damaged, source)
+
+    def _notice(self, damaged: list[Path], source: Path | None) -> str:
+        said = [
+            f"{path.name} could not be read and is kept as {self._set_aside(path)}"
+            for path in damaged
+        ]
+        if not said:
+            said = [f"{self.path.name} is missing"]
+        sync_directory(self.path.parent)
+        if source is None:
+            return "; ".join([*said, "starting with an empty one"])
+        return "; ".join([*said, f"{source.name}, the generation before it, is used"])
+
+    def _set_aside(self, path: Path) -> str:
+        number = 1
+        while os.path.lexists(self._beside(f".corrupt-{number}")):
+            number += 1
+        aside = self._beside(f".corrupt-{number}")
+        os.rename(path, aside)
+        return aside.name
+
+    def replace(self, pieces: Iterable[bytes]) -> None:
+        """
+        Make a new generation, durable when this returns.
+
+        :raise OSError: It could not be made; the current generation has been put
+            back, as far as the file system still allows.
+        """
+        try:
+            self._write(pieces)
+        except BaseException:
+            _unlink_quietly(self._temporary)
+            raise
+        kept = False
+        try:
+            kept = self._keep()
+            os.replace(self._temporary, self.path)
+            sync_directory(self.path.parent)
+        except BaseException:
+            self._put_back(kept)
+            raise
+
+    def _write(self, pieces: Iterable[bytes]) -> None:
+        _unlink(self._temporary)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        fd = os.open(self._temporary, flags, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _keep(self) -> bool:
+        """Make the current generation the previous one; whether there was one."""
+        try:
+            self._link(self.path, self.previous)
+        except FileNotFoundError:
+            return False
+        except OSError as e:
+            if e.errno not in _NO_HARD_LINKS:
+                raise
+            os.replace(self.path, self.previous)
+        return True
+
+    def _put_back(self, kept: bool) -> None:
+        with contextlib.suppress(OSError):
+            if kept:
+                self._current_from_previous()
+            elif not os.path.lexists(self._temporary):
+                # It was renamed: there was no current generation before it.
+                _unlink(self.path)
+        _unlink_quietly(self._temporary)
+        _unlink_quietly(self._spare)
+        with contextlib.suppress(OSError):
+            sync_directory(self.path.parent)
+
+    def _current_from_previous(self) -> None:
+        try:
+            self._link(self.previous, self.path)
+        except OSError:
+            os.replace(self.previous, self.path)
+
+    def _link(self, source: Path, target: Path) -> None:
+        """Let ``target`` name the file that ``source`` names, at one instant."""
+        _unlink(self._spare)
+        os.link(source, self._spare)
+        os.replace(self._spare, target)
+        # Replacing does nothing when both were names of one file already.
+        _unlink(self._spare)
+
+
+def _unlink(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _unlink_quietly(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def _content(path: Path) -> bytes:
+    # Opening a pipe would wait for its writer.
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(fd)

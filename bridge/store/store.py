@@ -1,0 +1,184 @@
+"""The state store: commits share writes, and are answered when they are durable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.logger import Logger
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.wire import dumps, loads_unique
+from .generations import DamagedError, Generations
+from .tables import Edit, Snapshot, Tables, Undo, take_back
+
+InThread: TypeAlias = Callable[..., Deferred[Any]]
+"""Calls a function with arguments in a thread: ``deferToThread``, or one like it."""
+
+
+class StoreError(Exception):
+    """The state file cannot be used, and must not be overwritten."""
+
+
+@define(eq=False)
+class _Commit:
+    """
+    Edits that are in memory, and in the file once ``done`` fires.
+
+    :ivar undo: Empty when the edits changed nothing.
+    """
+
+    undo: list[Undo] = field(factory=list)
+    done: Deferred[None] = field(factory=Deferred)
+
+
+@define(eq=False)
+class Store:
+    """
+    JSON values by namespace and key, kept in one file.
+
+    A value can be read as soon as it is committed, before it is durable.  So a
+    later commit may rest on an earlier one that is still being written, and when
+    a write fails, every commit that is not durable yet is undone and refused:
+    memory is then again what the last good write left.
+
+    :ivar notice: What the operator should know of how the file was found, or
+        ``None``.
+    """
+
+    notice: str | None
+    _file: Generations
+    _in_thread: InThread
+    _tables: Tables
+    _queue: list[_Commit] = field(factory=list)
+    _busy: bool = False
+    _doubtful: bool = False
+    _closed: bool = False
+
+    _log: ClassVar[Logger] = Logger()
+
+    @classmethod
+    def open(cls, path: Path, in_thread: InThread) -> Store:
+        """
+        Read the file, and keep writing to it.  Blocks.
+
+        A damaged file is set aside and the generation before it is used; see
+        ``notice``.
+
+        :param in_thread: Where writes happen, one at a time.
+        :raise StoreError: The file has a shape this version does not know, or
+            nothing can be set aside or removed in its directory.
+        """
+        file = Generations(path)
+
+        def read(content: bytes) -> Tables:
+            return Tables.load(_parse(content, path.name))
+
+        try:
+            tables, notice = file.load(read)
+        except OSError as e:
+            raise StoreError(f"{path}: {e.strerror}") from None
+        return cls(notice, file, in_thread, tables or Tables())
+
+    def get(self, ns: str, key: str) -> Any | None:
+        """Give one value, not to be changed; ``None`` when there is none."""
+        return self._tables.get(ns, key)
+
+    def entries(self, ns: str) -> dict[str, Any]:
+        """Give the values of a namespace by key; they are not to be changed."""
+        return self._tables.entries(ns)
+
+    def namespaces(self) -> list[str]:
+        """Name every namespace that has a value, sorted."""
+        return self._tables.names()
+
+    def commit(self, edits: Sequence[Edit]) -> Deferred[None]:
+        """
+        Make all the edits together, or none.
+
+        :return: Fires when they are durable.  Fails with ``BridgeError``:
+            ``bad_request`` for a value that is not JSON or does not fit,
+            ``internal`` when the file cannot be written, ``unavailable`` after
+            ``close``; nothing of the edits is left then.
+        """
+        if self._closed:
+            gone = BridgeError(Code.UNAVAILABLE, "the daemon is shutting down")
+            return fail(gone)
+        try:
+            commit = _Commit(self._tables.apply(edits))
+        except BridgeError as refused:
+            return fail(refused)
+        return self._enqueue(commit)
+
+    def close(self) -> Deferred[None]:
+        """
+        Take no more commits.
+
+        :return: Fires when all that were taken are durable or refused.
+        """
+        self._closed = True
+        return self._enqueue(_Commit()).addErrback(lambda _: None)
+
+    def _enqueue(self, commit: _Commit) -> Deferred[None]:
+        # What changed nothing may still repeat what is not durable yet.
+        if not (commit.undo or self._busy or self._doubtful):
+            return succeed(None)
+        self._queue.append(commit)
+        if not self._busy:
+            self._busy = True
+            Deferred.fromCoroutine(self._drain())
+        return commit.done
+
+    async def _drain(self) -> None:
+        while self._queue:
+            batch, self._queue = self._queue, []
+            try:
+                if self._doubtful or any(commit.undo for commit in batch):
+                    await self._write()
+            except Exception as e:  # noqa: BLE001
+                self._refuse([*batch, *self._queue], e)
+            else:
+                for commit in batch:
+                    commit.done.callback(None)
+        self._busy = False
+
+    async def _write(self) -> None:
+        # Until it is known to have worked, the file may hold either generation.
+        self._doubtful = True
+        pieces = _pieces(self._tables.snapshot())
+        await self._in_thread(self._file.replace, pieces)
+        self._doubtful = False
+
+    def _refuse(self, commits: list[_Commit], error: Exception) -> None:
+        self._queue = []
+        for commit in reversed(commits):
+            take_back(commit.undo)
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        message = f"{self._file.path.name} could not be written: {reason}"
+        self._log.error("{message}", message=message)
+        for commit in commits:
+            commit.done.errback(BridgeError(Code.INTERNAL, message))
+
+
+def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:
+    """Give the whole file; runs in the thread that writes it."""
+    yield b"{"
+    for index, (ns, values) in enumerate(snapshot):
+        yield (b"," if index else b"") + dumps(ns) + b":"
+        yield from values.pieces()
+    yield b"}"
+
+
+def _parse(content: bytes, name: str) -> dict[str, dict[str, Any]]:
+    try:
+        parsed = loads_unique(content)
+    except BridgeError:
+        raise DamagedError from None
+    if type(parsed) is not dict or any(type(v) is not dict for v in parsed.values()):
+        raise StoreError(
+            f"{name}: not an object of objects; a newer version may have written it"
+        )
+    return parsed

@@ -1,0 +1,47 @@
+"""Pools of threads for work that blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorFromThreads
+from twisted.internet.threads import deferToThreadPool
+from twisted.python.threadpool import ThreadPool
+
+T = TypeVar("T")
+
+
+@define
+class Pool:
+    """
+    At most ``size`` threads, made when they are first needed.
+
+    Settings and log lines have a pool of their own, so that neither waits for a
+    clone that takes two minutes.
+    """
+
+    _reactor: IReactorFromThreads
+    _name: str
+    _size: int
+    _pool: ThreadPool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._pool = ThreadPool(0, self._size, self._name)
+
+    def start(self) -> None:
+        """Begin to work; what was asked for before waits until then."""
+        self._pool.start()
+
+    def stop(self) -> None:
+        """Finish what was begun, and end the threads.  Blocks."""
+        self._pool.stop()
+
+    def call(self, f: Callable[..., T], *args: Any, **kwargs: Any) -> Deferred[T]:
+        """Call ``f`` in a thread; fires with what it returns or raises."""
+        calling: Deferred[T] = deferToThreadPool(
+            self._reactor, self._pool, f, *args, **kwargs
+        )
+        return calling

@@ -1,0 +1,61 @@
+"""What every implementation of an interface must do, as mix-ins for test cases."""
+
+from zope.interface.verify import verifyObject
+
+from bridge.approval import IApprover, Prompts
+from bridge.protocol.errors import BridgeError, Code, Prefix
+
+
+class ApproverContract:
+    """
+    Facts about every ``IApprover``.
+
+    The test case makes one in ``approver()``, of which no question is open; it
+    either answers at once or leaves the question open.
+    """
+
+    def approver(self):
+        """Make the approver under test."""
+        raise NotImplementedError
+
+    def test_it_provides_the_interface(self):
+        """It has all that ``IApprover`` names."""
+        self.assertTrue(verifyObject(IApprover, self.approver()))
+
+    def test_its_description_is_one_line(self):
+        """What the banner and ``describe`` say of it is one line of text."""
+        description = self.approver().description
+        self.assertIsInstance(description, str)
+        self.assertEqual(len(description.splitlines()), 1)
+
+    def test_it_confirms_or_refuses_with_a_known_prefix(self):
+        """An answer is ``None``, or a ``BridgeError`` that the page can word."""
+        prompts = Prompts("Sample")
+        for prompt in (
+            prompts.install("https://forge.example/a.git", "/data/plugins"),
+            prompts.uninstall("sample", "https://forge.example/a.git"),
+            prompts.forget_key("0000-1111", "sample"),
+        ):
+            answers = []
+            approving = self.approver().approve(prompt)
+            approving.addBoth(answers.append)
+            if not answers:  # a person would have to answer: withdraw it
+                approving.cancel()
+                continue
+            (answer,) = answers
+            if answer is None:
+                continue
+            error = answer.value
+            self.assertIsInstance(error, BridgeError)
+            self.assertEqual(error.code, Code.BAD_REQUEST)
+            prefix = error.message.split(":")[0]
+            self.assertIn(prefix, (Prefix.DENIED, Prefix.APPROVAL_UNAVAILABLE))
+
+    def test_a_question_can_be_withdrawn(self):
+        """Cancelling an open question ends it."""
+        prompt = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
+        approving = self.approver().approve(prompt)
+        answers = []
+        approving.addBoth(answers.append)
+        approving.cancel()
+        self.assertEqual(len(answers), 1)

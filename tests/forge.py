@@ -1,0 +1,246 @@
+"""
+Servers for tests that block: a real git server, and one that follows no rules.
+
+The forge runs as a process of its own, which ends when its standard input does, so
+none is left behind by a test run that is killed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import trustme
+from attrs import define, field
+from twisted.internet.protocol import Protocol
+
+from bridge.demo.forge import make_authority, publish, start_forge
+
+PROJECT = Path(__file__).parent.parent
+
+
+@define
+class ForgeProcess:
+    """
+    A forge in a process of its own.
+
+    :ivar base: Its directory; removed by ``stop``.
+    :ivar ca_file: The certificate to trust, PEM.
+    """
+
+    base: Path
+    port: int
+    ca_file: Path
+    _process: subprocess.Popen[bytes]
+
+    @property
+    def root(self) -> Path:
+        """The directory of bare repositories."""
+        return self.base / "repositories"
+
+    def url(self, name: str) -> str:
+        """The URL of the repository ``name``."""
+        return f"https://127.0.0.1:{self.port}/{name}.git"
+
+    def publish(self, directory: Path, name: str, message: str = "Publish") -> str:
+        """Commit all files of ``directory`` to ``name``; the commit."""
+        return publish(directory, self.root, name, message)
+
+    def stop(self) -> None:
+        """End the process and remove its directory."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+        self._process.stdout.close()
+        shutil.rmtree(self.base)
+
+
+def start_forge_process(*, old: bool = False) -> ForgeProcess:
+    """
+    Start a forge and wait until it listens.
+
+    :param old: Whether it speaks only version 0 of git's protocol.
+    """
+    base = Path(tempfile.mkdtemp(prefix="forge-"))
+    (base / "repositories").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.forge", str(base), *["old"] * old],
+        cwd=PROJECT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    ready = json.loads(process.stdout.readline())
+    return ForgeProcess(base, ready["port"], base / "ca.pem", process)
+
+
+@functools.cache
+def shared_forge() -> ForgeProcess:
+    """One forge for all tests of a run; they use names of their own."""
+    forge = start_forge_process()
+    atexit.register(forge.stop)
+    return forge
+
+
+class _UntilClosed(Protocol):
+    """Stops the reactor when standard input is closed."""
+
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+
+    def connectionLost(self, reason: Any = None) -> None:
+        """See ``IProtocol.connectionLost``."""
+        if self._reactor.running:
+            self._reactor.stop()
+
+
+def main(base: Path, *, old: bool) -> None:
+    """Run a forge until standard input is closed."""
+    from twisted.internet import reactor, stdio
+
+    ca_file = base / "ca.pem"
+    authority = make_authority(ca_file)
+    forge = start_forge(reactor, base / "repositories", authority, ca_file, old=old)
+    sys.stdout.write(json.dumps({"port": forge.port}) + "\n")
+    sys.stdout.flush()
+    stdio.StandardIO(_UntilClosed(reactor))
+    reactor.run()
+
+
+Script = Callable[[str, bytes], Iterable[bytes]]
+
+
+@define(eq=False)
+class RogueServer:
+    """
+    An HTTPS server that answers with whatever bytes a script yields.
+
+    :ivar script: Given a request's first line and its body; what it yields is sent
+        piece by piece, then the connection is closed.
+    """
+
+    script: Script
+    ca_file: Path
+    port: int = field(init=False)
+    requests: list[str] = field(factory=list, init=False)
+    closing: threading.Event = field(factory=threading.Event, init=False)
+    _listening: socket.socket = field(init=False)
+    _context: ssl.SSLContext = field(init=False)
+    _threads: list[threading.Thread] = field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        authority = trustme.CA()
+        authority.cert_pem.write_to_path(str(self.ca_file))
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1", "localhost").configure_cert(self._context)
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self._start(self._accept)
+
+    @property
+    def url(self) -> str:
+        """A repository's URL on this server."""
+        return f"https://127.0.0.1:{self.port}/x.git"
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but not longer than the server lives."""
+        if self.closing.wait(seconds):
+            raise ConnectionAbortedError
+
+    def stop(self) -> None:
+        """Close everything and wait for the threads."""
+        self.closing.set()
+        # A blocked accept is woken by a last connection.
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port)).close()
+        for thread in self._threads:
+            thread.join(10)
+        self._listening.close()
+
+    def _start(self, target: Callable[[], None]) -> None:
+        thread = threading.Thread(target=target, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while not self.closing.is_set():
+            connection, _ = self._listening.accept()
+            self._start(functools.partial(self._serve, connection))
+
+    def _serve(self, connection: socket.socket) -> None:
+        connection.settimeout(10)
+        with connection, contextlib.suppress(OSError):
+            self._answer(self._context.wrap_socket(connection, server_side=True))
+
+    def _answer(self, secured: ssl.SSLSocket) -> None:
+        with secured, secured.makefile("rb") as stream:
+            line = stream.readline().decode("ascii").strip()
+            body = _read_body(stream)
+            self.requests.append(line)
+            for piece in self.script(line, body):
+                secured.sendall(piece)
+
+
+def _read_body(stream: Any) -> bytes:
+    length = 0
+    while (line := stream.readline().strip()) != b"":
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            length = int(value)
+    body: bytes = stream.read(length)
+    return body
+
+
+def respond(status: str, body: bytes = b"", **headers: str) -> bytes:
+    """A whole HTTP answer."""
+    fields = {"Content-Length": str(len(body)), "Connection": "close"}
+    fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"HTTP/1.1 {status}\r\n{head}\r\n".encode("ascii") + body
+
+
+def serve_pack(pack: bytes, commit: str) -> Script:
+    """A script that speaks git's protocol, version 0, and serves one pack."""
+    line = f"{commit} HEAD\0shallow side-band-64k ofs-delta\n".encode("ascii")
+    refs = packet(b"# service=git-upload-pack\n") + b"0000" + packet(line) + b"0000"
+
+    def script(first: str, body: bytes) -> Iterator[bytes]:
+        if first.startswith("GET"):
+            kind = "application/x-git-upload-pack-advertisement"
+            yield respond("200 OK", refs, Content_Type=kind)
+            return
+        parts = [
+            packet(f"shallow {commit}\n".encode("ascii")),
+            b"0000",
+            packet(b"NAK\n"),
+        ]
+        parts += [
+            packet(b"\1" + pack[at : at + 60000]) for at in range(0, len(pack), 60000)
+        ]
+        answer = b"".join([*parts, b"0000"])
+        kind = "application/x-git-upload-pack-result"
+        yield respond("200 OK", answer, Content_Type=kind)
+
+    return script
+
+
+def packet(content: bytes) -> bytes:
+    """A line as git's protocol frames it."""
+    return b"%04x" % (len(content) + 4) + content
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), old="old" in sys.argv[2:])

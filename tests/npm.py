@@ -1,0 +1,93 @@
+"""Packages from npm that only tests need, fetched once into the checkout's cache."""
+
+from __future__ import annotations
+
+import fcntl
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+CACHE: Final = ROOT / ".cache" / "npm"
+INSTALL_SECONDS: Final = 300.0
+
+TYPESCRIPT: Final = "typescript@5.9.3"
+ESBUILD_VERSION: Final = "0.28.2"
+_ESBUILD_PLATFORMS: Final = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}
+
+
+def npm_package(spec: str) -> Path:
+    """
+    The directory of an npm package, installed when it is absent.
+
+    :param spec: Name and exact version, such as ``typescript@5.9.3``.
+    :raise AssertionError: npm is missing, or could not install it.
+    """
+    name, _, version = spec.rpartition("@")
+    package = CACHE / "node_modules" / name
+    # npm may be killed half-way, so what is on disk proves nothing without this.
+    done = CACHE / f"{name.replace('/', '+')}.installed"
+    with _locked():
+        if not (done.exists() and done.read_text("utf-8") == version):
+            _install(spec)
+            done.write_text(version, "utf-8")
+    return package
+
+
+def node() -> str:
+    """The path of Node.js; an ``AssertionError`` says how to get it."""
+    return _tool("node")
+
+
+def esbuild() -> Path:
+    """The bundler's binary for this machine, in the version the daemon pins."""
+    suffix = _ESBUILD_PLATFORMS.get(platform.machine())
+    assert suffix is not None, "the tests know no bundler for this machine"
+    return npm_package(f"@esbuild/{suffix}@{ESBUILD_VERSION}") / "bin" / "esbuild"
+
+
+def tsc(project: Path) -> subprocess.CompletedProcess[str]:
+    """Type-check the TypeScript project in the file ``project``."""
+    compiler = npm_package(TYPESCRIPT) / "bin" / "tsc"
+    return subprocess.run(
+        [node(), str(compiler), "--noEmit", "-p", str(project)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=INSTALL_SECONDS,
+    )
+
+
+def _tool(name: str) -> str:
+    found = shutil.which(name)
+    assert found is not None, f"{name} is missing: apt-get install nodejs npm"
+    return found
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _install(spec: str) -> None:
+    npm = _tool("npm")
+    own = CACHE / "package.json"
+    if not own.exists():
+        # Without one npm would use the next further up.
+        own.write_text('{"private": true}\n', "utf-8")
+    flags = ["--save-exact", "--no-audit", "--no-fund", "--ignore-scripts"]
+    run = subprocess.run(
+        [npm, "install", *flags, "--prefix", str(CACHE), spec],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=INSTALL_SECONDS,
+    )
+    assert run.returncode == 0, f"npm could not install {spec}:\n{run.stderr}"

@@ -1,0 +1,105 @@
+"""Tests for bridge.protocol.bucket."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.bucket import TokenBucket
+
+waits = st.lists(st.floats(0, 3), max_size=60)
+rates = st.floats(0.1, 500)
+bursts = st.integers(1, 50)
+
+
+class BucketTests(SynchronousTestCase):
+    """Tests for the token bucket."""
+
+    def bucket(self, rate: float = 5.0, burst: int = 2) -> TokenBucket:
+        """Build a bucket that reads ``self.clock``."""
+        self.clock = Clock()
+        return TokenBucket(rate, burst, self.clock.seconds)
+
+    def test_burst(self) -> None:
+        """A full bucket gives its burst at once, then nothing."""
+        bucket = self.bucket()
+        self.assertEqual([bucket.take() for _ in range(3)], [0.0, 0.0, None])
+
+    def test_regains(self) -> None:
+        """A token is back after one part of a second, and not before."""
+        bucket = self.bucket()
+        bucket.take()
+        bucket.take()
+        self.clock.advance(0.19)
+        self.assertIsNone(bucket.take())
+        self.clock.advance(0.01)
+        self.assertEqual(bucket.take(), 0.0)
+
+    def test_no_more_than_the_burst(self) -> None:
+        """However long nobody asks, no more than the burst is there."""
+        bucket = self.bucket()
+        self.clock.advance(3600)
+        self.assertEqual([bucket.take() for _ in range(3)], [0.0, 0.0, None])
+
+    def test_patience(self) -> None:
+        """With patience tokens are taken ahead, each a step later, up to it."""
+        bucket = self.bucket(rate=1.0, burst=1)
+        taken = [bucket.take(3.0) for _ in range(5)]
+        self.assertEqual(taken[0], 0.0)
+        for wait, expected in zip(taken[1:4], (1.0, 2.0, 3.0), strict=True):
+            self.assertAlmostEqual(wait, expected, places=6)
+        self.assertIsNone(taken[4])
+        self.assertAlmostEqual(bucket.wait(), 4.0, places=6)
+
+    def test_refused_takes_nothing(self) -> None:
+        """To be refused costs nothing."""
+        bucket = self.bucket(rate=1.0, burst=1)
+        bucket.take()
+        for _ in range(100):
+            self.assertIsNone(bucket.take(0.5))
+        self.assertAlmostEqual(bucket.wait(), 1.0, places=6)
+
+    def test_clock_set_back(self) -> None:
+        """A clock that jumps back takes no tokens away, and gives none."""
+        now = [1000.0]
+        bucket = TokenBucket(5.0, 2, lambda: now[0])
+        bucket.take()
+        now[0] = 10.0
+        self.assertEqual(bucket.take(), 0.0)
+        self.assertIsNone(bucket.take())
+        now[0] = 10.2
+        self.assertEqual(bucket.take(), 0.0)
+
+    @given(rates, bursts, waits)
+    @settings(deadline=None)
+    def test_never_more_than_the_rate(
+        self, rate: float, burst: int, pauses: list[float]
+    ) -> None:
+        """Whatever the pauses, no more pass than burst + rate times time."""
+        bucket = self.bucket(rate, burst)
+        passed = 0
+        for pause in pauses:
+            self.clock.advance(pause)
+            while passed <= 5000 and bucket.take() is not None:
+                passed += 1
+        self.assertLessEqual(passed, burst + rate * self.clock.seconds() + 1e-6)
+
+    @given(rates, bursts, waits, st.floats(0, 5))
+    @settings(deadline=None)
+    def test_paced_starts_keep_the_rate_and_the_order(
+        self, rate: float, burst: int, pauses: list[float], patience: float
+    ) -> None:
+        """Starts never come out of order, too late, or faster than the rate."""
+        bucket = self.bucket(rate, burst)
+        starts: list[float] = []
+        for pause in pauses:
+            self.clock.advance(pause)
+            wait = bucket.take(patience)
+            if wait is not None:
+                self.assertLessEqual(wait, patience)
+                starts.append(self.clock.seconds() + wait)
+        self.assertEqual(starts, sorted(starts))
+        for index, start in enumerate(starts):
+            self.assertLessEqual(index + 1, burst + rate * start + 1e-6)

@@ -1,0 +1,110 @@
+"""Tests for bridge.protocol.rules."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.rules import Between, Many, OneOf, Text, has_control
+
+from ..strategies import texts
+
+
+class TextTests(SynchronousTestCase):
+    """Tests for the rule for strings."""
+
+    def test_bounds(self) -> None:
+        """Both bounds belong to what is allowed, and characters count, not bytes."""
+        rule = Text(3, least=1)
+        for text, broken in (("", True), ("a", False), ("äöü", False), ("abcd", True)):
+            self.assertEqual(rule.broken(text), broken)
+
+    def test_pattern_is_whole(self) -> None:
+        """The pattern covers all of the string, up to a trailing newline."""
+        rule = Text(9, like="[a-z]+")
+        for text, broken in (("ab", False), ("ab\n", True), ("ab1", True), ("", True)):
+            self.assertEqual(rule.broken(text), broken)
+
+    def test_control_characters(self) -> None:
+        """Control characters are refused only where the rule says so."""
+        for text in ("a\x1b[2J", "a\nb", "\x00", "\x7f", "\x9b"):
+            self.assertTrue(has_control(text))
+            self.assertTrue(Text(9, control=False).broken(text))
+            self.assertFalse(Text(9).broken(text))
+        self.assertFalse(Text(9, control=False).broken("a b ä"))
+
+    def test_words(self) -> None:
+        """The rule words itself for the refusal and for the reference."""
+        self.assertEqual(Text(5).describe(), "at most 5 characters")
+        self.assertEqual(Text(5, least=2).describe(), "2 to 5 characters")
+        self.assertEqual(
+            Text(5, like="[a-z]+", control=False).describe(),
+            "at most 5 characters, matching [a-z]+, no control characters",
+        )
+
+    @given(texts, st.integers(0, 12))
+    @settings(deadline=None)
+    def test_length_alone(self, text: str, most: int) -> None:
+        """Without a pattern the length alone decides."""
+        self.assertEqual(Text(most).broken(text), len(text) > most)
+
+
+class BetweenTests(SynchronousTestCase):
+    """Tests for the rule for numbers."""
+
+    def test_bounds(self) -> None:
+        """Both bounds are allowed; what is not finite never is."""
+        rule = Between(0, 60)
+        for number, broken in (
+            (0, False),
+            (60, False),
+            (60.001, True),
+            (-0.001, True),
+            (math.nan, True),
+            (math.inf, True),
+            (-math.inf, True),
+        ):
+            self.assertEqual(rule.broken(number), broken)
+
+    def test_infinite_bound(self) -> None:
+        """Even an unbounded rule refuses infinity."""
+        self.assertTrue(Between(0, math.inf).broken(math.inf))
+
+    def test_words(self) -> None:
+        """The rule names its bounds without needless digits."""
+        self.assertEqual(Between(0, 0.5).describe(), "0 to 0.5")
+
+
+class ManyTests(SynchronousTestCase):
+    """Tests for the rule for lists."""
+
+    def test_count(self) -> None:
+        """More entries than allowed are refused."""
+        self.assertFalse(Many(2).broken(["a", "a"]))
+        self.assertTrue(Many(2).broken(["a", "b", "c"]))
+
+    def test_unique(self) -> None:
+        """Duplicates are refused only where the rule says so."""
+        self.assertTrue(Many(2, unique=True).broken(["a", "a"]))
+        self.assertFalse(Many(2, unique=True).broken(["a", "b"]))
+
+    def test_words(self) -> None:
+        """The rule words itself."""
+        self.assertEqual(Many(8).describe(), "at most 8 entries")
+        self.assertEqual(
+            Many(8, unique=True).describe(), "at most 8 entries, no duplicates"
+        )
+
+
+class OneOfTests(SynchronousTestCase):
+    """Tests for the rule for choices."""
+
+    def test_choice(self) -> None:
+        """Only the given strings are allowed, exactly."""
+        rule = OneOf(("low", "high"))
+        self.assertFalse(rule.broken("low"))
+        self.assertTrue(rule.broken("Low"))
+        self.assertEqual(rule.describe(), "one of low, high")

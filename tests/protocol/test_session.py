@@ -1,0 +1,270 @@
+"""Tests for bridge.protocol.session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError, CloseReason, Code
+from bridge.protocol.frames import Logs, RefusedFrame, Request
+from bridge.protocol.session import (
+    Close,
+    CountRefusedHello,
+    Dispatch,
+    Effect,
+    PushError,
+    Rates,
+    Refuse,
+    ReportDroppedLogs,
+    Session,
+    Welcome,
+    WriteLogs,
+    new_session,
+)
+
+REQUEST = Request("1", "state", "get")
+LIGHT = Request("2", "osc", "send")
+LOGS = Logs([])
+ERROR = BridgeError(Code.BAD_REQUEST, "m")
+
+INPUTS: dict[str, Callable[[Session], list[Effect]]] = {
+    "hello_accepted": lambda s: s.hello_accepted(),
+    "hello_refused": lambda s: s.hello_refused(),
+    "requested": lambda s: s.requested(REQUEST),
+    "logged": lambda s: s.logged(LOGS),
+    "misframed": lambda s: s.misframed(RefusedFrame(ERROR)),
+    "broke": lambda s: s.broke(CloseReason.TEXT_ONLY),
+    "waited": lambda s: s.waited(),
+    "ended": lambda s: s.ended(),
+}
+
+REQUIRED = [CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED)]
+
+
+class SessionCase(SynchronousTestCase):
+    """Has a session and the clock its budgets read."""
+
+    def begin(self, rate: float = 5.0, burst: int = 2) -> Session:
+        """Begin a session that awaits hello."""
+        self.clock = Clock()
+        light = frozenset({("osc", "send")})
+        return new_session(Rates(rate, burst, self.clock.seconds, light))
+
+    def welcomed(self, rate: float = 5.0, burst: int = 2) -> Session:
+        """Begin a session that is authenticated."""
+        session = self.begin(rate, burst)
+        self.assertEqual(session.hello_accepted(), [Welcome()])
+        return session
+
+
+class TableTests(SessionCase):
+    """Tests for the table of transitions."""
+
+    def test_every_state_takes_every_input(self) -> None:
+        """No input is without a transition in any state."""
+        machine: Any = new_session
+        automaton = machine.__automat_automaton__
+        moves = {(old.name, name) for old, name, _, _ in automaton.allTransitions()}
+        states = {state.name for state in automaton.states()}
+        self.assertEqual(states, {"awaiting hello", "authenticated", "closed"})
+        self.assertEqual(automaton.inputAlphabet(), set(INPUTS))
+        self.assertEqual(moves, {(s, i) for s in states for i in INPUTS})
+
+    @given(st.lists(st.sampled_from(sorted(INPUTS)), max_size=12))
+    @settings(deadline=None)
+    def test_any_history(self, history: list[str]) -> None:
+        """Whatever happens: one welcome at most, no call before it, one close."""
+        session, done = self.begin(), []
+        for name in history:
+            done += INPUTS[name](session)
+        kinds = [type(effect) for effect in done]
+        self.assertLessEqual(kinds.count(Welcome), 1)
+        self.assertLessEqual(kinds.count(Close), 1)
+        for kind in (Dispatch, WriteLogs, PushError, Refuse):
+            if kind in kinds:
+                self.assertLess(kinds.index(Welcome), kinds.index(kind))
+        if Close in kinds:
+            self.assertEqual(kinds[-1], Close)
+
+
+class AwaitingTests(SessionCase):
+    """Tests for a socket that has not said hello."""
+
+    def test_anything_else_closes(self) -> None:
+        """Any other first thing, and silence, costs a token and closes."""
+        for name in ("requested", "logged", "misframed", "broke", "waited"):
+            self.assertEqual(INPUTS[name](self.begin()), REQUIRED, name)
+
+    def test_wrong_token(self) -> None:
+        """A wrong token costs one and closes with its own reason."""
+        self.assertEqual(
+            self.begin().hello_refused(),
+            [CountRefusedHello(), Close(CloseReason.UNAUTHORIZED)],
+        )
+
+    def test_ended(self) -> None:
+        """A socket that goes by itself costs nothing."""
+        self.assertEqual(self.begin().ended(), [])
+
+    def test_closed_is_deaf(self) -> None:
+        """After a close nothing does anything, not even a right hello."""
+        for close in ("hello_refused", "waited", "ended"):
+            session = self.begin()
+            INPUTS[close](session)
+            for name, happen in INPUTS.items():
+                self.assertEqual(happen(session), [], (close, name))
+
+
+class AuthenticatedTests(SessionCase):
+    """Tests for a socket that has said hello."""
+
+    def test_waiting_is_over(self) -> None:
+        """The time for hello ending late changes nothing."""
+        session = self.welcomed()
+        self.assertEqual(session.waited(), [])
+        self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
+
+    def test_second_hello(self) -> None:
+        """A second hello is an error push, be its token right or wrong."""
+        session = self.welcomed()
+        right, wrong = session.hello_accepted(), session.hello_refused()
+        self.assertEqual(right, wrong)
+        (effect,) = right
+        assert isinstance(effect, PushError)
+        self.assertIs(effect.error.code, Code.BAD_REQUEST)
+
+    def test_misframed(self) -> None:
+        """A refused frame is answered under its id, else pushed, and logs never."""
+        session = self.welcomed()
+        for refused, effects in (
+            (RefusedFrame(ERROR, "9"), [Refuse("9", ERROR)]),
+            (RefusedFrame(ERROR), [PushError(ERROR)]),
+            (RefusedFrame(ERROR, answered=False), []),
+        ):
+            self.assertEqual(session.misframed(refused), effects)
+
+    def test_broke(self) -> None:
+        """What breaks the socket closes it for the reason given."""
+        session = self.welcomed()
+        self.assertEqual(
+            session.broke(CloseReason.TOO_BIG), [Close(CloseReason.TOO_BIG)]
+        )
+        self.assertEqual(session.requested(REQUEST), [])
+
+
+class PacingTests(SessionCase):
+    """Tests for requests over the rate."""
+
+    def test_paced_then_refused(self) -> None:
+        """Over the rate requests wait in order, at most 3 s, then are refused."""
+        session = self.welcomed(rate=1.0, burst=2)
+        waits, refused = [], None
+        for _ in range(6):
+            (effect,) = session.requested(REQUEST)
+            if isinstance(effect, Dispatch):
+                waits.append(round(effect.after, 6))
+            else:
+                refused = effect
+        self.assertEqual(waits, [0.0, 0.0, 1.0, 2.0, 3.0])
+        assert isinstance(refused, Refuse)
+        self.assertEqual(refused.id, "1")
+        self.assertIs(refused.error.code, Code.RATE_LIMITED)
+        self.assertEqual(refused.error.retry_after, 1)
+
+    def test_hint_is_honest(self) -> None:
+        """Who waits as long as the hint says is not refused again."""
+        session = self.welcomed(rate=0.1, burst=1)
+        self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
+        (effect,) = session.requested(REQUEST)
+        assert isinstance(effect, Refuse)
+        assert effect.error.retry_after is not None
+        self.assertEqual(effect.error.retry_after, 7)
+        self.clock.advance(effect.error.retry_after)
+        (effect,) = session.requested(REQUEST)
+        self.assertIsInstance(effect, Dispatch)
+
+    def test_light_has_its_own_budget(self) -> None:
+        """What pages call at the pace of a controller is counted apart."""
+        session = self.welcomed(rate=1.0, burst=1)
+        for _ in range(120):
+            self.assertEqual(session.requested(LIGHT), [Dispatch(LIGHT, 0.0)])
+        self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
+        (effect,) = session.requested(LIGHT)
+        assert isinstance(effect, Dispatch)
+        self.assertAlmostEqual(effect.after, 1 / 120, places=6)
+
+    def test_budgets_are_not_shared(self) -> None:
+        """One socket can't spend what another lives on."""
+        rates = Rates(1.0, 1, Clock().seconds)
+        one, other = new_session(rates), new_session(rates)
+        for session in (one, other):
+            session.hello_accepted()
+            self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
+
+    @given(st.lists(st.floats(0, 2), max_size=40))
+    @settings(deadline=None)
+    def test_never_faster_than_the_rate(self, pauses: list[float]) -> None:
+        """Whatever the pauses, calls start in order and no faster than the rate."""
+        session = self.welcomed(rate=5.0, burst=2)
+        starts = []
+        for pause in pauses:
+            self.clock.advance(pause)
+            (effect,) = session.requested(REQUEST)
+            if isinstance(effect, Dispatch):
+                self.assertLessEqual(effect.after, 3.0)
+                starts.append(self.clock.seconds() + effect.after)
+        self.assertEqual(starts, sorted(starts))
+        for index, start in enumerate(starts):
+            self.assertLessEqual(index + 1, 2 + 5 * start + 1e-6)
+
+
+class LogBudgetTests(SessionCase):
+    """Tests for the budget of log frames."""
+
+    def flood(self, session: Session, frames: int) -> list[Effect]:
+        """Send log frames at once."""
+        return [effect for _ in range(frames) for effect in session.logged(LOGS)]
+
+    def test_written(self) -> None:
+        """Within the budget every frame is written, and nothing is answered."""
+        self.assertEqual(self.flood(self.welcomed(), 400), [WriteLogs([])] * 400)
+
+    def test_dropped_and_counted(self) -> None:
+        """Over the budget frames are dropped, and told of once a second."""
+        session = self.welcomed()
+        self.flood(session, 400)
+        self.assertEqual(self.flood(session, 50), [ReportDroppedLogs(1)])
+        self.clock.advance(1.0)
+        done = self.flood(session, 1)
+        self.assertEqual(done, [WriteLogs([]), ReportDroppedLogs(49)])
+        self.assertEqual(self.flood(session, 1), [WriteLogs([])])
+
+    def test_long_flood_closes(self) -> None:
+        """Ten seconds over the budget close the socket."""
+        session, done, seconds = self.welcomed(), [], 0
+        while Close(CloseReason.LOG_FLOOD) not in done:
+            done = self.flood(session, 450)
+            self.clock.advance(0.5)
+            seconds += 1
+            self.assertLess(seconds, 30)
+        self.assertAlmostEqual(self.clock.seconds(), 10.5, places=1)
+        self.assertEqual(done[-1], Close(CloseReason.LOG_FLOOD))
+
+    def test_short_floods_are_forgiven(self) -> None:
+        """Bursts with quiet seconds between them are no flood."""
+        session = self.welcomed()
+        for _ in range(20):
+            done = self.flood(session, 410)
+            self.assertNotIn(Close(CloseReason.LOG_FLOOD), done)
+            self.clock.advance(2.0)
+
+    def test_requests_are_counted_apart(self) -> None:
+        """A flood of logs costs no request."""
+        session = self.welcomed()
+        self.flood(session, 500)
+        self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])

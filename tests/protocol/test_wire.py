@@ -1,0 +1,273 @@
+"""Tests for bridge.protocol.wire."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from typing import Annotated, Any
+
+from attrs import field, frozen
+from hypothesis import given, settings
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import JSON_DEPTH
+from bridge.protocol.rules import Between, Many, Text
+from bridge.protocol.wire import (
+    camel,
+    converter,
+    dumps,
+    loads,
+    loads_unique,
+    make_converter,
+    structure,
+    unstructure,
+)
+
+from ..strategies import SECRET, broken, nested, secretive, values
+
+
+@frozen
+class Place:
+    """Something inside something."""
+
+    town: Annotated[str, Text(5)]
+
+
+@frozen
+class Note:
+    """Something with one field of each kind."""
+
+    title: Annotated[str, Text(5)]
+    timeout_secs: Annotated[float, Between(0, 60)] = 0.0
+    sinks: Annotated[list[Annotated[str, Text(3)]], Many(2)] | None = None
+    by_name: dict[str, dict[str, float]] = field(factory=dict)
+    count: int = 0
+    loud: bool = False
+    places: list[Place] = field(factory=list)
+    value: Any = None
+
+
+class StructureTests(SynchronousTestCase):
+    """Tests for reading values."""
+
+    def refusal(self, value: Any) -> str:
+        """Tell what reading ``value`` is refused with."""
+        error = self.assertRaises(BridgeError, structure, converter, value, Note)
+        self.assertIs(error.code, Code.BAD_REQUEST)
+        return str(error.message)
+
+    def test_names_the_field_and_the_rule(self) -> None:
+        """A refusal says where and why, as the wire spells it."""
+        for value, message in (
+            ({}, "title: required"),
+            ({"title": 1}, "title: wrong type"),
+            ({"title": "123456"}, "title: at most 5 characters"),
+            ({"title": "a", "timeoutSecs": 61}, "timeoutSecs: 0 to 60"),
+            ({"title": "a", "timeoutSecs": math.inf}, "timeoutSecs: 0 to 60"),
+            ({"title": "a", "timeoutSecs": True}, "timeoutSecs: wrong type"),
+            ({"title": "a", "timeoutSecs": "1"}, "timeoutSecs: wrong type"),
+            ({"title": "a", "timeout_secs": 1}, "unknown field"),
+            ({"title": "a", "sinks": "abc"}, "sinks: wrong type"),
+            ({"title": "a", "sinks": ["abcd"]}, "sinks: at most 3 characters"),
+            ({"title": "a", "sinks": ["a"] * 3}, "sinks: at most 2 entries"),
+            ({"title": "a", "count": 1.0}, "count: wrong type"),
+            ({"title": "a", "count": True}, "count: wrong type"),
+            ({"title": "a", "loud": 1}, "loud: wrong type"),
+            ({"title": "a", "byName": []}, "byName: wrong type"),
+            ({"title": "a", "byName": {"b": 1}}, "byName[]: wrong type"),
+            ({"title": "a", "byName": {"b": {"c": "d"}}}, "byName[][]: wrong type"),
+            ({"title": "a", "places": [{}]}, "places.town: required"),
+            (
+                {"title": "a", "places": [{"town": "a", "x": 1}]},
+                "places: unknown field",
+            ),
+            ({"title": "a", "places": [7]}, "places: wrong type"),
+            ([], "must be an object"),
+            (None, "must be an object"),
+            ("title", "must be an object"),
+        ):
+            self.assertEqual(self.refusal(value), message, value)
+
+    def test_reads(self) -> None:
+        """What keeps the rules is read, and a whole number is a float too."""
+        note = structure(
+            converter,
+            {
+                "title": "a",
+                "timeoutSecs": 3,
+                "sinks": ["a"],
+                "byName": {"b": {"c": 1.5}},
+                "places": [{"town": "d"}],
+                "value": [None, {"any": "thing"}],
+            },
+            Note,
+        )
+        self.assertEqual(
+            note,
+            Note(
+                "a",
+                3,
+                ["a"],
+                {"b": {"c": 1.5}},
+                places=[Place("d")],
+                value=[None, {"any": "thing"}],
+            ),
+        )
+
+    def test_other_spelling(self) -> None:
+        """A converter may spell fields as they are named, and refusals follow it."""
+        c = make_converter(spelling=str)
+        self.assertEqual(
+            structure(c, {"title": "a", "timeout_secs": 1}, Note, str).timeout_secs, 1
+        )
+        error = self.assertRaises(
+            BridgeError, structure, c, {"title": "a", "timeout_secs": 61}, Note, str
+        )
+        self.assertEqual(error.message, "timeout_secs: 0 to 60")
+
+    @given(secretive)
+    @settings(deadline=None)
+    def test_never_echoes(self, value: Any) -> None:
+        """No refusal repeats a field's name, a mapping's key or a value."""
+        for offered in (
+            value,
+            {"title": value},
+            {"title": "a", SECRET: value},
+            {"title": "a", "byName": {SECRET: value}},
+            {"title": "a", "byName": {"b": value}},
+            {"title": "a", "places": [value]},
+            {"title": "a", "sinks": value},
+        ):
+            with contextlib.suppress(BridgeError):
+                structure(converter, offered, Note)
+                continue
+            self.assertNotIn(SECRET, self.refusal(offered))
+
+    @given(values)
+    @settings(deadline=None)
+    def test_any_json(self, value: Any) -> None:
+        """Any JSON is either read or refused; nothing else is raised."""
+        for offered in (value, {"title": "a", "byName": value}, {"title": value}):
+            with contextlib.suppress(BridgeError):
+                structure(converter, offered, Note)
+
+
+class UnstructureTests(SynchronousTestCase):
+    """Tests for writing values."""
+
+    def test_absent_stays_absent(self) -> None:
+        """Fields are spelled as on the wire; an optional one with nothing is left."""
+        written = unstructure(Note("a", 1.0))
+        self.assertEqual(written["timeoutSecs"], 1.0)
+        self.assertNotIn("sinks", written)
+        self.assertNotIn("value", written)
+
+    def test_as_a_class(self) -> None:
+        """A value may be written as the class a method declares."""
+        self.assertEqual(unstructure([Place("a")], list[Place]), [{"town": "a"}])
+
+    def test_camel(self) -> None:
+        """Words after the first begin with a capital."""
+        for name, spelled in (("a", "a"), ("timeout_secs", "timeoutSecs")):
+            self.assertEqual(camel(name), spelled)
+
+
+class LoadsTests(SynchronousTestCase):
+    """Tests for reading JSON."""
+
+    def refused(self, text: bytes) -> str:
+        """Tell what reading ``text`` is refused with."""
+        error = self.assertRaises(BridgeError, loads, text)
+        self.assertIs(error.code, Code.BAD_REQUEST)
+        return str(error.message)
+
+    def test_not_json(self) -> None:
+        """What Python's reader takes or chokes on, but JSON has not, is refused."""
+        for text in (
+            b"",
+            b" ",
+            b"NaN",
+            b"[Infinity]",
+            b"-Infinity",
+            b"1e999",
+            b"-1e999",
+            b'"\\ud800"',
+            b'"\\udc00\\ud800"',
+            b'"\xed\xa0\x80"',
+            b'"\xff"',
+            b"\xef\xbb\xbf{}",
+            b"{",
+            b"[1,]",
+            b"{'a': 1}",
+            b"01",
+            b'"a\nb"',
+            b"[" * 100_000,
+            b'{"a":' * 2000 + b"1" + b"}" * 2000,
+            "{}".encode("utf-16"),
+        ):
+            self.assertEqual(self.refused(text), "not JSON", text[:20])
+
+    def test_depth(self) -> None:
+        """As deep as the limit is read, one level more is refused."""
+        loads(nested(JSON_DEPTH))
+        self.assertEqual(
+            self.refused(nested(JSON_DEPTH + 1)), "JSON nested deeper than 64 levels"
+        )
+
+    def test_depth_of_objects(self) -> None:
+        """Objects count as lists do, and mixed."""
+        for depth, refused in ((JSON_DEPTH // 2, False), (JSON_DEPTH // 2 + 1, True)):
+            text = b'[{"a":' * depth + b"1" + b"}]" * depth
+            if refused:
+                self.refused(text)
+            else:
+                loads(text)
+
+    def test_wide_is_not_deep(self) -> None:
+        """Many brackets side by side, or inside strings, are no depth."""
+        self.assertEqual(loads(b"[" + b"[]," * 200 + b"[]]"), [[]] * 201)
+        self.assertEqual(loads(b'"' + b"[" * 500 + b'"'), "[" * 500)
+
+    def test_last_duplicate_wins(self) -> None:
+        """Of duplicate keys the last is taken."""
+        self.assertEqual(loads(b'{"a":1,"a":2}'), {"a": 2})
+
+    @given(values)
+    @settings(deadline=None)
+    def test_round_trip(self, value: Any) -> None:
+        """What is written is read again as it was, and Python reads it alike."""
+        self.assertEqual(loads(dumps(value)), value)
+        self.assertEqual(json.loads(dumps(value)), value)
+
+    @given(broken)
+    @settings(deadline=None)
+    def test_anything(self, text: bytes) -> None:
+        """Any bytes are read or refused, and what is read can be written again."""
+        try:
+            value = loads(text)
+        except BridgeError:
+            return
+        self.assertEqual(loads(dumps(value)), value)
+
+
+class LoadsUniqueTests(SynchronousTestCase):
+    """Tests for reading JSON that is signed or kept."""
+
+    def test_duplicate_keys(self) -> None:
+        """A key twice is refused at any depth, without naming it."""
+        for text in (b'{"a":1,"a":1}', b'[{"b":{"a":1,"\\u0061":2}}]'):
+            error = self.assertRaises(BridgeError, loads_unique, text)
+            self.assertEqual(error.message, "an object has a key twice")
+
+    def test_as_strict_as_loads(self) -> None:
+        """Everything else is refused as ``loads`` refuses it."""
+        for text in (b"NaN", b"{", nested(JSON_DEPTH + 1)):
+            self.assertRaises(BridgeError, loads_unique, text)
+
+    @given(values)
+    @settings(deadline=None)
+    def test_reads_what_loads_reads(self, value: Any) -> None:
+        """Without duplicates both read the same."""
+        self.assertEqual(loads_unique(dumps(value)), value)

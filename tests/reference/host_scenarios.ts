@@ -1,0 +1,373 @@
+/** The log, the settings, the permissions, the plugins, and what people read. */
+
+import { BridgeError, type Context, type Json, PermissionError } from "@bridge/plugin-api";
+
+import { Log } from "../../bridge/reference/packages/host/src/log.js";
+import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
+import { GatedNative } from "../../bridge/reference/packages/host/src/native.js";
+import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
+import { Plugins } from "../../bridge/reference/packages/host/src/plugins.js";
+import {
+  Preferences,
+  endpointInFragment,
+  readEndpoint,
+} from "../../bridge/reference/packages/host/src/preferences.js";
+import { rows } from "../../bridge/reference/packages/host/src/rows.js";
+import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
+import {
+  availableUpdates,
+  buildReport,
+  installedPlugins,
+} from "../../bridge/reference/packages/host/src/wire.js";
+import { inPlainWords, stepName } from "../../bridge/reference/packages/host/src/wording.js";
+import { World, equal, failure, refusal, settle } from "./world.js";
+
+type Params = { readonly [name: string]: unknown };
+
+/** A daemon that remembers what it was asked. */
+class Daemon {
+  readonly asked: string[] = [];
+  readonly state = new Map<string, unknown>();
+  refuses = "";
+
+  call = async (service: string, method: string, params: Params = {}): Promise<unknown> => {
+    await settle();
+    const { ns, key, value } = params;
+    const where = key === undefined ? "" : ` ${String(ns)} ${String(key)}`;
+    this.asked.push(`${service}/${method}${where}`);
+    if (`${service}/${method}` === this.refuses) {
+      throw new BridgeError("unavailable", "not now");
+    }
+    switch (`${service}/${method}`) {
+      case "state/list":
+        return { entries: Object.fromEntries(this.state) };
+      case "state/get":
+        return { value: this.state.get(String(key)) };
+      case "state/set":
+        this.state.set(String(key), value);
+        return {};
+      default:
+        return { ok: true, delivered: ["overlay"], failed: [{ sink: "x", error: "gone" }] };
+    }
+  };
+}
+
+class Memory extends Map<string, string> {
+  getItem(key: string): string | null {
+    return this.get(key) ?? null;
+  }
+
+  setItem(key: string, value: string): void {
+    this.set(key, value);
+  }
+
+  removeItem(key: string): void {
+    this.delete(key);
+  }
+}
+
+function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): GatedNative {
+  const manifest = readManifest({ id: "some-plugin", permissions });
+  if (manifest === undefined) {
+    throw new Error("the manifest is fine");
+  }
+  const ask = (): Promise<boolean> => {
+    const answer = answers.shift();
+    return answer === undefined
+      ? Promise.reject(new Error("asked once too often"))
+      : Promise.resolve(answer);
+  };
+  return new GatedNative(daemon, new Gate(manifest, daemon, ask));
+}
+
+function logging(): { log: Log; frames: { records: { message: string }[] }[]; world: World } {
+  const world = new World();
+  const frames: { records: { message: string }[] }[] = [];
+  const log = new Log(world, (frame) => {
+    frames.push(frame as { records: { message: string }[] });
+    return true;
+  });
+  return { log, frames, world };
+}
+
+const context = { id: "unused" } as Context;
+
+export const hostScenarios = {
+  async log_frames_are_gathered() {
+    const { log, frames, world } = logging();
+    for (let n = 0; n < 450; n += 1) {
+      log.add("info", "host", `line ${n}`);
+    }
+    await world.pass(249);
+    equal(frames.length, 0);
+    await world.pass(1);
+    equal(frames.map(({ records }) => records.length), [200, 200, 50]);
+    equal(frames[0]?.records[0], { level: "info", scope: "host", message: "line 0", ts: 0 });
+    await world.pass(10_000);
+    equal(frames.length, 3);
+  },
+
+  async log_keeps_the_newest_offline() {
+    const world = new World();
+    let online = false;
+    const seen: string[] = [];
+    const log = new Log(world, (frame) => {
+      if (online) {
+        seen.push(...(frame as { records: { message: string }[] }).records.map((r) => r.message));
+      }
+      return online;
+    });
+    for (let n = 0; n < 700; n += 1) {
+      log.add("info", "host", `${n}`);
+    }
+    await world.pass(250);
+    online = true;
+    log.flush();
+    equal([seen.length, seen[0], seen.at(-1)], [500, "200", "699"]);
+  },
+
+  async log_never_mirrors_the_daemon() {
+    const { log, frames, world } = logging();
+    log.add("error", "bridge", "a line of the daemon's own");
+    await world.pass(1_000);
+    equal(frames, []);
+  },
+
+  endpoints() {
+    equal(readEndpoint(" http://127.0.0.1:42081/// "), "http://127.0.0.1:42081");
+    equal(readEndpoint("HTTP://LocalHost:1"), "http://localhost:1");
+    equal(readEndpoint("http://localhost"), "http://localhost:80");
+    const refused = [
+      "",
+      "javascript:0",
+      "127.0.0.1:1",
+      "ws://localhost:1",
+      "https://127.0.0.1:1",
+      "http://example.org:1",
+      "http://127.0.0.1:0",
+      "http://127.0.0.1:65536",
+      "http://127.0.0.1:1/path",
+      "http://127.0.0.1:1?q",
+      "http://127.0.0.1:1#x",
+      "http://u:p@127.0.0.1:1",
+      "http://127.0.0.1.example.org:1",
+      "http://localhost:1@example.org",
+    ];
+    equal(refused.filter((written) => readEndpoint(written) !== undefined), []);
+  },
+
+  fragment_names_an_endpoint() {
+    const found = "http://127.0.0.1:5";
+    equal(endpointInFragment("#endpoint=http%3A%2F%2F127.0.0.1%3A5"), found);
+    equal(endpointInFragment("#endpoint=http://127.0.0.1:5"), found);
+    const without = ["", "#", "#endpoint", "#endpoint=", "#endpoint=%", "#other=1"];
+    equal(without.filter((fragment) => endpointInFragment(fragment) !== undefined), []);
+  },
+
+  link_cannot_take_the_token() {
+    const memory = new Memory();
+    const preferences = new Preferences(memory);
+    equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:42081", ""]);
+    preferences.token = "secret";
+    equal(preferences.follow("#endpoint=http://127.0.0.1:42081"), true);
+    equal(preferences.token, "secret");
+    equal(preferences.follow("#endpoint=http://example.org:5"), false);
+    equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:42081", "secret"]);
+    equal(preferences.follow("#endpoint=http://127.0.0.1:6"), true);
+    equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:6", ""]);
+    equal([...memory.keys()], ["plugin-bridge.endpoint"]);
+  },
+
+  async settings_are_written_in_order() {
+    const daemon = new Daemon();
+    daemon.state.set("count", 1);
+    const settings = await StoredSettings.read(daemon, "some-plugin");
+    const writes = [2, 3, 4].map((count) => settings.set("count", count));
+    writes.push(settings.set("name", "x"));
+    equal(settings.get("count", 0), 4);
+    await Promise.all(writes);
+    equal(daemon.asked, [
+      "state/list",
+      "state/set plugin:some-plugin count",
+      // Of the two that came meanwhile, only the last.
+      "state/set plugin:some-plugin count",
+      "state/set plugin:some-plugin name",
+    ]);
+    await settings.set("count", 5);
+    equal([daemon.state.get("count"), daemon.asked.length], [5, 5]);
+  },
+
+  async setting_changed_while_written() {
+    const daemon = new Daemon();
+    const settings = await StoredSettings.read(daemon, "some-plugin");
+    const first = settings.set("count", 1);
+    const second = settings.set("count", 2);
+    await Promise.all([first, second]);
+    equal(daemon.state.get("count"), 2);
+  },
+
+  async settings_of_another_type() {
+    const daemon = new Daemon();
+    daemon.state.set("count", "many");
+    const settings = await StoredSettings.read(daemon, "some-plugin");
+    equal(settings.get("count", 7), 7);
+    equal(settings.get("count", "few"), "many");
+    const found: Json | undefined = settings.get("count");
+    equal(found, "many");
+    equal(settings.get("absent") === undefined, true);
+  },
+
+  async failed_write_is_told() {
+    const daemon = new Daemon();
+    const settings = await StoredSettings.read(daemon, "some-plugin");
+    daemon.refuses = "state/set";
+    equal(await refusal(settings.set("count", 1)), "BridgeError unavailable");
+    daemon.refuses = "";
+    await settings.set("count", 2);
+    equal(daemon.state.get("count"), 2);
+  },
+
+  async only_notify() {
+    const daemon = new Daemon();
+    const api = native(daemon, [true]);
+    for (const service of ["state", "plugins", "outbound", "sql", "remote", "", "Notify"]) {
+      const error = await failure(api.call(service, "send"));
+      equal(error instanceof PermissionError, true);
+    }
+    equal(daemon.asked, []);
+  },
+
+  async undeclared_permission() {
+    const daemon = new Daemon();
+    const api = native(daemon, [true], ["network"]);
+    equal(await refusal(api.notify({ title: "hello" })), "PermissionError");
+    equal(await refusal(api.targets()), "PermissionError");
+    equal(daemon.asked, []);
+  },
+
+  async grants_are_asked_for_once() {
+    const daemon = new Daemon();
+    const api = native(daemon, [true]);
+    await Promise.all([api.notify({ title: "one" }), api.notify({ title: "two" })]);
+    equal(daemon.state.get("grants:some-plugin"), [{ kind: "native", target: "notify/send" }]);
+    equal((await native(daemon, []).notify({ title: "next page" })).ok, true);
+  },
+
+  async a_no_is_for_this_page() {
+    const daemon = new Daemon();
+    const api = native(daemon, [false]);
+    equal(await refusal(api.notify({ title: "one" })), "PermissionError");
+    equal(await refusal(api.notify({ title: "two" })), "PermissionError");
+    equal(daemon.asked, ["state/get host grants:some-plugin"]);
+    equal((await native(daemon, [true]).notify({ title: "next page" })).ok, true);
+  },
+
+  async notify_does_not_reject() {
+    const daemon = new Daemon();
+    const api = native(daemon, [true]);
+    const sent = await api.notify({ title: "one" });
+    equal(sent, { ok: true, delivered: ["overlay"], failed: [{ sink: "x", error: "gone" }] });
+    daemon.refuses = "notify/send";
+    const failed = await api.notify({ title: "two" });
+    equal([failed.ok, failed.failed[0]?.sink], [false, "bridge"]);
+    equal(await refusal(api.call("notify", "send")), "BridgeError unavailable");
+  },
+
+  async plugins_are_isolated() {
+    const started: string[] = [];
+    const plugin = (id: string, activate: () => void): object => ({
+      manifest: { id, name: id, version: "1.0.0" },
+      plugin: { id, activate },
+    });
+    const fail = (): never => {
+      throw new Error("no luck");
+    };
+    const table = [
+      plugin("bad-one", fail),
+      plugin("good-one", () => started.push("good-one")),
+      plugin("good-one", fail),
+      { manifest: { id: "no-code" }, plugin: undefined },
+      { manifest: { id: "other-id" }, plugin: { id: "unlike", activate: fail } },
+      { manifest: null, plugin: null },
+    ] as { manifest: unknown; plugin: unknown }[];
+    const plugins = new Plugins(table, () => Promise.resolve(context), logging().log);
+    await plugins.start();
+    await plugins.start();
+    equal(started, ["good-one"]);
+    equal(plugins.all.map(({ manifest, stage }) => `${manifest.id} ${stage}`), [
+      "bad-one failed",
+      "good-one running",
+      "no-code failed",
+      "other-id failed",
+    ]);
+    equal(plugins.find("bad-one")?.error, "Error: no luck");
+  },
+
+  async plugin_waits_for_its_settings() {
+    let online = false;
+    const table = [
+      { manifest: { id: "some-plugin" }, plugin: { id: "some-plugin", activate: () => undefined } },
+    ];
+    const makeContext = (): Promise<Context> =>
+      online ? Promise.resolve(context) : Promise.reject(new BridgeError("timeout", "late"));
+    const plugins = new Plugins(table, makeContext, logging().log);
+    await plugins.start();
+    equal(plugins.all[0]?.stage, "waiting");
+    online = true;
+    await plugins.start();
+    equal([plugins.all[0]?.stage, plugins.all[0]?.error], ["running", ""]);
+  },
+
+  async list_of_plugins() {
+    const table = ["old-one", "gone-one", "same-one"].map((id) => ({
+      manifest: { id, name: id, version: "1.0.0" },
+      plugin: { id, activate: () => undefined },
+    }));
+    const plugins = new Plugins(table, () => Promise.resolve(context), logging().log);
+    await plugins.start();
+    const installed = installedPlugins({
+      plugins: [
+        { id: "new-one", version: "1.0.0" },
+        { id: "old-one", version: "2.0.0" },
+        { id: "same-one", version: "1.0.0" },
+        { name: "no id" },
+        7,
+      ],
+      broken: [{ id: "bad-one", reason: "its files changed" }],
+    });
+    const shown = rows(installed, plugins.all);
+    equal(shown.map(({ id, status, installed: there }) => [id, status, there]), [
+      ["new-one", "needs-reload", true],
+      ["old-one", "needs-reload", true],
+      ["same-one", "running", true],
+      ["bad-one", "broken", true],
+      ["gone-one", "uninstalled", false],
+    ]);
+    const unknown = rows(undefined, plugins.all);
+    equal(unknown.map(({ status }) => status), ["running", "running", "running"]);
+  },
+
+  nonsense_from_the_daemon() {
+    for (const nonsense of [undefined, null, 7, "x", [], {}, { plugins: 7, updates: 7 }]) {
+      equal(installedPlugins(nonsense), []);
+      equal(availableUpdates(nonsense), []);
+      equal(buildReport(nonsense), { ok: false, plugins: [], errors: [] });
+    }
+  },
+
+  plain_words() {
+    const words = (message: string, code = "bad_request"): string =>
+      inPlainWords(new BridgeError(code, message));
+    equal(words("denied: the prompt was dismissed"), "It was not confirmed on the desktop.");
+    equal(words("denied"), "It was not confirmed on the desktop.");
+    const policy = "The plugin's source breaks the source policy. (main.ts:3 eval)";
+    equal(words("policy: main.ts:3 eval"), policy);
+    equal(words("policy:main.ts:3 eval"), policy);
+    equal(words("something else entirely"), "something else entirely");
+    equal(words("constructor: x"), "constructor: x");
+    equal(words("whatever", "internal").includes("log"), true);
+    equal(inPlainWords(new Error("oh")), "Error: oh");
+    equal(stepName("awaiting_confirmation"), "confirm on your desktop");
+    equal(stepName("toString"), "toString");
+  },
+};

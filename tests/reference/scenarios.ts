@@ -1,0 +1,19 @@
+/** Run every scenario and print, as JSON, what went wrong in each; nothing, mostly. */
+
+import { connectionScenarios } from "./connection_scenarios.js";
+import { hostScenarios } from "./host_scenarios.js";
+
+const results: { [name: string]: string } = {};
+const all: { [name: string]: () => void | Promise<void> } = {
+  ...connectionScenarios,
+  ...hostScenarios,
+};
+for (const [name, scenario] of Object.entries(all)) {
+  try {
+    await scenario();
+    results[name] = "";
+  } catch (e) {
+    results[name] = e instanceof Error ? (e.stack ?? e.message) : String(e);
+  }
+}
+console.log(JSON.stringify(results));

@@ -1,0 +1,136 @@
+/** A browser the scenarios control: its clock, its WebSockets, its network. */
+
+import type {
+  Surroundings,
+  Wire,
+  WireEvents,
+} from "../../bridge/reference/packages/host/src/surroundings.js";
+
+/** Let everything that is ready happen. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) {
+    await Promise.resolve();
+  }
+}
+
+interface Timer {
+  readonly at: number;
+  readonly work: () => void;
+}
+
+type Frame = { readonly [name: string]: unknown };
+
+/** The daemon's end of a WebSocket. */
+export class FakeSocket implements Wire {
+  readonly sent: Frame[] = [];
+  abandoned = false;
+
+  constructor(
+    readonly url: string,
+    readonly events: WireEvents,
+  ) {}
+
+  send(text: string): void {
+    this.sent.push(JSON.parse(text) as Frame);
+  }
+
+  close(): void {
+    this.abandoned = true;
+  }
+
+  say(frame: object): void {
+    this.events.received(JSON.stringify(frame));
+  }
+
+  welcome(): void {
+    this.events.opened();
+    this.say({ type: "welcome", version: "1.2.3", services: { state: {}, logs: {} } });
+  }
+
+  /** The frames of one type that came. */
+  of(type: string): readonly Frame[] {
+    return this.sent.filter((frame) => frame["type"] === type);
+  }
+}
+
+export class World implements Surroundings {
+  readonly sockets: FakeSocket[] = [];
+  readonly probes: string[] = [];
+  /** What a probe finds. */
+  health: unknown = { ok: true };
+  #time = 0;
+  #timers: Timer[] = [];
+
+  readonly now = (): number => this.#time;
+
+  readonly later = (milliseconds: number, work: () => void): (() => void) => {
+    const timer = { at: this.#time + milliseconds, work };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  };
+
+  readonly open = (url: string, events: WireEvents): Wire => {
+    const socket = new FakeSocket(url, events);
+    this.sockets.push(socket);
+    return socket;
+  };
+
+  readonly read = (url: string): Promise<unknown> => {
+    this.probes.push(url);
+    return Promise.resolve(this.health);
+  };
+
+  /** The newest socket. */
+  get socket(): FakeSocket {
+    const newest = this.sockets.at(-1);
+    if (newest === undefined) {
+      throw new Error("no socket was opened");
+    }
+    return newest;
+  }
+
+  /** Let time pass. */
+  async pass(milliseconds: number): Promise<void> {
+    const end = this.#time + milliseconds;
+    await settle();
+    for (;;) {
+      const next = this.#timers
+        .filter(({ at }) => at <= end)
+        .sort((one, other) => one.at - other.at)[0];
+      if (next === undefined) {
+        break;
+      }
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      this.#time = next.at;
+      next.work();
+      await settle();
+    }
+    this.#time = end;
+  }
+}
+
+/** Fail unless both are the same JSON. */
+export function equal(found: unknown, wanted: unknown): void {
+  const [one, other] = [JSON.stringify(found), JSON.stringify(wanted)];
+  if (one !== other) {
+    throw new Error(`found ${one}, wanted ${other}`);
+  }
+}
+
+/** What a promise is rejected with; fails when it is not. */
+export async function failure(promise: Promise<unknown>): Promise<Error> {
+  try {
+    await promise;
+  } catch (e) {
+    return e as Error;
+  }
+  throw new Error("nothing failed");
+}
+
+/** The name and the code of what a promise is rejected with. */
+export async function refusal(promise: Promise<unknown>): Promise<string> {
+  const error = await failure(promise);
+  return "code" in error ? `${error.name} ${String(error.code)}` : error.name;
+}

@@ -1,0 +1,169 @@
+"""Tests for bridge.services.state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, execute
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import STATE_FILE_BYTES
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import Registry
+from bridge.services.state import State
+from bridge.store import Put, Store
+from tests.store.faults import FaultyOs, fresh_directory, running_on
+
+
+class StateCase(SynchronousTestCase):
+    """The service over a real store, called as a page's request is."""
+
+    def setUp(self) -> None:
+        """Open an empty store."""
+        self.path = fresh_directory(self) / "state.json"
+        self.open()
+
+    def open(self) -> None:
+        """Open the store, again if it was open."""
+        self.store = Store.open(self.path, execute)
+        self.registry = Registry()
+        self.registry.register("state", State(self.store, self.path))
+
+    def calling(self, name: str, params: Any) -> Deferred[Any]:
+        """Call one method."""
+        call = Dispatcher(self.registry).call("state", name, params)
+        return Deferred.fromCoroutine(call)
+
+    def call(self, name: str, **params: Any) -> Any:
+        """Call one method, and give its answer."""
+        return self.successResultOf(self.calling(name, params))
+
+    def refused(self, name: str, params: Any) -> BridgeError:
+        """Call one method, and give its refusal."""
+        error = self.failureResultOf(self.calling(name, params), BridgeError).value
+        assert isinstance(error, BridgeError)
+        return error
+
+
+class MethodTests(StateCase):
+    """Tests for what each method answers."""
+
+    def test_answers(self) -> None:
+        """The answers have the documented shapes."""
+        self.assertEqual(self.call("get", ns="host", key="k"), {"value": None})
+        self.assertEqual(self.call("set", ns="host", key="k", value=[1]), {})
+        self.assertEqual(self.call("get", ns="host", key="k"), {"value": [1]})
+        self.assertEqual(self.call("list", ns="host"), {"entries": {"k": [1]}})
+        self.assertEqual(self.call("delete", ns="host", key="k"), {})
+        self.assertEqual(self.call("delete", ns="host", key="k"), {})
+        self.assertEqual(self.call("list", ns="host"), {"entries": {}})
+        self.assertEqual(self.store.namespaces(), [])
+
+    def test_null_is_a_value(self) -> None:
+        """A null is kept, and listed."""
+        self.call("set", ns="host", key="k", value=None)
+        self.assertEqual(self.call("list", ns="host"), {"entries": {"k": None}})
+
+    def test_any_json(self) -> None:
+        """Any JSON value comes back as it was sent, its keys in their order."""
+        value = {"z": [None, True, -1, 0.5, "é\0"], "a": {}, "__proto__": []}
+        self.call("set", ns="plugin:a", key="k", value=value)
+        self.open()
+        found = self.call("get", ns="plugin:a", key="k")["value"]
+        self.assertEqual(found, value)
+        self.assertEqual(list(found), list(value))
+
+    def test_describe(self) -> None:
+        """The description gives the methods, the file and the limits."""
+        described = self.registry.describe()["state"]
+        self.assertEqual(described["methods"], ["get", "set", "delete", "list"])
+        self.assertEqual(described["location"], str(self.path))
+        self.assertEqual(
+            described["limits"],
+            {"nameChars": 64, "valueBytes": 65536, "fileBytes": 8388608},
+        )
+
+
+class RefusalTests(StateCase):
+    """Tests for what is refused."""
+
+    def assert_refused(self, name: str, params: Any, message: str) -> None:
+        """Check that a call is refused in these words."""
+        error = self.refused(name, params)
+        self.assertEqual((error.code, error.message), (Code.BAD_REQUEST, message))
+
+    def test_shape(self) -> None:
+        """Every field is required, none is coerced, and no other is taken."""
+        self.assert_refused("set", {"ns": "a", "key": "k"}, "value: required")
+        self.assert_refused("get", {"ns": "a"}, "key: required")
+        self.assert_refused("list", {}, "ns: required")
+        self.assert_refused("list", {"ns": 1}, "ns: wrong type")
+        surplus = self.refused("list", {"ns": "a", "key": "k"})
+        self.assertIn("unknown field", surplus.message)
+        self.assert_refused("list", [], "must be an object")
+
+    def test_names(self) -> None:
+        """Names outside the rule are refused; the refusal says which."""
+        rule = "1 to 64 characters, matching [a-zA-Z0-9_.:-]+"
+        for bad in ("", "a b", "a/b", "x" * 65, "é", "a\n", "../a"):
+            for name in ("get", "delete"):
+                self.assert_refused(name, {"ns": bad, "key": "k"}, f"ns: {rule}")
+                self.assert_refused(name, {"ns": "a", "key": bad}, f"key: {rule}")
+            self.assert_refused("list", {"ns": bad}, f"ns: {rule}")
+        self.call("set", ns="x" * 64, key="A_z.:-9", value=1)
+
+    def test_reserved_namespace_attack(self) -> None:
+        """No method reaches the daemon's namespaces."""
+        self.store.commit([Put("bridge.plugins", "a", {"secret": 1})])
+        message = "ns: not starting with bridge., which is the daemon's"
+        place = {"ns": "bridge.plugins", "key": "a"}
+        self.assert_refused("get", place, message)
+        self.assert_refused("delete", place, message)
+        self.assert_refused("set", {**place, "value": 1}, message)
+        self.assert_refused("list", {"ns": "bridge."}, message)
+        self.assertEqual(self.call("list", ns="bridge"), {"entries": {}})
+
+    def test_order(self) -> None:
+        """The namespace is judged before the key, and the key before the value."""
+        big = "x" * 65536
+        self.assertIn("ns: not", self.refused_set("bridge.a", "a b", big))
+        self.assertIn("key: ", self.refused_set("a", "a b", big))
+        self.assertIn("value: ", self.refused_set("a", "a", big))
+
+    def refused_set(self, ns: str, key: str, value: Any) -> str:
+        """Give the message of a refused ``set``."""
+        return self.refused("set", {"ns": ns, "key": key, "value": value}).message
+
+    def test_value_limit(self) -> None:
+        """A value may take 65536 bytes as compact JSON, its quotes included."""
+        self.call("set", ns="a", key="k", value="x" * 65534)
+        self.assertEqual(
+            self.refused_set("a", "k", "x" * 65535),
+            "value: at most 65536 bytes as compact JSON",
+        )
+        self.assertIn("at most", self.refused_set("a", "k", "é" * 40000))
+
+    def test_full(self) -> None:
+        """A full store refuses the page, and keeps what it has."""
+        self.store.commit([Put("host", "big", "x" * (STATE_FILE_BYTES - 100))])
+        message = self.refused_set("host", "k", "x" * 100)
+        self.assertIn("8388608 bytes in all", message)
+        self.assertEqual(self.call("get", ns="host", key="k"), {"value": None})
+
+    def test_full_disk(self) -> None:
+        """A failed write is answered as internal, and changes nothing."""
+        with running_on(FaultyOs(0)):
+            error = self.refused("set", {"ns": "a", "key": "k", "value": 1})
+        self.assertEqual(error.code, Code.INTERNAL)
+        self.assertEqual(self.call("list", ns="a"), {"entries": {}})
+
+    @given(st.text(min_size=8), st.text(min_size=8))
+    @settings(deadline=None)
+    def test_never_echoed(self, ns: str, key: str) -> None:
+        """No refusal repeats what was sent."""
+        error = self.refused("get", {"ns": ns + "/", "key": key})
+        self.assertNotIn(ns, error.message)
+        self.assertNotIn(key, error.message)

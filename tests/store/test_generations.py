@@ -1,0 +1,286 @@
+"""Tests for bridge.store.generations."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.store.generations import DamagedError, Generations
+
+from .faults import FaultyOs, fresh_directory, running_on
+
+
+def whole(content: bytes) -> bytes:
+    """Read a generation of these tests: whole ones end in a full stop."""
+    if not content.endswith(b"."):
+        raise DamagedError
+    return content
+
+
+class GenerationsCase(SynchronousTestCase):
+    """A directory with a file of two generations."""
+
+    def setUp(self) -> None:
+        """Write two generations."""
+        self.directory = fresh_directory(self)
+        self.file = Generations(self.directory / "kept")
+        self.file.replace([b"fir", b"st."])
+        self.file.replace([b"second."])
+
+    def names(self) -> set[str]:
+        """Name the files there are."""
+        return set(os.listdir(self.directory))
+
+    def held(self) -> bytes | None:
+        """Read the file as a start would."""
+        return self.file.load(whole)[0]
+
+
+class ReplaceTests(GenerationsCase):
+    """Tests for making a generation."""
+
+    def test_current_and_previous(self) -> None:
+        """The two newest generations are kept, and nothing else."""
+        self.assertEqual((self.directory / "kept").read_bytes(), b"second.")
+        self.assertEqual((self.directory / "kept.bak").read_bytes(), b"first.")
+        self.assertEqual(self.names(), {"kept", "kept.bak"})
+
+    def test_mode(self) -> None:
+        """Both are readable by their owner only, whatever the umask."""
+        self.addCleanup(os.umask, os.umask(0))
+        self.file.replace([b"third."])
+        for path in (self.file.path, self.file.previous):
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+
+    def test_order(self) -> None:
+        """The content is durable before it has the name, the name before the end."""
+        with running_on(FaultyOs()) as watched:
+            self.file.replace([b"third."])
+        calls = [c for c in watched.calls if c[0] in ("fsync", "link", "replace")]
+        self.assertEqual(
+            [name for name, _ in calls],
+            ["fsync", "link", "replace", "replace", "fsync"],
+        )
+        self.assertEqual(calls[2:4], [("replace", "kept.bak"), ("replace", "kept")])
+
+    def test_stray_link_does_not_stop_it(self) -> None:
+        """What an interrupted run left does not keep the next one from working."""
+        for name in ("kept.tmp", "kept.bak.tmp"):
+            (self.directory / name).write_bytes(b"stray")
+        self.file.replace([b"third."])
+        self.assertEqual(self.names(), {"kept", "kept.bak"})
+
+    def test_symlink_attack_on_the_temporary_file(self) -> None:
+        """A link planted under the temporary name is removed, not written through."""
+        target = self.directory / "target"
+        target.write_bytes(b"untouched")
+        (self.directory / "kept.tmp").symlink_to(target)
+        self.file.replace([b"third."])
+        self.assertEqual(target.read_bytes(), b"untouched")
+        self.assertFalse(self.file.path.is_symlink())
+
+    def test_full_disk_at_every_call(self) -> None:
+        """Whichever call fails, the file holds what it held and nothing is left."""
+        for links in (True, False):
+            for at in range(self.calls_of_a_replace(links)):
+                faulty = FaultyOs(at, links=links)
+                with running_on(faulty), self.assertRaises(OSError):
+                    self.file.replace([b"refused."])
+                self.assertEqual(self.file.path.read_bytes(), b"second.", (at, links))
+                # Without hard links the previous one may be what was put back.
+                self.assertLessEqual(self.names(), {"kept", "kept.bak"}, (at, links))
+                self.assertIn("kept.bak" if links else "kept", self.names())
+
+    def test_full_disk_from_every_call_on(self) -> None:
+        """When every later call fails too, a whole generation can be read."""
+        for links in (True, False):
+            for at in range(self.calls_of_a_replace(links)):
+                broken = FaultyOs(at, ever_after=True, links=links)
+                with running_on(broken), self.assertRaises(OSError):
+                    self.file.replace([b"refused."])
+                self.assertIn(self.held(), (b"second.", b"refused."), (at, links))
+                self.file.replace([b"second."])
+
+    def calls_of_a_replace(self, links: bool) -> int:
+        """Count the calls, and leave the second generation."""
+        with running_on(FaultyOs(links=links)) as watched:
+            self.file.replace([b"second."])
+        return len(watched.calls)
+
+    def test_full_disk_at_the_first_generation(self) -> None:
+        """A first generation that fails leaves no file, at whichever call."""
+        for path in (self.file.path, self.file.previous):
+            path.unlink()
+        with running_on(FaultyOs()) as watched:
+            self.file.replace([b"first."])
+        self.file.path.unlink()
+        for at in range(len(watched.calls)):
+            with running_on(FaultyOs(at)), self.assertRaises(OSError):
+                self.file.replace([b"refused."])
+            self.assertEqual(self.names(), set(), at)
+
+    def test_no_hard_links(self) -> None:
+        """A file system without hard links keeps both generations too."""
+        with running_on(FaultyOs(links=False)):
+            self.file.replace([b"third."])
+        self.assertEqual(self.file.path.read_bytes(), b"third.")
+        self.assertEqual(self.file.previous.read_bytes(), b"second.")
+
+    def test_broken_source(self) -> None:
+        """When what is to be written cannot be made, nothing is left of it."""
+
+        def pieces():
+            yield b"half"
+            raise ZeroDivisionError
+
+        self.assertRaises(ZeroDivisionError, self.file.replace, pieces())
+        self.assertEqual(self.names(), {"kept", "kept.bak"})
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from bridge.store.generations import Generations
+from tests.store.faults import FaultyOs, running_on
+from tests.store.test_generations import whole
+
+directory, links = Path(sys.argv[1]), sys.argv[2] == "links"
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def run(at):
+    with running_on(FaultyOs(at, die, links=links)):
+        file.replace([b"new."])
+    os._exit(0)
+
+for at in range(100):
+    file = Generations(directory / f"kept-{at}")
+    file.replace([b"older."])
+    file.replace([b"old."])
+    child = os.fork()
+    if not child:
+        run(at)
+    killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    found, _ = file.load(whole)
+    assert found in (b"old.", b"new."), (at, found)
+    left = {p.name for p in directory.glob(f"kept-{at}*")}
+    assert left <= {f"kept-{at}", f"kept-{at}.bak"}, left
+    if not killed:
+        assert found == b"new."
+        print(at)
+        break
+"""
+
+
+class KilledTests(SynchronousTestCase):
+    """Tests for a daemon that is killed while it writes."""
+
+    def killed_at_every_call(self, links: str) -> int:
+        """Run ``KILLED``; how many calls there were to be killed at."""
+        with tempfile.TemporaryDirectory() as directory:
+            done = subprocess.run(
+                [sys.executable, "-c", KILLED, directory, links],
+                check=False,
+                capture_output=True,
+                text=True,
+                cwd=Path(__file__).parents[2],
+            )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stdout)
+
+    def test_kill_9_at_every_call(self) -> None:
+        """A kill at any call leaves a whole generation, and no stray after a start."""
+        self.assertGreater(self.killed_at_every_call("links"), 8)
+
+    def test_kill_9_at_every_call_without_hard_links(self) -> None:
+        """The same holds on a file system without hard links."""
+        self.assertGreater(self.killed_at_every_call("no links"), 8)
+
+
+class LoadTests(GenerationsCase):
+    """Tests for reading what is there."""
+
+    def test_well(self) -> None:
+        """The current generation is read, and there is nothing to say."""
+        self.assertEqual(self.file.load(whole), (b"second.", None))
+
+    def test_nothing_there(self) -> None:
+        """Where there never was a file, nothing is found and nothing is said."""
+        fresh = Generations(self.directory / "fresh")
+        self.assertEqual(fresh.load(whole), (None, None))
+
+    def test_damaged(self) -> None:
+        """A damaged file is kept aside, and the previous generation is used."""
+        self.file.path.write_bytes(b"trunca")
+        found, notice = self.file.load(whole)
+        self.assertEqual(found, b"first.")
+        self.assertEqual(
+            notice,
+            "kept could not be read and is kept as kept.corrupt-1; "
+            "kept.bak, the generation before it, is used",
+        )
+        aside = self.directory / "kept.corrupt-1"
+        self.assertEqual(aside.read_bytes(), b"trunca")
+
+    def test_set_aside_never_overwrites(self) -> None:
+        """Each damaged file is kept under a name of its own."""
+        for number in (1, 2, 3):
+            self.file.path.write_bytes(b"bad %d" % number)
+            self.file.load(whole)
+        for number in (1, 2, 3):
+            aside = self.directory / f"kept.corrupt-{number}"
+            self.assertEqual(aside.read_bytes(), b"bad %d" % number)
+
+    def test_write_after_damage_keeps_the_previous_generation(self) -> None:
+        """After a damaged file, the good previous one outlives the next write."""
+        self.file.path.write_bytes(b"trunca")
+        self.file.load(whole)
+        self.file.replace([b"third."])
+        self.assertEqual(self.file.previous.read_bytes(), b"first.")
+
+    def test_both_damaged(self) -> None:
+        """When both are damaged both are kept aside, and nothing is found."""
+        self.file.path.write_bytes(b"trunca")
+        self.file.previous.write_bytes(b"")
+        found, notice = self.file.load(whole)
+        self.assertIsNone(found)
+        assert notice is not None
+        self.assertIn("kept.bak could not be read", notice)
+        self.assertIn("starting with an empty one", notice)
+        self.assertEqual(self.names(), {"kept.corrupt-1", "kept.corrupt-2"})
+
+    def test_missing(self) -> None:
+        """When the current generation is missing the previous one is used, and said."""
+        self.file.path.unlink()
+        found, notice = self.file.load(whole)
+        self.assertEqual(found, b"first.")
+        self.assertIn("kept is missing", notice or "")
+
+    def test_refused_before_anything_is_touched(self) -> None:
+        """What the reader refuses outright stays where it is, as does the rest."""
+        self.file.path.write_bytes(b"damaged")
+        self.file.previous.write_bytes(b"newer.")
+
+        def read(content: bytes) -> bytes:
+            if content == b"newer.":
+                raise LookupError
+            return whole(content)
+
+        self.assertRaises(LookupError, self.file.load, read)
+        self.assertEqual(self.names(), {"kept", "kept.bak"})
+
+    def test_directory_or_pipe_in_its_place(self) -> None:
+        """What is no regular file is set aside, and never waited for."""
+        self.file.path.unlink()
+        os.mkfifo(self.file.path)
+        self.assertEqual(self.held(), b"first.")
+        self.file.path.mkdir()
+        self.assertEqual(self.held(), b"first.")
+        self.assertIn("kept.corrupt-2", self.names())

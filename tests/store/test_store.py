@@ -1,0 +1,406 @@
+"""Tests for bridge.store.store."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, execute
+from twisted.internet.threads import deferToThread
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.protocol.errors import BridgeError, Code
+from bridge.store import Drop, Put, Remove, Store, StoreError
+
+from .faults import FaultyOs, fresh_directory, no_space, running_on
+from .test_tables import edited, edits
+
+
+@define
+class Turnstile:
+    """Calls each function when the test says so."""
+
+    waiting: list[tuple[Deferred[Any], Callable[[], Any]]] = field(factory=list)
+    passed: int = 0
+
+    def __call__(self, f: Callable[..., Any], *args: Any) -> Deferred[Any]:
+        """Wait to be let through."""
+        done: Deferred[Any] = Deferred()
+        self.waiting.append((done, lambda: f(*args)))
+        return done
+
+    def let_through(self) -> None:
+        """Call the one function that waits."""
+        [(done, f)] = self.waiting
+        self.waiting.clear()
+        self.passed += 1
+        execute(f).chainDeferred(done)
+
+
+class StoreCase(SynchronousTestCase):
+    """A store whose writes happen when the test says so."""
+
+    def setUp(self) -> None:
+        """Open an empty one."""
+        self.directory = fresh_directory(self)
+        self.path = self.directory / "state.json"
+        self.thread = Turnstile()
+        self.store = Store.open(self.path, self.thread)
+
+    def in_file(self) -> Any:
+        """Read the file."""
+        return json.loads(self.path.read_bytes())
+
+    def reopened(self) -> Store:
+        """Open the file again."""
+        return Store.open(self.path, execute)
+
+    def put(self, value: Any, key: str = "k", ns: str = "host") -> Deferred[None]:
+        """Commit one value."""
+        return self.store.commit([Put(ns, key, value)])
+
+    def refused(self, commit: Deferred[None]) -> BridgeError:
+        """Check that ``commit`` was refused."""
+        error = self.failureResultOf(commit, BridgeError).value
+        assert isinstance(error, BridgeError)
+        return error
+
+    def fail_write(self) -> None:
+        """Let the write that waits fail."""
+        with running_on(FaultyOs(0)):
+            self.thread.let_through()
+
+
+class CommitTests(StoreCase):
+    """Tests for commits that succeed."""
+
+    def test_answered_when_durable(self) -> None:
+        """A commit fires when it is in the file, and not before."""
+        commit = self.put(1)
+        self.assertNoResult(commit)
+        self.assertFalse(self.path.exists())
+        self.thread.let_through()
+        self.successResultOf(commit)
+        self.assertEqual(self.path.read_bytes(), b'{"host":{"k":1}}')
+
+    def test_reads_its_own_write(self) -> None:
+        """A value can be read before it is durable."""
+        self.put({"a": [None]})
+        self.assertEqual(self.store.get("host", "k"), {"a": [None]})
+        self.assertEqual(self.store.entries("host"), {"k": {"a": [None]}})
+        self.assertEqual(self.store.namespaces(), ["host"])
+
+    def test_group_commit(self) -> None:
+        """Commits that come while a write runs share the next one."""
+        commits = [self.put(number, f"k{number}") for number in range(10)]
+        self.thread.let_through()
+        self.successResultOf(commits[0])
+        for commit in commits[1:]:
+            self.assertNoResult(commit)
+        self.thread.let_through()
+        for commit in commits[1:]:
+            self.successResultOf(commit)
+        self.assertEqual(self.thread.passed, 2)
+        self.assertEqual(self.reopened().entries("host")["k9"], 9)
+
+    def test_write_shows_one_instant(self) -> None:
+        """A write holds what was committed when it began, and no more."""
+        self.put(1)
+        self.put(2)
+        self.thread.let_through()
+        self.assertEqual(self.in_file(), {"host": {"k": 1}})
+
+    def test_several_edits(self) -> None:
+        """A commit may change several namespaces; empty ones vanish."""
+        self.put(1)
+        self.store.commit(
+            [Remove("host", "k"), Put("plugin:a", "k", 1), Drop("plugin:a")]
+        )
+        self.assertEqual(self.store.namespaces(), [])
+        self.thread.let_through()
+        self.thread.let_through()
+        self.assertEqual(self.in_file(), {})
+
+    def test_nothing_changed(self) -> None:
+        """A commit that changes nothing is answered without a write."""
+        self.successResultOf(self.store.commit([Remove("host", "k")]))
+        self.assertEqual(self.thread.waiting, [])
+
+    def test_repeats_what_is_not_durable_yet(self) -> None:
+        """A commit that repeats a pending value waits for it, without a write."""
+        self.put(1)
+        again = self.put(1)
+        self.assertNoResult(again)
+        self.thread.let_through()
+        self.successResultOf(again)
+        self.assertEqual(self.thread.waiting, [])
+
+    def test_commit_from_a_callback(self) -> None:
+        """A commit may be made where another is answered."""
+        second: list[Deferred[None]] = []
+        self.put(1).addCallback(lambda _: second.append(self.put(2)))
+        self.thread.let_through()
+        self.thread.let_through()
+        self.successResultOf(second[0])
+        self.assertEqual(self.in_file(), {"host": {"k": 2}})
+
+    def test_cancelled(self) -> None:
+        """Giving up on an answer gives up nothing else."""
+        commit = self.put(1)
+        commit.cancel()
+        self.failureResultOf(commit)
+        self.thread.let_through()
+        self.assertEqual(self.in_file(), {"host": {"k": 1}})
+
+
+class RefusedTests(StoreCase):
+    """Tests for commits that fail."""
+
+    def test_failed_write(self) -> None:
+        """A write that fails is undone, named, and answered as internal."""
+        self.put(1)
+        self.thread.let_through()
+        commit = self.store.commit([Put("host", "k", 2), Put("new", "k", 2)])
+        self.fail_write()
+        error = self.refused(commit)
+        self.assertEqual(error.code, Code.INTERNAL)
+        self.assertEqual(
+            error.message, "state.json could not be written: No space left on device"
+        )
+        self.assertEqual(self.store.namespaces(), ["host"])
+        self.assertEqual(self.store.get("host", "k"), 1)
+        self.assertEqual(self.in_file(), {"host": {"k": 1}})
+
+    def test_failed_removal(self) -> None:
+        """What could not be removed is there again."""
+        self.put(1)
+        self.thread.let_through()
+        for edit in (Remove("host", "k"), Drop("host")):
+            commit = self.store.commit([edit])
+            self.fail_write()
+            self.refused(commit)
+            self.assertEqual(self.store.entries("host"), {"k": 1})
+
+    def test_shared_failure(self) -> None:
+        """All that is not durable yet is undone: later commits may rest on it."""
+        first = [self.put(1), self.put(2), self.put(3, "l")]
+        self.fail_write()
+        for commit in first:
+            self.refused(commit)
+        self.assertEqual(self.store.namespaces(), [])
+        self.successResultOf_next(self.put(4))
+        self.assertEqual(self.in_file(), {"host": {"k": 4}})
+
+    def successResultOf_next(self, commit: Deferred[None]) -> None:
+        """Let the next write through, and check ``commit``."""
+        self.thread.let_through()
+        self.successResultOf(commit)
+
+    def test_repeated_value_shares_the_failure(self) -> None:
+        """A commit that repeats a value which is then refused is refused too."""
+        first, again = self.put(1), self.put(1)
+        self.fail_write()
+        self.refused(first)
+        self.refused(again)
+        self.assertIsNone(self.store.get("host", "k"))
+
+    def test_writes_after_a_failure_even_what_is_unchanged(self) -> None:
+        """After a failure nothing is answered on the strength of memory alone."""
+        commit = self.put(1)
+        self.fail_write()
+        self.refused(commit)
+        unchanged = self.store.commit([Remove("host", "k")])
+        self.assertNoResult(unchanged)
+        self.successResultOf_next(unchanged)
+
+    def test_not_an_os_error(self) -> None:
+        """A failure of another kind is named by its kind."""
+        commit = self.put(1)
+        [(done, _)] = self.thread.waiting
+        self.thread.waiting.clear()
+        done.errback(ZeroDivisionError())
+        self.assertIn("ZeroDivisionError", self.refused(commit).message)
+
+    def test_bad_value(self) -> None:
+        """A refused value fails at once, and nothing is written."""
+        error = self.refused(self.put(object()))
+        self.assertEqual(error.code, Code.BAD_REQUEST)
+        self.assertEqual(self.thread.waiting, [])
+
+
+class CloseTests(StoreCase):
+    """Tests for the end of a store."""
+
+    def test_idle(self) -> None:
+        """A store with nothing to write closes at once."""
+        self.successResultOf(self.store.close())
+        self.successResultOf(self.store.close())
+
+    def test_flushed(self) -> None:
+        """Closing waits until everything that was committed is durable."""
+        self.put(1)
+        self.put(2)
+        closed = self.store.close()
+        self.thread.let_through()
+        self.assertNoResult(closed)
+        self.thread.let_through()
+        self.successResultOf(closed)
+        self.assertEqual(self.in_file(), {"host": {"k": 2}})
+
+    def test_no_more_commits(self) -> None:
+        """A closed store refuses commits, and can still be read."""
+        self.store.close()
+        self.assertEqual(self.refused(self.put(1)).code, Code.UNAVAILABLE)
+        self.assertIsNone(self.store.get("host", "k"))
+
+    def test_after_a_failed_write(self) -> None:
+        """Closing tries once more after a failure, and ends when it fails again."""
+        self.refused_write()
+        closed = self.store.close()
+        self.assertNoResult(closed)
+        self.fail_write()
+        self.successResultOf(closed)
+
+    def refused_write(self) -> None:
+        """Let a write fail."""
+        commit = self.put(1)
+        self.fail_write()
+        self.refused(commit)
+
+
+class OpenTests(StoreCase):
+    """Tests for opening what is there."""
+
+    def test_damaged(self) -> None:
+        """A damaged file is set aside, the previous generation used, and it is said."""
+        for value in (1, 2):
+            self.put(value)
+            self.thread.let_through()
+        for content in (b'{"host":{"k":2}', b"", b'{"a":{},"a":{}}', b"\xff", b"{NaN}"):
+            self.path.write_bytes(content)
+            store = self.reopened()
+            self.assertEqual(store.get("host", "k"), 1)
+            self.assertIn("state.json.bak", store.notice or "")
+        self.assertEqual(len(list(self.directory.glob("*.corrupt-*"))), 5)
+
+    def test_newer_shape(self) -> None:
+        """A file of an unknown shape is refused, and neither touched nor moved."""
+        for content in (
+            b'{"version":2,"tables":{}}',
+            b"[]",
+            b"null",
+            b'{"a":{},"b":[]}',
+        ):
+            self.path.write_bytes(content)
+            error = self.assertRaises(StoreError, self.reopened)
+            self.assertIn("state.json: not an object of objects", str(error))
+            self.assertEqual(self.path.read_bytes(), content)
+
+    def test_unusable_directory(self) -> None:
+        """A file that can be neither read nor set aside is a start-up failure."""
+        self.path.write_bytes(b"damaged")
+        with running_on(FaultyOs(3, no_space, ever_after=True)):
+            error = self.assertRaises(StoreError, self.reopened)
+        self.assertIn("No space left", str(error))
+        self.assertEqual(self.path.read_bytes(), b"damaged")
+
+    def test_strays(self) -> None:
+        """Files of an interrupted write are removed."""
+        for name in ("state.json.tmp", "state.json.bak.tmp"):
+            (self.directory / name).write_bytes(b"half")
+        self.assertIsNone(self.reopened().notice)
+        self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_other_writers_form(self) -> None:
+        """White space and order do not matter, and odd names are kept."""
+        self.path.write_text(
+            '{"b c" : {"\\u00e9": 1}, "a": {"z": 1, "a": {}}, "e": {}}'
+        )
+        store = self.reopened()
+        self.assertEqual(store.namespaces(), ["a", "b c"])
+        self.successResultOf(store.commit([Remove("a", "z")]))
+        self.assertEqual(
+            self.path.read_text(encoding="utf-8"), '{"a":{"a":{}},"b c":{"é":1}}'
+        )
+
+
+steps = st.one_of(
+    st.tuples(st.just("commit"), st.lists(edits, min_size=1, max_size=3)),
+    st.tuples(st.just("write"), st.none() | st.integers(0, 16)),
+    st.tuples(st.just("reopen"), st.none()),
+)
+
+
+class PropertyTests(SynchronousTestCase):
+    """Tests for any history of commits, failures and restarts."""
+
+    @given(st.lists(steps, max_size=25))
+    @settings(deadline=None)
+    def test_acknowledged_is_what_is_there(self, history: list[Any]) -> None:
+        """After a restart the store holds what was acknowledged, and nothing else."""
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "state.json"
+            thread = Turnstile()
+            store = Store.open(path, thread)
+            durable: dict[str, dict[str, Any]] = {}
+            pending: list[tuple[Deferred[None], list[Any]]] = []
+            for step, argument in history:
+                if step == "commit":
+                    pending.append((store.commit(argument), argument))
+                elif step == "write" and thread.waiting:
+                    with running_on(FaultyOs(argument)):
+                        thread.let_through()
+                elif step == "reopen":
+                    thread = Turnstile()
+                    store = Store.open(path, thread)
+                    pending = []
+                pending = self.settled(pending, durable)
+                expected = json.loads(json.dumps(durable))
+                for _, made in pending:
+                    for edit in made:
+                        edited(expected, edit)
+                held = {ns: store.entries(ns) for ns in store.namespaces()}
+                self.assertEqual(held, expected)
+                if not thread.waiting:
+                    self.assertEqual(pending, [])
+            store = Store.open(path, execute)
+            self.assertIsNone(store.notice)
+            held = {ns: store.entries(ns) for ns in store.namespaces()}
+            self.assertEqual(held, durable)
+
+    def settled(self, pending: list[Any], durable: dict[str, Any]) -> list[Any]:
+        """Move what was acknowledged into ``durable``; drop what was refused."""
+        waiting = []
+        for commit, made in pending:
+            if not commit.called:
+                waiting.append((commit, made))
+            elif commit.addErrback(lambda f: f.trap(BridgeError)).result is None:
+                for edit in made:
+                    edited(durable, edit)
+        return waiting
+
+
+class ThreadTests(TestCase):
+    """Tests in real threads."""
+
+    async def test_many_at_once(self) -> None:
+        """Many commits at once are all in the file when the last is answered."""
+        path = fresh_directory(self) / "state.json"
+        store = Store.open(path, deferToThread)
+        commits = [
+            store.commit([Put(ns, f"k{number}", number)])
+            for number in range(100)
+            for ns in ("host", "bridge.plugins")
+        ]
+        for commit in commits:
+            await commit
+        await store.close()
+        again = Store.open(path, deferToThread)
+        self.assertEqual(len(again.entries("host")), 100)
+        self.assertEqual(again.namespaces(), ["bridge.plugins", "host"])

@@ -1,0 +1,224 @@
+"""Tests for bridge.store.tables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import STATE_DAEMON_BYTES, STATE_FILE_BYTES
+from bridge.protocol.wire import dumps, loads
+from bridge.store.tables import Drop, Put, Remove, Tables, take_back
+
+names = st.sampled_from(["host", "plugin:a", "bridge.plugins", "b", "a"])
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+edits = st.one_of(
+    st.builds(Put, names, names, values),
+    st.builds(Remove, names, names),
+    st.builds(Drop, names),
+)
+
+
+def content(tables: Tables) -> dict[str, dict[str, Any]]:
+    """Give everything that is held."""
+    return {ns: tables.entries(ns) for ns in tables.names()}
+
+
+def in_file(tables: Tables) -> list[tuple[str, bytes]]:
+    """Give everything as it goes into the file."""
+    return [(ns, b"".join(one.pieces())) for ns, one in tables.snapshot()]
+
+
+def edited(model: dict[str, dict[str, Any]], edit: Any) -> None:
+    """Do to plain dictionaries what ``edit`` does to tables."""
+    match edit:
+        case Put():
+            model.setdefault(edit.ns, {})[edit.key] = edit.value
+        case Remove():
+            model.get(edit.ns, {}).pop(edit.key, None)
+        case Drop():
+            model.pop(edit.ns, None)
+    for ns in [ns for ns, held in model.items() if not held]:
+        del model[ns]
+
+
+class TablesTests(SynchronousTestCase):
+    """Tests for what is held in memory."""
+
+    @given(st.lists(edits, max_size=12))
+    @settings(deadline=None)
+    def test_model(self, made: list[Any]) -> None:
+        """Tables hold what dictionaries hold, in memory and in the file, sorted."""
+        tables = Tables()
+        model: dict[str, dict[str, Any]] = {}
+        for edit in made:
+            tables.apply([edit])
+            edited(model, edit)
+            tables.snapshot()
+        self.assertEqual(content(tables), model)
+        written = in_file(tables)
+        self.assertEqual([ns for ns, _ in written], sorted(model))
+        for ns, text in written:
+            self.assertEqual(loads(text), model[ns])
+            self.assertEqual(list(loads(text)), sorted(model[ns]))
+
+    @given(st.lists(edits, max_size=8), st.lists(edits, max_size=8))
+    @settings(deadline=None)
+    def test_undone(self, before: list[Any], made: list[Any]) -> None:
+        """What is undone leaves no trace, not even in what it counts."""
+        tables = Tables()
+        tables.apply(before)
+        expected, counted = in_file(tables), tables._sizes.copy()
+        take_back(tables.apply(made))
+        self.assertEqual(in_file(tables), expected)
+        self.assertEqual(tables._sizes, counted)
+
+    @given(st.lists(edits, max_size=12))
+    @settings(deadline=None)
+    def test_counted(self, made: list[Any]) -> None:
+        """What is counted is what the file takes, also after loading it."""
+        tables = Tables()
+        tables.apply(made)
+        loaded = Tables.load(content(tables))
+        self.assertEqual(loaded._sizes, tables._sizes)
+        self.assertEqual(in_file(loaded), in_file(tables))
+        taken = sum(len(dumps(ns) + b":," + text) for ns, text in in_file(tables))
+        # A comma after each last entry is counted, but not written.
+        self.assertEqual(sum(tables._sizes.values()), taken + len(tables.names()))
+
+    def test_unchanged(self) -> None:
+        """Edits that change nothing have nothing to undo."""
+        tables = Tables.load({"a": {"k": 1}})
+        self.assertEqual(
+            tables.apply([Put("a", "k", 1), Remove("a", "x"), Remove("b", "k")]), []
+        )
+        self.assertEqual(tables.apply([Drop("b")]), [])
+
+    def test_same_but_for_the_type(self) -> None:
+        """1, 1.0 and true are three values."""
+        tables = Tables()
+        for value in (1, 1.0, True):
+            self.assertTrue(tables.apply([Put("a", "k", value)]))
+            self.assertIs(type(tables.get("a", "k")), type(value))
+
+    def test_copied(self) -> None:
+        """Changing a value after it was put changes nothing that is held."""
+        value = {"a": [1]}
+        tables = Tables()
+        tables.apply([Put("a", "k", value)])
+        value["a"].append(2)
+        self.assertEqual(tables.get("a", "k"), {"a": [1]})
+
+    def test_entries_are_a_copy(self) -> None:
+        """Changing what ``entries`` gave changes nothing that is held."""
+        tables = Tables.load({"a": {"k": 1}})
+        tables.entries("a").clear()
+        self.assertEqual(tables.entries("a"), {"k": 1})
+        self.assertEqual(tables.entries("unknown"), {})
+        self.assertIsNone(tables.get("unknown", "k"))
+        self.assertIsNone(tables.get("a", "unknown"))
+
+    def test_snapshot_stays(self) -> None:
+        """A snapshot shows what was held when it was taken."""
+        tables = Tables.load({"a": {"k": 1}})
+        [(_, snapshot)] = tables.snapshot()
+        tables.apply([Put("a", "k", 2), Put("a", "l", 3)])
+        self.assertEqual(snapshot.pieces(), [b"{", b'"k":1', b"}"])
+
+    def test_snapshot_shared(self) -> None:
+        """A namespace that did not change is not joined again."""
+        tables = Tables.load({"a": {"k": 1}, "b": {"k": 1}})
+        before = dict(tables.snapshot())
+        tables.apply([Put("b", "k", 2)])
+        after = dict(tables.snapshot())
+        self.assertIs(after["a"], before["a"])
+        self.assertIsNot(after["b"], before["b"])
+
+    def test_many_keys(self) -> None:
+        """A namespace of many keys is written in several pieces."""
+        many = {f"k{number}": number for number in range(3000)}
+        [(_, snapshot)] = Tables.load({"a": many}).snapshot()
+        self.assertEqual(len(snapshot.pieces()), 7)
+        self.assertEqual(loads(b"".join(snapshot.pieces())), many)
+
+
+class RefusalTests(SynchronousTestCase):
+    """Tests for what is refused."""
+
+    def refused(self, tables: Tables, *made: Any) -> BridgeError:
+        """Apply edits that are refused, and check that nothing is left of them."""
+        before, counted = content(tables), tables._sizes.copy()
+        error: BridgeError = self.assertRaises(BridgeError, tables.apply, made)
+        self.assertEqual(error.code, Code.BAD_REQUEST)
+        self.assertEqual(content(tables), before)
+        self.assertEqual(tables._sizes, counted)
+        return error
+
+    def test_not_json(self) -> None:
+        """A value that is not JSON is refused, with the edits before it."""
+        tables = Tables.load({"a": {"k": 1}})
+        for value in (b"", {1: 2}, "\ud800", 2**64, object()):
+            error = self.refused(tables, Put("a", "k", 2), Put("a", "l", value))
+            self.assertEqual(error.message, "value: not JSON")
+
+    def test_not_a_number(self) -> None:
+        """NaN is kept as null, as it would be read back."""
+        tables = Tables()
+        tables.apply([Put("a", "k", math.nan)])
+        self.assertIsNone(tables.get("a", "k"))
+
+    def test_too_deep_for_the_file(self) -> None:
+        """A value is refused that the file could not be read back with."""
+        value: list[Any] = []
+        for _ in range(61):
+            value = [value]
+        tables = Tables()
+        tables.apply([Put("a", "k", value)])
+        loads(b'{"a":' + in_file(tables)[0][1] + b"}")
+        error = self.refused(tables, Put("a", "k", [value]))
+        self.assertIn("nested deeper", error.message)
+
+    def test_page_full(self) -> None:
+        """The page's values take at most their limit in the file."""
+        tables = Tables()
+        # Braces, the namespace's name and braces, the key, quotes.
+        room = STATE_FILE_BYTES - len('{"host":{"k":""}}')
+        self.refused(tables, Put("host", "k", "x" * room))
+        tables.apply([Put("host", "k", "x" * (room - 2))])
+        self.assertIn(
+            "the page's values", self.refused(tables, Put("a", "k", 1)).message
+        )
+
+    def test_full_page_does_not_block_the_daemon(self) -> None:
+        """A page that fills its part leaves the daemon's records all their room."""
+        tables = Tables.load({"host": {"k": "x" * STATE_FILE_BYTES}})
+        tables.apply([Put("bridge.plugins", "a", "x" * (STATE_DAEMON_BYTES - 100))])
+        error = self.refused(tables, Put("bridge.plugin-keys", "a", "x" * 100))
+        self.assertIn("the daemon's values", error.message)
+
+    def test_over_the_limit_can_shrink(self) -> None:
+        """What was loaded over the limit can be made smaller step by step."""
+        big = "x" * (STATE_FILE_BYTES // 2)
+        tables = Tables.load({"host": {"a": big, "b": big, "c": big}})
+        tables.apply([Remove("host", "a")])
+        tables.apply([Put("host", "b", "small")])
+        self.assertEqual(list(tables.entries("host")), ["b", "c"])
+
+    def test_together(self) -> None:
+        """Edits are judged together: what one frees another may take."""
+        full = "x" * (STATE_FILE_BYTES - 100)
+        tables = Tables.load({"host": {"a": full}})
+        tables.apply([Put("host", "b", full), Remove("host", "a")])
+        self.assertEqual(list(tables.entries("host")), ["b"])

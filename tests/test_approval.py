@@ -1,0 +1,211 @@
+"""Tests for ``bridge.approval``."""
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.approval import (
+    DevApprover,
+    NobodyApprover,
+    Operation,
+    Prompt,
+    Prompts,
+    denied,
+    host_of,
+    shown,
+)
+from bridge.plugins.urls import check_url
+from bridge.protocol.errors import BridgeError
+
+from .contracts import ApproverContract
+
+URL = "https://forge.example:8443/author/plugin.git"
+KEY = "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c"
+PROMPTS = Prompts("Sample Host")
+
+texts = st.text(max_size=400)
+
+
+def every_prompt(text, url):
+    """One prompt of each operation, with ``text`` wherever a text goes."""
+    return [
+        PROMPTS.install(url, text),
+        PROMPTS.update(text, url, text, text),
+        PROMPTS.uninstall(text, url),
+        PROMPTS.trust_key(
+            text,
+            url,
+            text,
+            name=text,
+            version=text,
+            permissions=[text, text],
+            optional=[text],
+        ),
+        PROMPTS.rotate_key(text, url, text, text),
+        PROMPTS.forget_key(text, text),
+    ]
+
+
+class ShownTests(SynchronousTestCase):
+    """Tests for ``shown`` and ``host_of``."""
+
+    @settings(deadline=None)
+    @given(texts)
+    def test_one_line_of_ascii_without_markup(self, text):
+        """Whatever the text, what is shown is one short line that cannot be markup."""
+        line = shown(text)
+        self.assertTrue(re.fullmatch(r"[ -~]{0,60}", line), line)
+        self.assertFalse(set(line) & set('<>&"'))
+
+    def test_what_is_cut_says_so(self):
+        """A text that is cut ends in dots."""
+        self.assertEqual(shown("x" * 61), "x" * 57 + "...")
+        self.assertEqual(shown("x" * 60), "x" * 60)
+
+    def test_host_has_its_port(self):
+        """A port that was given is shown with the host."""
+        self.assertEqual(host_of(URL), "forge.example:8443")
+        self.assertEqual(host_of("https://[2001:db8::1]/x"), "[2001:db8::1]")
+
+    def test_long_host_is_never_cut(self):
+        """A long host is shown to its end, where the domain is that counts."""
+        host = ".".join(["a" * 60] * 4) + ".evil"
+        url = check_url(f"https://{host}/x.git")
+        self.assertEqual(host_of(url), host)
+
+    def test_what_is_no_url_has_an_unknown_host(self):
+        """A damaged record does not break the prompt that uninstalls it."""
+        for url in ("", "nothing", "https://[", "https://a:b/"):
+            self.assertEqual(host_of(url), "unknown")
+            self.assertIn("Host: unknown", PROMPTS.uninstall("a-plugin", url).body)
+
+
+class PromptTests(SynchronousTestCase):
+    """Tests for ``Prompt`` and ``Prompts``."""
+
+    @settings(deadline=None)
+    @given(texts)
+    def test_markup_injection_into_a_prompt(self, text):
+        """No text, wherever it goes, brings markup or control characters along."""
+        for prompt in every_prompt(text, URL):
+            for line in (prompt.title, *prompt.body.split("\n")):
+                self.assertTrue(re.fullmatch(r"[ -~]*", line), line)
+                self.assertFalse(set(line) & set("<>&"))
+
+    @settings(deadline=None)
+    @given(texts)
+    def test_lines_forged_in_a_prompt(self, text):
+        """No text adds a line to a prompt."""
+        plain = [len(p.body.split("\n")) for p in every_prompt("x", URL)]
+        given_text = [len(p.body.split("\n")) for p in every_prompt(text, URL)]
+        self.assertEqual(given_text, plain)
+
+    def test_prompt_refuses_markup(self):
+        """A prompt that was worded elsewhere cannot hold markup either."""
+        for text in ("a <b>", "a & b", "caf\xe9", "\x1b[1m"):
+            with self.assertRaises(ValueError):
+                Prompt(Operation.INSTALL, text, "")
+            with self.assertRaises(ValueError):
+                Prompt(Operation.INSTALL, "", text)
+
+    def test_every_operation_has_its_prompt(self):
+        """There are words for each operation, and they name who asks."""
+        prompts = every_prompt("a-plugin", URL)
+        self.assertEqual([p.operation for p in prompts], list(Operation))
+        for prompt in prompts:
+            self.assertIn("A page of Sample Host asks to", prompt.body)
+
+    def test_prompts_show_the_whole_host(self):
+        """Every prompt about a URL shows its host on a line of its own."""
+        for prompt in every_prompt("a-plugin", URL)[:-1]:
+            lines = prompt.body.split("\n")
+            self.assertIn("Host: forge.example:8443", lines)
+            self.assertIn("Path: /author/plugin.git", lines)
+
+    def test_ampersand_of_a_path_is_percent_encoded(self):
+        """A path with an ampersand is shown as the same path without one."""
+        url = check_url("https://forge.example/a&b.git")
+        self.assertIn("Path: /a%26b.git", PROMPTS.install(url, "/data").body)
+
+    def test_trust_key_shows_what_to_judge_by(self):
+        """The key, the plugin, its version and all its permissions are shown."""
+        body = PROMPTS.trust_key(
+            "a-plugin",
+            URL,
+            KEY,
+            name="A <b>plugin</b>",
+            version="1.2.3",
+            permissions=["network", "sql"],
+            optional=[],
+        ).body
+        self.assertIn(f"Key: {KEY}\n", body)
+        self.assertIn('"A ?b?plugin?/b?", version 1.2.3\n', body)
+        self.assertIn("Permissions: network, sql\n", body)
+        self.assertIn("Optional permissions: none\n", body)
+        self.assertIn("only if this key is the fingerprint the author published", body)
+
+    def test_rotate_key_shows_both_keys(self):
+        """Whoever judges a change of keys sees the old and the new one."""
+        body = PROMPTS.rotate_key("a-plugin", URL, "old-key", "new-key").body
+        self.assertIn("Old key: old-key\nNew key: new-key\n", body)
+
+
+class NobodyApproverTests(ApproverContract, SynchronousTestCase):
+    """Tests for ``NobodyApprover``."""
+
+    def approver(self):
+        """See ``ApproverContract``."""
+        return NobodyApprover()
+
+    def test_it_refuses(self):
+        """Everything is refused, and the reason is told."""
+        error = self.failureResultOf(
+            NobodyApprover("no session bus").approve(PROMPTS.uninstall("ab", URL)),
+            BridgeError,
+        ).value
+        self.assertEqual(error.message, "approval_unavailable: no session bus")
+
+    def test_banner_says_that_all_is_refused(self):
+        """Its description starts with ``none``, which the banner warns of."""
+        self.assertEqual(
+            self.approver().description, "none: privileged operations will be refused"
+        )
+
+
+class DevApproverTests(ApproverContract, SynchronousTestCase):
+    """Tests for ``DevApprover``."""
+
+    def approver(self):
+        """See ``ApproverContract``."""
+        return DevApprover(lambda title, body: None)
+
+    def test_it_approves_and_announces(self):
+        """Everything is approved at once, and a notification says what."""
+        said = []
+        approver = DevApprover(lambda title, body: said.append((title, body)))
+        prompt = PROMPTS.uninstall("ab", URL)
+        self.assertIsNone(self.successResultOf(approver.approve(prompt)))
+        self.assertEqual(
+            said,
+            [("--dev: uninstall without asking", f"{prompt.title}\n{prompt.body}")],
+        )
+
+    def test_failed_announcement_is_only_logged(self):
+        """A desktop that shows nothing does not keep a developer from working."""
+
+        def broken(title, body):
+            raise OSError("no bus")
+
+        approving = DevApprover(broken).approve(PROMPTS.uninstall("ab", URL))
+        self.assertIsNone(self.successResultOf(approving))
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
+
+class DeniedTests(SynchronousTestCase):
+    """Tests for ``denied``."""
+
+    def test_prefix(self):
+        """The message starts with what the page looks for."""
+        self.assertEqual(denied("declined").message, "denied: declined")

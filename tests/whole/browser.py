@@ -1,0 +1,119 @@
+"""A headless Chromium, driven by Selenium as a user would drive it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
+
+PATIENCE_SECONDS = 60.0
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1000,1100",
+)
+
+
+class Browser:
+    """A page and what a user does in it."""
+
+    def __init__(self, chrome: Chrome) -> None:
+        self.chrome = chrome
+
+    def open(self, url: str) -> None:
+        """Go to a page."""
+        self.chrome.get(url)
+
+    def find(self, selector: str) -> WebElement:
+        """Wait for a visible element."""
+        waiting: WebDriverWait[Chrome] = WebDriverWait(
+            self.chrome, PATIENCE_SECONDS, poll_frequency=0.1
+        )
+        return waiting.until(
+            lambda chrome: next(
+                (
+                    element
+                    for element in chrome.find_elements(By.CSS_SELECTOR, selector)
+                    if element.is_displayed()
+                ),
+                False,
+            ),
+            f"nothing is shown at {selector}",
+        )
+
+    def until(self, what: str, true: Callable[[], bool]) -> None:
+        """Wait until something is true of the page."""
+        waiting: WebDriverWait[Chrome] = WebDriverWait(
+            self.chrome, PATIENCE_SECONDS, poll_frequency=0.1
+        )
+        waiting.until(lambda _: true(), what)
+
+    def text(self, selector: str) -> str:
+        """Give the text of an element."""
+        return self.find(selector).text
+
+    def until_text(self, selector: str, text: str) -> None:
+        """Wait until an element shows a text."""
+        self.until(f"{selector} shows {text!r}", lambda: text in self.text(selector))
+
+    def type(self, selector: str, text: str) -> None:
+        """Replace what is in a field."""
+        field = self.find(selector)
+        field.clear()
+        field.send_keys(text)
+
+    def click(self, selector: str) -> None:
+        """Click on something."""
+        self.find(selector).click()
+
+    def picture(self, path: Path) -> None:
+        """Keep a picture of the page."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        assert self.chrome.save_screenshot(str(path))
+
+    def complaints(self) -> list[str]:
+        """Give what the page's console complained of."""
+        return [
+            entry["message"]
+            for entry in self.chrome.get_log("browser")
+            if entry["level"] in ("SEVERE", "WARNING")
+        ]
+
+
+def _program(name: str, package: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise AssertionError(f"{name} is missing: apt-get install {package}")
+    return found
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Run a browser with a fresh profile."""
+    options = ChromeOptions()
+    options.binary_location = _program("chromium", "chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for flag in _FLAGS:
+        options.add_argument(flag)
+    with TemporaryDirectory(prefix="bridge-chromium-") as profile:
+        options.add_argument(f"--user-data-dir={profile}")
+        service = ChromeService(_program("chromedriver", "chromium-driver"))
+        chrome = Chrome(options=options, service=service)
+        try:
+            yield Browser(chrome)
+        finally:
+            chrome.quit()

@@ -1,0 +1,227 @@
+"""A real daemon in a process of its own, and a page's socket to it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from websocket import WebSocket, create_connection
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_SECONDS = 60.0
+
+
+def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Give an environment in which nothing of the user's is found."""
+    kept = {k: v for k, v in os.environ.items() if k.startswith(("COV", "npm_", "NPM_"))}
+    return {
+        **kept,
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        **(more or {}),
+    }
+
+
+def command(*arguments: str) -> list[str]:
+    """Give the command line of ``plugin-bridge``."""
+    return [sys.executable, "-u", "-m", "bridge", *arguments]
+
+
+def run(
+    home: Path, *arguments: str, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command that ends by itself."""
+    return subprocess.run(
+        command(*arguments),
+        cwd=home,
+        env=environment(home, more),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+
+
+class Daemon:
+    """A running daemon."""
+
+    def __init__(self, process: subprocess.Popen[str], data: Path) -> None:
+        self.process = process
+        self.data = data
+        self.lines: list[str] = []
+        self._queue: queue.Queue[str | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        self.port = int(self.wait_for(r"listening on http://127\.0\.0\.1:(\d+)"))
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            self._queue.put(line)
+        self.process.stdout.close()
+        self._queue.put(None)
+
+    def wait_for(self, pattern: str) -> str:
+        """Wait for a log line; gives the first group of what it matched."""
+        while (line := self._queue.get(timeout=PATIENCE_SECONDS)) is not None:
+            if found := re.search(pattern, line):
+                return found[1] if found.groups() else found[0]
+        raise AssertionError("the daemon ended:\n" + "".join(self.lines))
+
+    @property
+    def token(self) -> str:
+        """The pairing token."""
+        return (self.data / "token").read_text("ascii").strip()
+
+    def stop(self, signal_number: int = 15) -> int:
+        """End the daemon; gives its exit status."""
+        self.process.send_signal(signal_number)
+        status = self.process.wait(PATIENCE_SECONDS)
+        self._reader.join()
+        return status
+
+    def http(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, dict[str, str], Any]:
+        """Make one HTTP request: status, headers, and the body read as JSON."""
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=PATIENCE_SECONDS
+        )
+        try:
+            content = None if body is None else json.dumps(body)
+            connection.request(method, path, content, dict(headers or {}))
+            answer = connection.getresponse()
+            text = answer.read()
+            given = {k.lower(): v for k, v in answer.getheaders()}
+            return answer.status, given, json.loads(text) if text else None
+        finally:
+            connection.close()
+
+    def call_by_http(self, service: str, method: str, params: Any) -> Any:
+        """Call a method by HTTP, as ``--dev`` allows."""
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+        }
+        return self.http("POST", f"/v1/{service}/{method}", params, headers)[2]
+
+    @contextmanager
+    def page(self) -> Iterator[Page]:
+        """Open a page's socket and pair it."""
+        page = Page(self.port)
+        try:
+            page.send({"type": "hello", "token": self.token, "client": "test/1.0.0"})
+            page.welcome = page.receive()
+            yield page
+        finally:
+            page.close()
+
+
+class Page:
+    """A page's end of the socket."""
+
+    def __init__(self, port: int, **options: Any) -> None:
+        self.socket: WebSocket = create_connection(
+            f"ws://127.0.0.1:{port}/v1/ws",
+            timeout=PATIENCE_SECONDS,
+            origin="http://localhost:9000",
+            **options,
+        )
+        self.welcome: Any = None
+        self.pushes: list[dict[str, Any]] = []
+        self._next = 0
+
+    def send(self, frame: Any) -> None:
+        """Send one frame."""
+        self.socket.send(json.dumps(frame))
+
+    def receive(self) -> Any:
+        """Receive one frame."""
+        return json.loads(self.socket.recv())
+
+    def call(self, service: str, method: str, params: Any = None) -> Any:
+        """Call a method; keeps the pushes that come before its response."""
+        self._next += 1
+        request_id = str(self._next)
+        frame = {"type": "request", "id": request_id, "service": service}
+        self.send({**frame, "method": method, "params": params or {}})
+        while True:
+            got = self.receive()
+            if got["type"] == "response" and got["id"] == request_id:
+                return got
+            if got["type"] == "push":
+                self.pushes.append(got)
+
+    def result(self, service: str, method: str, params: Any = None) -> Any:
+        """Call a method that succeeds; gives its result."""
+        got = self.call(service, method, params)
+        assert got["ok"], got
+        return got["result"]
+
+    def refusal(self, service: str, method: str, params: Any = None) -> str:
+        """Call a method that is refused; gives the message."""
+        got = self.call(service, method, params)
+        assert not got["ok"], got
+        message: str = got["error"]["message"]
+        return message
+
+    def closed_with(self) -> tuple[int, str]:
+        """Wait for the daemon to close the socket: its code and reason."""
+        while True:
+            opcode, data = self.socket.recv_data(control_frame=True)
+            if opcode == 8:
+                return int.from_bytes(data[:2], "big"), data[2:].decode("utf-8")
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+
+@contextmanager
+def running(home: Path, *options: str, data: Path | None = None) -> Iterator[Daemon]:
+    """
+    Run a daemon on a free port, with the reference host, until the block ends.
+
+    :param home: Its home directory; an empty one will do.
+    :param data: Its data directory; ``home/data`` by default.
+    """
+    data = data or home / "data"
+    line = command(
+        "run",
+        "--host=reference",
+        "--listen=127.0.0.1:0",
+        f"--data-dir={data}",
+        *options,
+    )
+    process = subprocess.Popen(
+        line,
+        cwd=home,
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        daemon = Daemon(process, data)
+        yield daemon
+    finally:
+        if process.poll() is None:
+            daemon.stop()
+        elif process.stdout is not None and not process.stdout.closed:
+            process.wait()

@@ -1,0 +1,234 @@
+"""Installing plugins from a real git server into a real daemon, with real esbuild."""
+
+import json
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.host import load_profile
+from bridge.plugins.signature import sign_tree
+
+from ..forge import start_forge_process
+from ..npm import esbuild
+from .daemon import run, running
+
+SEED = b"\x01" * 32
+OTHER_SEED = b"\x02" * 32
+PROFILE = load_profile("reference")
+MAIN = """\
+import { definePlugin } from '@bridge/plugin-api';
+
+export default definePlugin({
+  id: '%s',
+  activate(ctx) {
+    ctx.ui.card('Marker of %s');
+  },
+});
+"""
+
+
+def manifest(plugin_id, **fields):
+    """A manifest's text."""
+    return json.dumps(
+        {
+            "id": plugin_id,
+            "name": "A plugin",
+            "version": "1.0.0",
+            "apiVersion": "^0.1.0",
+            "description": "For a test.",
+            **fields,
+        }
+    )
+
+
+def tree(plugin_id):
+    """The files of a good plugin."""
+    return {
+        "plugin.json": manifest(plugin_id),
+        "main.ts": MAIN % (plugin_id, plugin_id),
+    }
+
+
+@pytest.mark.whole
+class InstallTests(SynchronousTestCase):
+    """Tests for the pipeline from end to end."""
+
+    def setUp(self):
+        """A data directory that is set up, and a git server."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+        self.data = self.home / "data"
+        ready = run(
+            self.home,
+            "setup",
+            "--host=reference",
+            f"--data-dir={self.data}",
+            f"--bundler={esbuild()}",
+        )
+        self.assertEqual(ready.returncode, 0, ready.stdout + ready.stderr)
+        self.forge = start_forge_process()
+        self.addCleanup(self.forge.stop)
+
+    def publish(self, name, files, signed_as=None, seed=SEED, signed_at=None):
+        """Put a tree into a repository, signed unless ``signed_as`` is ''."""
+        directory = self.home / "trees" / name
+        for path, content in files.items():
+            file = directory / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)
+        if signed_as != "":
+            now = int(time.time()) if signed_at is None else signed_at
+            signature = sign_tree(directory, signed_as or name, PROFILE, seed, now)
+            (directory / "plugin.sig").write_bytes(signature)
+        self.forge.publish(directory, name)
+        return self.forge.url(name)
+
+    def daemon(self, *options):
+        """A daemon that trusts the git server."""
+        return running(self.home, f"--ca-file={self.forge.ca_file}", *options)
+
+    @property
+    def bundle(self):
+        """The published bundle."""
+        return self.data / "themes" / "reference-host" / "reference-host.js"
+
+    def left(self):
+        """All that an installation may leave behind."""
+        state = self.data / "state.json"
+        return (
+            sorted(path.name for path in (self.data / "plugins").iterdir()),
+            json.loads(state.read_text()) if state.exists() else {},
+            self.bundle.read_bytes() if self.bundle.exists() else None,
+        )
+
+    def test_signed_plugin_is_installed(self):
+        """A good plugin ends in the bundle, the list and the records."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            plugin = page.result("plugins", "install", {"url": url})["plugin"]
+            listed = page.result("plugins", "list")
+            pushes = list(page.pushes)
+        self.assertEqual(plugin["id"], "good")
+        self.assertEqual(plugin["url"], url)
+        self.assertRegex(plugin["commit"], r"\A[0-9a-f]{40}\Z")
+        self.assertRegex(plugin["installedAt"], r"\A\d{4}-\d\d-\d\dT.*Z\Z")
+        self.assertEqual(listed["plugins"], [plugin])
+        steps = [p["data"]["step"] for p in pushes if p["event"] == "progress"]
+        order = list(dict.fromkeys(steps))
+        self.assertEqual(
+            order,
+            [
+                "awaiting_confirmation",
+                "clone",
+                "validate",
+                "policy",
+                "signature",
+                "move",
+                "build",
+            ],
+        )
+        events = [p["event"] for p in pushes if p["event"] in ("plugins", "build")]
+        self.assertEqual(events, ["plugins", "build"])
+        self.assertIn(b"Marker of good", self.bundle.read_bytes())
+        names = sorted(path.name for path in self.bundle.parent.iterdir())
+        self.assertEqual(
+            names, ["info.json", "reference-host.js", "reference-host.js.map"]
+        )
+
+    def test_it_is_still_there_after_a_restart(self):
+        """Another daemon on the same directory lists and builds it."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            before = self.bundle.read_bytes()
+        with self.daemon() as daemon, daemon.page() as page:
+            report = page.result("plugins", "build")
+            self.assertEqual(report["plugins"], ["good"])
+        self.assertEqual(self.bundle.read_bytes(), before)
+
+    def test_build_plugins_beside_a_running_daemon(self):
+        """``--build-plugins`` works beside a daemon, as installers do it."""
+        with self.daemon("--dev"):
+            ended = run(
+                self.home,
+                "run",
+                "--host=reference",
+                f"--data-dir={self.data}",
+                "--build-plugins",
+            )
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        self.assertEqual(json.loads(ended.stdout)["errors"], [])
+
+    def test_without_a_prompt_nothing_is_installed(self):
+        """Without ``--dev`` and without a prompt every install is refused."""
+        url = self.publish("good", tree("good"))
+        with self.daemon() as daemon, daemon.page() as page:
+            before = self.left()
+            message = page.refusal("plugins", "install", {"url": url})
+            self.assertTrue(message.startswith("approval_unavailable: "), message)
+            self.assertEqual(self.left(), before)
+
+    def test_each_bad_input_has_its_prefix_and_leaves_nothing(self):
+        """Every refusal of the pipeline names its step, and leaves no trace."""
+        good = tree("good")
+        bad = {
+            "manifest_invalid: description": self.publish(
+                "long",
+                {**tree("long"), "plugin.json": manifest("long", description="x" * 201)},
+            ),
+            "no_manifest: ": self.publish(
+                "bare", {"main.ts": good["main.ts"]}, signed_as="bare"
+            ),
+            "manifest_invalid: main.ts is missing": self.publish(
+                "mainless", {"plugin.json": manifest("mainless")}
+            ),
+            "invalid_id: ": self.publish(
+                "badid", {**tree("badid"), "plugin.json": manifest("../x")}
+            ),
+            "policy: src/a.ts:2 eval": self.publish(
+                "evil", {**tree("evil"), "src/a.ts": "export const a = 1;\neval('a');\n"}
+            ),
+            "unsigned: ": self.publish("unsigned", tree("unsigned"), signed_as=""),
+            "clone_failed: ": self.forge.url("nowhere"),
+            "not_https: ": "http://127.0.0.1/x.git",
+            "build_failed: ": self.publish(
+                "broken",
+                {**tree("broken"), "main.ts": "import { a } from './missing.js';\na();\n"},
+            ),
+        }
+        edited = self.publish("edited", tree("edited"))
+        changed = self.home / "trees" / "edited" / "README.md"
+        changed.write_text("One more file.\n")
+        self.forge.publish(changed.parent, "edited")
+        bad["unsigned: the files"] = edited
+        bad["unsigned: plugin.sig"] = self.publish(
+            "other", tree("other"), signed_as="good"
+        )
+        first = self.publish("good", good)
+        with self.daemon("--dev", "--rate=100", "--burst=100") as daemon:
+            with daemon.page() as page:
+                page.result("plugins", "install", {"url": first})
+                before = self.left()
+                for prefix, url in bad.items():
+                    message = page.refusal("plugins", "install", {"url": url})
+                    self.assertTrue(message.startswith(prefix), (prefix, message))
+                    self.assertEqual(self.left(), before, prefix)
+                message = page.refusal("plugins", "install", {"url": first})
+                self.assertTrue(message.startswith("already_installed: "), message)
+                self.assertEqual(self.left(), before)
+
+    def test_changed_tree_is_left_out_of_the_bundle(self):
+        """A tree that was changed after its installation is named, not compiled."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            file = self.data / "plugins" / "good" / "main.ts"
+            file.write_text(file.read_text().replace("Marker", "Changed"))
+            report = page.result("plugins", "build")
+        self.assertEqual((report["ok"], report["plugins"]), (True, []))
+        self.assertIn("good", report["errors"][0])
+        self.assertNotIn(b"Changed", self.bundle.read_bytes())

@@ -1,0 +1,264 @@
+"""The daemon's life as its user sees it: start, refuse to start, end."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from .daemon import command, environment, run, running
+
+
+@pytest.mark.whole
+class LifeTests(SynchronousTestCase):
+    """Tests for starting and ending."""
+
+    def setUp(self):
+        """An empty home."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+
+    def test_banner_says_what_was_started(self):
+        """The banner has each service, the directories, the prompt and the rate."""
+        with running(self.home) as daemon:
+            daemon.stop()
+        log = "".join(daemon.lines)
+        for said in (
+            "plugin-bridge 0.",
+            f"{self.home}/data",
+            "themes",
+            "token file",
+            "--print-token",
+            "plugins: ",
+            "state: ",
+            "logs: ",
+            "no notification sink",
+            "privileged operations will be refused",
+            "developer mode: off",
+            "loopback only",
+            "5 requests a second",
+            "burst 10",
+        ):
+            self.assertIn(said, log)
+        self.assertNotIn(daemon.token, log)
+        self.assertNotIn("Traceback", log)
+
+    def test_dev_is_told(self):
+        """With ``--dev`` the banner warns."""
+        with running(self.home, "--dev") as daemon:
+            daemon.stop()
+        self.assertIn("developer mode: ON", "".join(daemon.lines))
+
+    def test_health_needs_no_token(self):
+        """The liveness probe answers with version and service names."""
+        with running(self.home) as daemon:
+            status, headers, body = daemon.http("GET", "/v1/health")
+        self.assertEqual(status, 200)
+        self.assertEqual(body["ok"], True)
+        self.assertEqual(body["services"], ["logs", "plugins", "state"])
+        self.assertNotIn("server", headers)
+
+    def test_signals_end_it_cleanly(self):
+        """SIGTERM and SIGINT close every socket with 1001 and end the process."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with running(self.home) as daemon, daemon.page() as page:
+                page.result("state", "set", {"ns": "a", "key": "b", "value": 1})
+                daemon.process.send_signal(number)
+                self.assertEqual(page.closed_with(), (1001, "shutdown"))
+                self.assertIn(daemon.process.wait(30), (0, -number))
+            self.assertNotIn("Traceback", "".join(daemon.lines))
+
+    def test_settings_survive_a_kill(self):
+        """What was answered is there after SIGKILL."""
+        with running(self.home) as daemon, daemon.page() as page:
+            page.result("state", "set", {"ns": "a", "key": "b", "value": [1, "ü"]})
+            daemon.stop(signal.SIGKILL)
+        with running(self.home) as daemon, daemon.page() as page:
+            got = page.result("state", "get", {"ns": "a", "key": "b"})
+        self.assertEqual(got, {"value": [1, "ü"]})
+
+    def test_files_are_private(self):
+        """Data directory, token and state can be read by their owner alone."""
+        with running(self.home) as daemon, daemon.page() as page:
+            page.result("state", "set", {"ns": "a", "key": "b", "value": 1})
+        for name in (".", "token", "state.json", "lock", "plugins", "build"):
+            mode = stat.S_IMODE(os.stat(self.home / "data" / name).st_mode)
+            self.assertEqual(mode & 0o077, 0, name)
+
+    def refused(self, *arguments, more=None):
+        """Run a daemon that doesn't start: its status, and its one line."""
+        ended = run(self.home, "run", *arguments, more=more)
+        lines = (ended.stdout + ended.stderr).strip().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        return ended.returncode, lines[0]
+
+    def test_second_daemon_is_refused(self):
+        """A second daemon on the same directory exits 1 with one line."""
+        with running(self.home):
+            status, line = self.refused(
+                "--listen=127.0.0.1:0", f"--data-dir={self.home}/data"
+            )
+        self.assertEqual(status, 1)
+        self.assertIn("another daemon", line)
+
+    def test_taken_port_is_told(self):
+        """A taken port exits 1 with one line that names it."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            status, line = self.refused(f"--listen=127.0.0.1:{port}")
+        self.assertEqual(status, 1)
+        self.assertIn(f"127.0.0.1:{port}", line)
+
+    def test_usage_errors_name_the_option(self):
+        """A wrong option exits 2 and is named; so is a wrong variable."""
+        for arguments, more, named in (
+            (["--listen=0.0.0.0:1"], {}, "--listen"),
+            (["--listen=192.168.1.1:42081"], {}, "--listen"),
+            (["--rate=fast"], {}, "--rate"),
+            (["--nonsense"], {}, "--nonsense"),
+            (["--host=/nowhere"], {}, "--host"),
+            (["--print-token", "--rotate-token"], {}, "--rotate-token"),
+            ([], {"BRIDGE_LISTEN": "example.com:1"}, "BRIDGE_LISTEN"),
+            ([], {"BRIDGE_DEV": "maybe"}, "BRIDGE_DEV"),
+        ):
+            status, line = self.refused(*arguments, more=more)
+            self.assertEqual(status, 2, line)
+            self.assertIn(named, line)
+
+    def test_environment_sets_every_option(self):
+        """What a flag can do, its variable can; the flag wins."""
+        more = {"BRIDGE_DATA_DIR": str(self.home / "there"), "BRIDGE_PRINT_TOKEN": "1"}
+        ended = run(self.home, "run", more=more)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertEqual(
+            ended.stdout, (self.home / "there" / "token").read_text("ascii")
+        )
+
+    def test_print_token_prints_nothing_else(self):
+        """``--print-token`` makes the token when needed and prints it alone."""
+        data = f"--data-dir={self.home}/data"
+        first = run(self.home, "run", data, "--print-token")
+        again = run(self.home, "run", data, "--print-token")
+        self.assertRegex(first.stdout, r"\A[A-Za-z0-9_-]{43}\n\Z")
+        self.assertEqual((first.stdout, first.returncode), (again.stdout, 0))
+
+    def test_rotated_token_closes_sockets_within_a_second(self):
+        """A running daemon follows ``--rotate-token`` at once."""
+        with running(self.home) as daemon, daemon.page() as page:
+            old = daemon.token
+            ended = run(
+                self.home, "run", f"--data-dir={daemon.data}", "--rotate-token"
+            )
+            rotated = time.monotonic()
+            self.assertEqual(page.closed_with(), (1001, "token_rotated"))
+            self.assertLess(time.monotonic() - rotated, 5)
+            self.assertNotEqual(ended.stdout.strip(), old)
+            with daemon.page() as again:
+                self.assertEqual(again.welcome["type"], "welcome")
+
+    def test_unsafe_token_file_is_refused(self):
+        """A token that others can read stops the start, and says how to go on."""
+        data = self.home / "data"
+        data.mkdir()
+        (data / "token").write_text("A" * 43 + "\n")
+        (data / "token").chmod(0o644)
+        status, line = self.refused("--listen=127.0.0.1:0", f"--data-dir={data}")
+        self.assertEqual(status, 1)
+        self.assertIn("--rotate-token", line)
+
+    def test_newer_state_is_never_overwritten(self):
+        """A state file of an unknown shape stops the start and stays as it is."""
+        data = self.home / "data"
+        data.mkdir()
+        (data / "state.json").write_text('{"format":2}')
+        status, line = self.refused("--listen=127.0.0.1:0", f"--data-dir={data}")
+        self.assertEqual(status, 1)
+        self.assertIn("state.json", line)
+        self.assertEqual((data / "state.json").read_text(), '{"format":2}')
+
+    def test_damaged_state_is_set_aside_and_told(self):
+        """A damaged state file is kept aside, and the banner says so."""
+        data = self.home / "data"
+        data.mkdir()
+        (data / "state.json").write_text("{{{")
+        with running(self.home) as daemon:
+            daemon.stop()
+        self.assertIn("state.json", "".join(daemon.lines))
+        self.assertEqual((data / "state.json.corrupt-1").read_text(), "{{{")
+
+    def test_build_without_bundler_says_how_to_get_it(self):
+        """``--build-plugins`` prints a report, and exits 1 when it has errors."""
+        ended = run(
+            self.home,
+            "run",
+            "--host=reference",
+            f"--data-dir={self.home}/data",
+            "--build-plugins",
+        )
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        report = json.loads(ended.stdout)
+        self.assertEqual(report["ok"], False)
+        self.assertIn("plugin-bridge setup", " ".join(report["errors"]))
+
+    def test_twistd_runs_it_as_a_daemon(self):
+        """Plain ``twistd bridge`` finds the plugin, and goes to the background."""
+        line = command()[:2] + ["-m", "twisted.scripts.twistd"]
+        line = [*command()[:1], "-m", "twisted", "--help"]
+        listed = subprocess.run(
+            line,
+            cwd=self.home,
+            env=environment(self.home),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.assertIn("bridge", listed.stdout)
+        twistd = [
+            *command()[:1],
+            "-c",
+            "from twisted.scripts.twistd import run; run()",
+            "--pidfile=bridge.pid",
+            "--logfile=bridge.log",
+            "bridge",
+            "--listen=127.0.0.1:0",
+            f"--data-dir={self.home}/data",
+        ]
+        started = subprocess.run(
+            twistd,
+            cwd=self.home,
+            env=environment(self.home),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.assertEqual(started.returncode, 0, started.stderr)
+        pid = int((self.home / "bridge.pid").read_text())
+        self.addCleanup(_kill, pid)
+        status, line = self.refused(
+            "--listen=127.0.0.1:0", f"--data-dir={self.home}/data"
+        )
+        self.assertEqual(status, 1)
+        self.assertIn("another daemon", line)
+        os.kill(pid, signal.SIGTERM)
+        for _ in range(300):
+            if not (self.home / "bridge.pid").exists():
+                break
+            time.sleep(0.1)
+        self.assertFalse((self.home / "bridge.pid").exists())
+
+
+def _kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

@@ -1,0 +1,116 @@
+"""
+Shows the whole job in a browser, step by step: what ``make demo`` runs.
+
+It starts ``plugin-bridge demo``, reads what that prints, as a user would, and does in
+headless Chromium what a user would do.  The whole-daemon tests run the same steps.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import frozen
+
+from .browser import Browser, open_browser
+
+ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+CARD = '[data-testid="plugin-card-hello-bridge"]'
+
+
+@frozen
+class Shown:
+    """What ``plugin-bridge demo`` printed."""
+
+    page: str
+    token: str
+    plugin: str
+
+
+@contextmanager
+def running_demo() -> Iterator[tuple[Shown, subprocess.Popen[str]]]:
+    """Run ``plugin-bridge demo`` until the block ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "bridge", "demo"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield _read(process.stdout), process
+    finally:
+        process.send_signal(signal.SIGINT)
+        for line in process.stdout:
+            sys.stdout.write(line)
+        process.wait(30)
+        process.stdout.close()
+
+
+def _read(lines: Iterator[str]) -> Shown:
+    found: dict[str, str] = {}
+    for line in lines:
+        sys.stdout.write(line)
+        if labelled := re.match(r"\s*(Page|Token|Plugin):\s+(\S+)\s*$", line):
+            found[labelled[1].lower()] = labelled[2]
+        if found.keys() == {"page", "token", "plugin"}:
+            return Shown(**found)
+    raise AssertionError("the demo ended before it was ready")
+
+
+def walk(browser: Browser, shown: Shown, say: Callable[[str], None]) -> None:
+    """Pair, install, reload, and see the plugin run."""
+    say("opening the page")
+    browser.open(shown.page)
+    browser.until_text("#bridge-state", "Running, not paired")
+    browser.picture(ARTEFACTS / "1-not-paired.png")
+
+    say("pairing with the token")
+    browser.type("#token", shown.token)
+    browser.click("#pair")
+    browser.until_text("#bridge-state", "Connected")
+    browser.picture(ARTEFACTS / "2-connected.png")
+
+    say("installing the signed plugin from its git repository")
+    browser.type("#install-url", shown.plugin)
+    browser.click("#install")
+    browser.find("#reload")
+    browser.picture(ARTEFACTS / "3-rebuilt.png")
+
+    say("reloading the page")
+    browser.click("#reload")
+    card = browser.find(CARD)
+    button = browser.find(f"{CARD} button")
+    before = card.text
+    say("the plugin runs; clicking its button")
+    button.click()
+    browser.until("the plugin's card changes", lambda: browser.text(CARD) != before)
+    browser.picture(ARTEFACTS / "4-plugin-running.png")
+
+
+def main() -> int:
+    """Walk, then stay for the user when there is one."""
+
+    def say(what: str) -> None:
+        sys.stdout.write(f"  * {what}\n")
+
+    with running_demo() as (shown, process):
+        with open_browser() as browser:
+            sys.stdout.write("\nIn headless Chromium:\n")
+            walk(browser, shown, say)
+        sys.stdout.write(f"\nIt works. Pictures of the page: {ARTEFACTS}\n")
+        if sys.stdout.isatty():
+            sys.stdout.write("Now try it yourself, as above; Ctrl-C ends it.\n")
+            try:
+                process.wait()
+            except KeyboardInterrupt:
+                sys.stdout.write("\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
