@@ -182,8 +182,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "threads",
-        "size of the pool for work that blocks: clones, scans, signature checks. "
-        "Frames, HTTP and settings never wait for it",
+        "threads for clones, and as many for scans and signature checks; "
+        "frames, HTTP and settings never wait for them",
         "NUMBER",
         "4",
         _whole(1, 64),

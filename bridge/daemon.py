@@ -6,13 +6,14 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
-from attrs import define
+from attrs import define, frozen
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IListeningPort, IReactorSocket
 from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
+from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 
+from .banner import Banner
 from .config import Address
 from .protocol.errors import CloseReason
 from .threads import Pool
@@ -53,12 +54,26 @@ def bind(address: Address) -> socket.socket:
     return listening
 
 
+@frozen
+class Logged:
+    """
+    Where the daemon's own log lines go.
+
+    :ivar output: Prints them; ``None`` when twistd does.
+    :ivar push: Pushes them to the pages.
+    """
+
+    output: ILogObserver | None
+    push: ILogObserver
+
+
 @define(eq=False, slots=False)
 class Daemon(Service):
     """
     Runs the parts that ``bridge.tap`` has made.
 
-    :ivar banner: Logs what was started; called when it is listening.
+    :ivar prepare: Tidies up after a daemon that was killed; blocks, and is quick.
+    :ivar banner: What is said when it is listening.
     :ivar finish: The parts to close at the end, in order.
     :ivar release: Called last: gives the data directory up.
     """
@@ -69,17 +84,27 @@ class Daemon(Service):
     _sockets: BridgeFactory
     _token: PairingToken
     _pools: Sequence[Pool]
-    _banner: Callable[[], None]
+    _prepare: Callable[[], object]
+    _banner: Banner
     _finish: Sequence[Stops]
     _release: Callable[[], None]
+    _logged: Logged
     _port: IListeningPort | None = None
     _watch: LoopingCall | None = None
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
 
+    def setServiceParent(self, parent: Any) -> None:  # noqa: N802
+        """Join the application, and be what prints its log, if that is wanted."""
+        super().setServiceParent(parent)
+        if self._logged.output is not None:
+            parent.setComponent(ILogObserver, self._logged.output)
+
     def startService(self) -> None:  # noqa: N802
         """Listen."""
         super().startService()
+        globalLogPublisher.addObserver(self._logged.push)
+        self._prepare()
         for pool in self._pools:
             pool.start()
         host, number = self._socket.getsockname()[:2]
@@ -90,7 +115,8 @@ class Daemon(Service):
         self._watch = LoopingCall(self._follow_token)
         self._watch.clock = self._sockets.edge.clock
         self._watch.start(TOKEN_WATCH_SECONDS, now=False)
-        self._banner()
+        for level, line in self._banner.lines():
+            self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("listening on http://{address}", address=Address(host, number))
 
     async def _stop(self) -> None:
@@ -107,6 +133,7 @@ class Daemon(Service):
         for pool in self._pools:
             pool.stop()
         self._release()
+        globalLogPublisher.removeObserver(self._logged.push)
 
     def stopService(self) -> Deferred[None]:  # noqa: N802
         """Stop listening, finish or undo what was begun, close every socket."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from attrs import frozen
 from twisted.python import usage
 
 from . import __version__
@@ -100,7 +101,7 @@ class HostOptions(TableOptions):
 
     table = HOST_OPTIONS
 
-    def place(self) -> tuple[HostProfile, DataDir, Path]:
+    def place(self) -> Place:
         """
         Find the profile, the data directory and the theme directory.
 
@@ -111,9 +112,22 @@ class HostOptions(TableOptions):
         )
 
 
-def locate(
-    host: str, data_dir: Path | None, theme_dir: Path | None
-) -> tuple[HostProfile, DataDir, Path]:
+@frozen
+class Place:
+    """Whose page is served, and where things are kept."""
+
+    profile: HostProfile
+    data: DataDir
+    theme_dir: Path
+
+    @property
+    def bundle(self) -> Path:
+        """Where the bundle is published."""
+        folder = self.theme_dir / self.profile.theme_name
+        return folder / f"{self.profile.bundle_name}.js"
+
+
+def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Place:
     """
     Find the profile, the data directory and the theme directory.
 
@@ -124,6 +138,4 @@ def locate(
     except ProfileError as e:
         raise ConfigError(f"--host: {e}") from None
     data = DataDir(data_dir or profile.data_dir())
-    return profile, data, theme_dir or profile.theme_dir(data.root)
-
-
+    return Place(profile, data, theme_dir or profile.theme_dir(data.root))

@@ -1,9 +1,9 @@
 """
 The composition root: options in, a daemon out.
 
-``makeService`` is the table of contents: it makes every part, in the order in which
-they rest on each other, and hands each what it needs.  Nothing else imports the
-reactor, and nothing imports this module but Twisted's plugin and the command.
+``assemble`` makes every part, in the order in which they rest on each other, and hands
+each what it needs.  Nothing below imports the reactor, and nothing imports this module
+but Twisted's plugin and the command.
 """
 
 from __future__ import annotations
@@ -11,29 +11,301 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from attrs import frozen
 from twisted.application.service import IService
-from twisted.logger import ILogObserver, Logger
-from zope.interface import implementer
 
 # Autobahn's UTF-8 validator in C takes 50 ms to load; orjson validates too.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
-from .config import Config, ConfigError, read_config
-from .daemon import Daemon, StartError
-from .options import DaemonOptions, refuse_usage
+from . import __version__, oneshot
+from .approval import DevApprover, IApprover, NobodyApprover, Prompts
+from .banner import Banner
+from .config import Config, read_config
+from .daemon import Daemon, Logged, StartError, bind
+from .datadir import DataDir
+from .lock import LockedError, acquire
+from .logs.output import make_output
+from .logs.pagefile import LogFileError, PageFile
+from .logs.push import make_log_push
+from .logs.writer import LogWriter
+from .options import DaemonOptions, Place, locate
+from .plugins.candidate import Fetcher
+from .plugins.change import Change
+from .plugins.git import GitCloner
+from .plugins.operations import Operations
+from .plugins.pipeline import Installer, Prompting
+from .plugins.rebuild import Rebuild
+from .plugins.trees import Trees
+from .plugins.trust import Trust
+from .protocol.bucket import TokenBucket
+from .protocol.session import Rates
+from .rpc.dispatch import Dispatcher
+from .rpc.hub import Event, Hub
+from .rpc.registry import Registry
+from .services.catalogue import LIGHT
+from .services.logs import Logs
+from .services.plugins import PluginService, Pushes
+from .services.state import State
+from .store import Store, StoreError
+from .threads import Pool
 from .token import PairingToken, TokenError
+from .web.conversation import Edge
+from .web.guard import Guard, Origins
+from .web.site import make_site
+from .web.socket import BridgeFactory
+
+T = TypeVar("T")
+
+SITE_IDLE_SECONDS = 60
 
 
 class Options(DaemonOptions):
     """The command line of ``twistd bridge``."""
 
     synopsis = "[options]"
+    config: Config
+    place: Place
 
     def postOptions(self) -> None:
-        """Read what was given; the modes that do one thing do it, and exit."""
-        self.config = read_config(self.given, os.environ)
-        raise NotImplementedError
+        """Read what was given; a mode that does one thing does it, and exits."""
+        self.config = config = read_config(self.given, os.environ)
+        self.place = locate(config.host, config.data_dir, config.theme_dir)
+        if config.print_token or config.rotate_token:
+            token = _told(lambda: oneshot.token(self.place.data, config.rotate_token))
+            sys.stdout.write(f"{token}\n")
+            raise SystemExit(0)
+        if config.build_plugins:
+            from twisted.internet import reactor
+
+            report = _told(lambda: oneshot.build(reactor, self.place))
+            sys.stdout.write(report.decode("utf-8") + "\n")
+            raise SystemExit(0 if oneshot.succeeded(report) else 1)
+
+
+def makeService(options: Options) -> IService:
+    """Make the daemon; Twisted's plugin system asks for it by this name."""
+    from twisted.internet import reactor
+
+    return _told(lambda: assemble(reactor, options))
+
+
+def _told(make: Callable[[], T]) -> T:
+    """Let a failure end the process with one line, and no traceback."""
+    try:
+        return make()
+    except (StartError, TokenError, StoreError) as e:
+        sys.stderr.write(f"plugin-bridge: {e}\n")
+        raise SystemExit(1) from None
+
+
+def assemble(reactor: Any, options: Options) -> IService:
+    """
+    Make every part of the daemon.
+
+    :raise StartError: It can't start here; so do ``TokenError`` and ``StoreError``.
+    """
+    config, data = options.config, options.place.data
+    _make_directory(data)
+    lock = _lock(data)
+    token = PairingToken.load_or_create(data.token)
+    threads = Threads.make(reactor, config.threads)
+    store = Store.open(data.state, threads.disk.call)
+    page_log, notices = _open_page_log(config, data, threads.logs)
+    hub = Hub()
+    plugins = _plugins(reactor, options, threads, store, hub)
+    logs = Logs(page_log, reactor, lambda: [token.reveal()])
+
+    registry = Registry()
+    registry.register("logs", logs)
+    registry.register("plugins", plugins.service)
+    registry.register("state", State(store, data.state))
+
+    listening = bind(config.listen)
+    sockets = BridgeFactory(
+        Edge(
+            __version__,
+            Dispatcher(registry),
+            hub,
+            _guard(reactor, config, token, listening.getsockname()[1]),
+            Rates(config.rate, config.burst, reactor.seconds, LIGHT),
+            logs,
+            reactor,
+        )
+    )
+    site = make_site(
+        sockets.edge, sockets, config.dev, reactor=reactor, timeout=SITE_IDLE_SECONDS
+    )
+    banner = Banner(
+        config,
+        data.root,
+        options.place.theme_dir,
+        data.token,
+        registry,
+        plugins.approver.description,
+        str(page_log.path) if page_log is not None else "disabled",
+        (*notices, *([store.notice] if store.notice else [])),
+    )
+    return Daemon(
+        reactor=reactor,
+        socket=listening,
+        site=site,
+        sockets=sockets,
+        token=token,
+        pools=threads.all(),
+        prepare=plugins.prepare,
+        banner=banner,
+        finish=[*plugins.finish, store, *([page_log] if page_log is not None else [])],
+        release=lock.release,
+        logged=_logged(reactor, options, token, hub),
+    )
+
+
+@frozen
+class Threads:
+    """
+    The pools; see docs/decisions/0007.
+
+    :ivar disk: Writes the state file.
+    :ivar logs: Writes the page's log lines.
+    :ivar checks: Reads and judges trees.
+    :ivar clones: Fetches repositories.
+    """
+
+    disk: Pool
+    logs: Pool
+    checks: Pool
+    clones: Pool
+
+    @classmethod
+    def make(cls, reactor: Any, size: int) -> Threads:
+        """Make them; they begin to work when they are started."""
+        sizes = {"disk": 1, "logs": 1, "checks": size, "clones": size}
+        return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
+
+    def all(self) -> list[Pool]:
+        """Give all of them."""
+        return [self.clones, self.checks, self.logs, self.disk]
+
+
+@frozen
+class _Plugins:
+    service: PluginService
+    approver: IApprover
+    prepare: Callable[[], object]
+    finish: list[Any]
+
+
+def _plugins(
+    reactor: Any, options: Options, threads: Threads, store: Store, hub: Hub
+) -> _Plugins:
+    config, place = options.config, options.place
+    check = threads.checks.call
+    approver: IApprover = DevApprover(_announce) if config.dev else NobodyApprover()
+    trees = Trees(place.data, place.profile, lambda: os.urandom(8).hex())
+    trust = Trust(store)
+    audience = Pushes(hub.push)
+    operations = Operations(audience)
+    builder = oneshot.make_builder(reactor, place, check)
+    rebuild = Rebuild(store, trees, builder, audience, check)
+    installer = Installer(
+        operations,
+        Prompting(approver),
+        Prompts(place.profile.application),
+        Fetcher(
+            GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
+            trees,
+            place.profile,
+            reactor,
+            check,
+            threads.clones.call,
+            reactor.callFromThread,
+        ),
+        Change(store, trees, rebuild, audience, check),
+        trust,
+        store,
+        trees,
+        reactor,
+        check,
+    )
+    service = PluginService(
+        installer,
+        rebuild,
+        store,
+        trees,
+        trust,
+        approver,
+        place.bundle,
+        check,
+    )
+    return _Plugins(service, approver, trees.sweep, [operations, rebuild])
+
+
+def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guard:
+    def bucket() -> TokenBucket:
+        return TokenBucket(config.rate, config.burst, reactor.seconds)
+
+    added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
+    return Guard(Origins(added), token, bucket(), bucket(), lambda: port)
+
+
+def _logged(reactor: Any, options: Options, token: PairingToken, hub: Hub) -> Logged:
+    config = options.config
+
+    def secrets() -> Sequence[str]:
+        return [token.reveal()]
+
+    output = make_output(sys.stderr, config.log, config.log_format, secrets, os.environ)
+    push = make_log_push(
+        lambda record: hub.push(Event.LOG, record),
+        config.log,
+        secrets,
+        reactor.callFromThread,
+    )
+    return Logged(output if _is_ours_to_print(options) else None, push)
+
+
+def _is_ours_to_print(options: Options) -> bool:
+    """Whether twistd was not told, and does not mean, to log somewhere else."""
+    twistd = options.parent
+    return twistd is None or not (
+        twistd.get("logfile")
+        or twistd.get("logger")
+        or twistd.get("syslog")
+        or not twistd.get("nodaemon", True)
+    )
+
+
+def _make_directory(data: DataDir) -> None:
+    try:
+        data.create()
+    except OSError as e:
+        raise StartError(f"cannot make {data.root}: {e.strerror}") from None
+
+
+def _lock(data: DataDir) -> Any:
+    try:
+        return acquire(data.lock)
+    except LockedError as e:
+        pid = f" (process {e.pid})" if e.pid else ""
+        raise StartError(f"another daemon{pid} uses {data.root}") from None
+    except OSError as e:
+        raise StartError(f"cannot lock {data.root}: {e.strerror}") from None
+
+
+def _open_page_log(
+    config: Config, data: DataDir, pool: Pool
+) -> tuple[LogWriter | None, list[str]]:
+    if config.no_log_capture:
+        return None, []
+    try:
+        file = PageFile.open(config.log_file or data.log, config.log_max_bytes)
+    except LogFileError as e:
+        return None, [f"the page's log lines are dropped: {e}"]
+    return LogWriter(file, pool.call), []
+
+
+def _announce(title: str, body: str) -> None:
+    """Say what was approved unasked; a notification, once there are sinks."""

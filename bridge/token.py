@@ -15,7 +15,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import define
+from attrs import define, field
 
 from .datadir import write_atomically
 
@@ -34,7 +34,7 @@ class PairingToken:
     """The token in use; ``reload`` follows the file."""
 
     path: Path
-    _value: bytes
+    _value: bytes = field(repr=False)
 
     @classmethod
     def load_or_create(

@@ -110,9 +110,7 @@ def errors() -> Iterator[str]:
     yield "Code `bad_request`; the message is the prefix, a colon and a sentence.\n"
     yield table(("prefix", "meaning"), ((f"`{p}`", p.meaning) for p in Prefix))
     yield "## Closed sockets\n"
-    yield table(
-        ("reason", "code"), ((f"`{r}`", str(int(r.code))) for r in CloseReason)
-    )
+    yield table(("reason", "code"), ((f"`{r}`", str(int(r.code))) for r in CloseReason))
 
 
 def session() -> Iterator[str]:
@@ -143,7 +141,10 @@ def numbers() -> Iterator[str]:
     yield table(
         ("limit", "value"),
         (
-            (name.lower().replace("_", " "), f"{value:g}" if value < 1e6 else f"{value}")
+            (
+                name.lower().replace("_", " "),
+                f"{value:g}" if value < 1e6 else f"{value}",
+            )
             for name, value in known
             if name.isupper() and name not in ("KIB", "MIB")
         ),

@@ -1,5 +1,7 @@
 """What every implementation of an interface must do, as mix-ins for test cases."""
 
+from typing import Any
+
 from zope.interface.verify import verifyObject
 
 from bridge.approval import IApprover, Prompts
@@ -36,7 +38,7 @@ class ApproverContract:
             prompts.uninstall("sample", "https://forge.example/a.git"),
             prompts.forget_key("0000-1111", "sample"),
         ):
-            answers = []
+            answers: list[Any] = []
             approving = self.approver().approve(prompt)
             approving.addBoth(answers.append)
             if not answers:  # a person would have to answer: withdraw it
@@ -55,7 +57,7 @@ class ApproverContract:
         """Cancelling an open question ends it."""
         prompt = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
         approving = self.approver().approve(prompt)
-        answers = []
+        answers: list[Any] = []
         approving.addBoth(answers.append)
         approving.cancel()
         self.assertEqual(len(answers), 1)

@@ -134,6 +134,7 @@ class RogueServer:
 
     script: Script
     ca_file: Path
+    authority: trustme.CA = field(factory=trustme.CA)
     port: int = field(init=False)
     requests: list[str] = field(factory=list, init=False)
     closing: threading.Event = field(factory=threading.Event, init=False)
@@ -142,7 +143,7 @@ class RogueServer:
     _threads: list[threading.Thread] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        authority = trustme.CA()
+        authority = self.authority
         authority.cert_pem.write_to_path(str(self.ca_file))
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert("127.0.0.1", "localhost").configure_cert(self._context)

@@ -23,7 +23,7 @@ class DemoOptions(TableOptions):
     """The command line of ``plugin-bridge demo``."""
 
     synopsis = "[--open]"
-    optFlags: ClassVar[list[list[str]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
         ["open", None, "open the page in your browser"]
     ]
     longdesc = (

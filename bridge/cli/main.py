@@ -37,8 +37,7 @@ def help_text() -> str:
             *lines,
             "",
             "plugin-bridge COMMAND --help tells a command's options.",
-            "Exit status: 0 done, 1 failed with one line that says why, "
-            "2 wrong usage.",
+            "Exit status: 0 done, 1 failed with one line that says why, 2 wrong usage.",
             "",
         ]
     )

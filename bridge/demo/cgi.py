@@ -6,13 +6,16 @@ import contextlib
 from typing import Any
 
 from twisted.internet.error import ProcessExitedAlready
+from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 from twisted.web.http import INTERNAL_SERVER_ERROR, Request
+from zope.interface import implementer
 
 _END_OF_HEADERS = b"\r\n\r\n"
 
 
+@implementer(IPushProducer)
 class CGIAnswer(ProcessProtocol):
     """
     Feeds a program the request's body and sends what it writes as the answer.
@@ -30,14 +33,12 @@ class CGIAnswer(ProcessProtocol):
         """See ``ProcessProtocol.connectionMade``."""
         finished = self._request.notifyFinish()
         finished.addErrback(self._abandoned)
-        self._request.registerProducer(self._transport, True)
+        self._request.registerProducer(self, True)
         self._transport.write(self._body)
         self._transport.closeStdin()
 
     def outReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         """See ``ProcessProtocol.outReceived``."""
-        if self._gone:
-            return
         if self._head is not None:
             self._head += data
             head, end, data = self._head.partition(_END_OF_HEADERS)
@@ -56,6 +57,17 @@ class CGIAnswer(ProcessProtocol):
         self._request.unregisterProducer()
         self._request.finish()
 
+    def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
+        """See ``IPushProducer.pauseProducing``."""
+        self._transport.pauseProducing()
+
+    def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
+        """See ``IPushProducer.resumeProducing``."""
+        self._transport.resumeProducing()
+
+    def stopProducing(self) -> None:  # noqa: N802 - Twisted's name
+        """See ``IProducer.stopProducing``: ``notifyFinish`` says it too."""
+
     @property
     def _transport(self) -> Any:
         return self.transport
@@ -70,6 +82,7 @@ class CGIAnswer(ProcessProtocol):
 
     def _abandoned(self, reason: Failure) -> None:
         self._gone = True
-        self._request.unregisterProducer()
         with contextlib.suppress(ProcessExitedAlready):
             self._transport.signalProcess("KILL")
+        # What it has started ends when nobody reads it any more.
+        self._transport.loseConnection()

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from twisted.internet import ssl
+from OpenSSL import SSL
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.interfaces import IListeningPort
+from twisted.internet.interfaces import IListeningPort, IOpenSSLContextFactory
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
+from zope.interface import implementer
 
 from .cgi import CGIAnswer
 
@@ -113,11 +114,10 @@ def start_forge(
     :param old: Whether to speak only version 0 of git's protocol.
     :raise ForgeError: git is missing.
     """
-    leaf = authority.issue_cert(_ADDRESS, "localhost")
-    chain = b"".join(blob.bytes() for blob in leaf.cert_chain_pems)
-    certificate = ssl.PrivateCertificate.loadPEM(leaf.private_key_pem.bytes() + chain)
+    context = SSL.Context(SSL.TLS_SERVER_METHOD)
+    authority.issue_cert(_ADDRESS, "localhost").configure_cert(context)
     site = Site(_Backend(reactor, _backend_program(), root, old=old))
-    factory = TLSMemoryBIOFactory(certificate.options(), False, site, reactor)
+    factory = TLSMemoryBIOFactory(_Certified(context), False, site, reactor)
     listening = reactor.listenTCP(0, factory, interface=_ADDRESS)
     return Forge(root, listening.getHost().port, ca_file, listening, factory)
 
@@ -176,13 +176,25 @@ def _git(*arguments: str, cwd: Path | None = None) -> str:
     return done.stdout.strip()
 
 
+@implementer(IOpenSSLContextFactory)
+@frozen
+class _Certified:
+    """Gives every connection the one certificate."""
+
+    _context: SSL.Context
+
+    def getContext(self) -> SSL.Context:  # noqa: N802 - Twisted's name
+        """See ``IOpenSSLContextFactory.getContext``."""
+        return self._context
+
+
 class _Backend(Resource):
     """Hands every request to ``git http-backend``, with an environment of its own."""
 
     isLeaf = True  # noqa: N815 - Twisted's name
 
     def __init__(self, reactor: Any, program: Path, root: Path, *, old: bool) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._reactor = reactor
         self._program = program
         self._fixed = {

@@ -25,13 +25,13 @@ class PageFile:
     next line starts a new one.
 
     :ivar path: Where it is; its older generation has ``.1`` behind the name.
-    :ivar bytes: How large it is.
+    :ivar size: How many bytes it is.
     """
 
     path: Path
     _max_bytes: int
     _fd: int
-    bytes: int
+    size: int
 
     @classmethod
     def open(cls, path: Path, max_bytes: int) -> PageFile:
@@ -62,15 +62,16 @@ class PageFile:
         """
         if self._moved():
             self.reopen()
-        if self.bytes and self.bytes + len(lines) > self._max_bytes:
+        self.size = os.fstat(self._fd).st_size
+        if self.size and self.size + len(lines) > self._max_bytes:
             self._rotate()
         try:
             _write_all(self._fd, lines)
         except OSError:
             with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, self.bytes)
+                os.ftruncate(self._fd, self.size)
             raise
-        self.bytes += len(lines)
+        self.size += len(lines)
 
     def reopen(self) -> None:
         """Go on in the file that has the name now; where that fails, as before."""
@@ -90,12 +91,13 @@ class PageFile:
 
     def _rotate(self) -> None:
         """Start a new generation; a failure keeps the lines coming in this one."""
-        if sys.platform == "win32":  # an open file cannot be renamed there
+        if sys.platform == "win32":  # pragma: no cover
+            # An open file cannot be renamed there.
             os.close(self._fd)
             with contextlib.suppress(OSError):
                 os.replace(self.path, self.older)
             self._fd = _open(self.path)
-            self.bytes = os.fstat(self._fd).st_size
+            self.size = os.fstat(self._fd).st_size
             return
         try:
             os.replace(self.path, self.older)
@@ -106,7 +108,7 @@ class PageFile:
     def _go_on_in(self, fd: int) -> None:
         os.close(self._fd)
         self._fd = fd
-        self.bytes = os.fstat(fd).st_size
+        self.size = os.fstat(fd).st_size
 
 
 def _own_directory(path: Path) -> None:
@@ -117,7 +119,7 @@ def _own_directory(path: Path) -> None:
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode):
         raise LogFileError(f"{path}: not a directory")
-    if sys.platform == "win32":
+    if sys.platform == "win32":  # pragma: no cover
         return
     if found.st_uid not in (os.geteuid(), 0):
         raise LogFileError(f"{path}: belongs to another user")
@@ -142,7 +144,7 @@ def _own_file(path: Path, fd: int) -> None:
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
         raise LogFileError(f"{path}: not a regular file")
-    if sys.platform == "win32":
+    if sys.platform == "win32":  # pragma: no cover
         return
     if found.st_uid != os.geteuid():
         raise LogFileError(f"{path}: belongs to another user")

@@ -29,7 +29,7 @@ class Tally:
         """Count ``number`` more."""
         self._count += number
         now = self._seconds()
-        if self._count and now >= self._next:
+        if now >= self._next:
             count, self._count = self._count, 0
             self._next = now + _SECONDS_BETWEEN
             self._say(count)

@@ -12,11 +12,11 @@ Secrets: TypeAlias = Callable[[], Iterable[str]]
 
 REDACTED = "[redacted]"
 
-# A terminal's control sequences, its string commands, and its two-byte ones.
+# A terminal's control sequences, its string commands, and its shorter ones.
 _ESCAPES = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)?"
-    "|\x1b[ -/]*[0-~]"
+    "\x1b(?:\\[[0-?]*+[ -/]*+[@-~]"
+    "|[\\]PX^_][^\x07\x1b]*+(?:\x07|\x1b\\\\)?"
+    "|[ -/]*+[0-~])"
 )
 
 # Control characters, line separators, bidirectional controls, lone surrogates.
@@ -24,9 +24,12 @@ _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
+# Several times faster, but only for ASCII.
+_HIDDEN_ASCII = dict.fromkeys([*range(0x20), 0x7F])
+
 # How much more than what is kept is looked at: bounds the work on a huge text
 # that is nearly all escapes.
-_LOOKED_AT = 4
+_LOOKED_AT = 2
 
 
 def no_secrets() -> Iterable[str]:
@@ -38,7 +41,11 @@ def visible(text: str) -> str:
     """Take out what does not show, or changes how other text shows."""
     if text.isprintable():
         return text
-    return _HIDDEN.sub("", _ESCAPES.sub("", text))
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if text.isascii():
+        return text.translate(_HIDDEN_ASCII)
+    return _HIDDEN.sub("", text)
 
 
 def one_line(text: str, most: int) -> str:

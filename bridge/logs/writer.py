@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
-from twisted.internet.defer import Deferred, fail
+from twisted.internet.defer import Deferred, fail, succeed
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import LOG_UNWRITTEN_BYTES
@@ -46,9 +46,9 @@ class LogWriter:
         return self._file.path
 
     @property
-    def bytes(self) -> int:
-        """How large the file is."""
-        return self._file.bytes
+    def size(self) -> int:
+        """How many bytes the file is."""
+        return self._file.size
 
     @property
     def overloaded(self) -> bool:
@@ -78,9 +78,14 @@ class LogWriter:
         return batch.done
 
     def close(self) -> Deferred[None]:
-        """Take no more lines; fires when all that were taken are written."""
+        """
+        Take no more lines.
+
+        :return: Fires when all that were taken are written, and the file is
+            closed; closing again does nothing.
+        """
         if self._closed:
-            return Deferred.fromCoroutine(_nothing())
+            return succeed(None)
         self._closed = True
         return Deferred.fromCoroutine(self._close())
 
@@ -107,7 +112,3 @@ class LogWriter:
                     batch.done.callback(None)
         self._idle = None
         idle.callback(None)
-
-
-async def _nothing() -> None:
-    """Do nothing."""

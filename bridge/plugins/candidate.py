@@ -16,7 +16,8 @@ from ..host import HostProfile
 from ..store.store import InThread
 from .manifest import Manifest, load_manifest
 from .operations import Running
-from .policy import Hit, refuse, scan_tree
+from .policy.hits import Hit
+from .policy.scan import refuse, scan_tree
 from .progress import Step, Throttle
 from .signature import Signed, verify_tree
 from .trees import Trees
@@ -89,7 +90,8 @@ class Fetcher:
         manifest = await self._in_thread(load_manifest, root, self._profile)
         running.check()
         running.reached(Step.POLICY, "Scanning the sources")
-        hits = await self._in_thread(scan_tree, root)
+        modules = [self._profile.api_module]
+        hits = await self._in_thread(scan_tree, root, modules)
         self._report(hits)
         refuse(hits)
         running.check()
@@ -116,4 +118,4 @@ class Fetcher:
 
     def _report(self, hits: list[Hit]) -> None:
         for hit in hits:
-            self._log.warn("source policy: {hit}", hit=str(hit))
+            self._log.warn("source policy: {hit}", hit=hit.report)

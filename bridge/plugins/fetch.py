@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
+from http.client import IncompleteRead
 from typing import Any, Final, Literal
 
 from attrs import define, frozen
@@ -21,6 +22,7 @@ from .http import DISCOVERY, Server
 from .transfer import Transfer, clone_failed
 
 _ADVERTISEMENT: Final = "application/x-git-upload-pack-advertisement"
+_BROKEN_OFF: Final = (OSError, EOFError, HangupException, IncompleteRead)
 _HEX: Final = re.compile(rb"[0-9a-f]{40}")
 
 
@@ -113,6 +115,6 @@ def fetch(
 def _words(error: Exception) -> str:
     if isinstance(error, GitProtocolError) and not isinstance(error, HangupException):
         return "the host refused, or broke git's protocol"
-    if isinstance(error, (OSError, EOFError, HangupException)):
+    if isinstance(error, _BROKEN_OFF):
         return "the connection broke off"
     return "the host's answer is not git's protocol"

@@ -7,7 +7,6 @@ plugins' own; and each may reach only what it has a right to.  Nothing here does
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from ..protocol.errors import BridgeError
 from ..protocol.wire import loads
 from .files import shown
 from .manifest import ENTRY_FILE, MANIFEST_FILE
+from .policy.tree import EXEMPT, is_test_name
 from .table import TABLE_FILE
 
 API: Final = "host/packages/api/src/"
@@ -31,13 +31,6 @@ _REACH: Final = {
     HOST: (API, HOST, PACKAGES, TABLE_FILE),
     PACKAGES: (PACKAGES,),
 }
-
-# What the source policy does not scan, so that it must never be part of a bundle.
-_TOOLING: Final = re.compile(
-    r"(eslint\.config\.[mc]?js|vitest\.config\.(ts|js|mts)|scripts/sign-plugin\.mjs)",
-    re.IGNORECASE,
-)
-
 
 class BuildError(Exception):
     """Why there is no new bundle; one readable sentence for the build report."""
@@ -143,21 +136,18 @@ def _check_input(path: str, plugins: Collection[str]) -> None:
 def _check_plugin_file(path: str, inside: str) -> None:
     if "?" in inside or "#" in inside:
         raise BuildError(f"{shown(path)} is imported with a query or a fragment")
-    if is_test_file(inside):
+    if is_test_name(inside.rpartition("/")[2]):
         raise BuildError(f"{shown(path)} is a test file; nothing may import one")
-    if _TOOLING.fullmatch(inside):
+    # Neither of these is scanned by the source policy, and the last is not signed.
+    if inside.lower() in EXEMPT:
         raise BuildError(f"{shown(path)} is a tool's file; nothing may import one")
+    if ".git" in inside.lower().split("/"):
+        raise BuildError(f"{shown(path)} is git's; nothing may import it")
     if inside.lower().endswith(".css"):
         raise BuildError(
             f"{shown(path)} is a style sheet; a bundle is one script, so styles "
             "belong into it as text"
         )
-
-
-def is_test_file(path: str) -> bool:
-    """Whether a file is one like ``a.test.ts``: not scanned, and never bundled."""
-    parts = path.rpartition("/")[2].lower().split(".")
-    return any(part in ("test", "spec") for part in parts[1:-1])
 
 
 def _check_import(

@@ -211,7 +211,7 @@ class Operations:
             running.ended.callback(None)
 
     def _refusal(self, running: Running, error: Exception) -> BridgeError:
-        where = {"op": running.op, "step": running.step}
+        where: dict[str, Any] = {"op": running.op, "step": running.step}
         if running.stop.is_set():
             self._log.warn("{op} is given up at {step}: shutting down", **where)
             return shutting_down()

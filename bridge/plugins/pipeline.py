@@ -112,7 +112,8 @@ class Installer:
         there = await self._in_thread(self._trees.has, plugin_id)
         if there or is_recorded(self._store, plugin_id):
             raise plugin_error(
-                Prefix.ALREADY_INSTALLED, f"{plugin_id} is installed; uninstall it first"
+                Prefix.ALREADY_INSTALLED,
+                f"{plugin_id} is installed; uninstall it first",
             )
 
     async def _ask_for_trust(self, running: Running, candidate: Candidate) -> bool:

@@ -8,6 +8,7 @@ in the report.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 from attrs import define, evolve, field, frozen
@@ -15,12 +16,17 @@ from twisted.internet.defer import Deferred, fail
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..protocol.errors import BridgeError
+from ..protocol.limits import MANIFEST_BYTES
+from ..protocol.wire import loads
 from ..store import Store
 from ..store.store import InThread
 from .build import Report
+from .files import read_bounded
 from .operations import shutting_down
 from .progress import Audience
 from .records import read_records
+from .staging import INFO_FILE
 from .trees import Trees
 
 
@@ -29,6 +35,21 @@ class Builds(Protocol):
 
     def build(self, ids: list[str]) -> Deferred[Report]:
         """Build a bundle of these plugins; a failed build is a report too."""
+
+
+def published_plugins(folder: Path) -> list[str] | None:
+    """
+    Which plugins the published bundle was built of.  Blocks.
+
+    :param folder: The theme's folder.
+    :return: ``None`` when there is no bundle, or it does not say.
+    """
+    try:
+        info = loads(read_bounded(folder / INFO_FILE, MANIFEST_BYTES))
+    except (OSError, BridgeError):
+        return None
+    found = info.get("plugins") if type(info) is dict else None
+    return found if type(found) is list else None
 
 
 @frozen(eq=False)
@@ -44,6 +65,8 @@ class Rebuild:
 
     What is asked for while a run goes on becomes one more run, whoever asked and
     however many: each gets the report of a run that began after they asked.
+
+    :ivar published: See ``published_plugins``.
     """
 
     _store: Store
@@ -51,11 +74,11 @@ class Rebuild:
     _builder: Builds
     _audience: Audience
     _in_thread: InThread
-    _waiters: list[_Waiter] = field(factory=list)
-    _running: bool = False
     _published: list[str] | None = None
-    _idle: list[Deferred[None]] = field(factory=list)
-    _closed: bool = False
+    _waiters: list[_Waiter] = field(factory=list, init=False)
+    _running: bool = field(default=False, init=False)
+    _idle: list[Deferred[None]] = field(factory=list, init=False)
+    _closed: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -101,7 +124,9 @@ class Rebuild:
         sound, faults = await self._in_thread(
             self._trees.sort_out, read_records(self._store)
         )
-        left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]
+        left_out = [
+            f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()
+        ]
         for line in left_out:
             self._log.warn("{line}", line=line)
         report = await self._builder.build(sound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from attrs import asdict, frozen
 
@@ -14,6 +14,13 @@ from .manifest import PLUGIN_ID
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
+
+
+class Values(Protocol):
+    """What is read of the state store."""
+
+    def entries(self, ns: str) -> dict[str, Any]:
+        """The values of a namespace by key."""
 
 
 @frozen
@@ -37,7 +44,7 @@ class Record:
     installed_at: int
     updated_at: int
 
-    def put(self, plugin_id: str) -> Edit:
+    def put(self, plugin_id: str) -> Put:
         """What to commit to remember this."""
         fields = {camel(name): value for name, value in asdict(self).items()}
         return Put(RECORDS, plugin_id, fields)
@@ -70,7 +77,14 @@ def read_record(value: Any) -> Record:
     )
 
 
-def read_records(store: Store) -> dict[str, Record]:
+class Entries(Protocol):
+    """Reads the state; ``Store`` and ``StateView`` do."""
+
+    def entries(self, ns: str) -> dict[str, Any]:
+        """Give the values of a namespace by key."""
+
+
+def read_records(store: Entries) -> dict[str, Record]:
     """
     Every record by plugin id, sorted.
 

@@ -11,7 +11,7 @@ the decoder and the encoder let no other thread run while they work on a value.
 from __future__ import annotations
 
 import json
-import posixpath
+import os.path
 import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
@@ -121,6 +121,7 @@ def _space(text: str, at: int) -> int:
 def check_map(
     given: SourceMap,
     directory: str,
+    root: str,
     inputs: Collection[str],
     read: Callable[[str], bytes],
 ) -> SourceMap:
@@ -130,14 +131,15 @@ def check_map(
     A package of the host may have a map of its own: its sources are not among the
     files the bundler read, so they keep their name and lose their text.
 
-    :param directory: Where the bundler wrote the map, relative to the data directory.
-    :param inputs: The files the bundler read, relative to the data directory.
+    :param directory: Where the bundler wrote the map; a real path.
+    :param root: The data directory; a real path.
+    :param inputs: The files the bundler read, relative to ``root``, with ``/``.
     :param read: Gives such a file's bytes.
-    :return: The map with its sources named relative to the data directory, so that
-        it does not tell where that is.
+    :return: The map with its sources named relative to ``root``, so that it does
+        not tell where that is.
     :raise BuildError: A source is no part of the build, or differs from its file.
     """
-    names = [_resolved(directory, source) for source in given.sources]
+    names = [_resolved(directory, root, source) for source in given.sources]
     contents: list[str | None] = []
     for name, content in zip(names, given.contents, strict=True):
         if name not in inputs:
@@ -154,8 +156,9 @@ def check_map(
     return evolve(given, sources=names, contents=contents)
 
 
-def _resolved(directory: str, source: str) -> str:
-    return posixpath.normpath(posixpath.join(directory, unquote(source)))
+def _resolved(directory: str, root: str, source: str) -> str:
+    path = os.path.join(directory, unquote(source))
+    return os.path.relpath(path, root).replace(os.sep, "/")
 
 
 def _text(name: str, read: Callable[[str], bytes]) -> str:

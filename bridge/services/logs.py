@@ -13,7 +13,6 @@ from ..logs.records import Record, read_records, write_records
 from ..logs.tally import Tally
 from ..logs.text import Secrets, no_secrets, redacted
 from ..logs.writer import LogWriter
-from ..protocol.errors import BridgeError
 from ..protocol.limits import LOG_RECORDS
 from ..protocol.rules import Many
 from ..rpc.registry import Nothing, method
@@ -68,6 +67,7 @@ class Logs:
     _clock: IReactorTime
     _secrets: Secrets = no_secrets
     _dropped: Tally = field(init=False)
+    _why: str = field(init=False, default="")
 
     _log: ClassVar[Logger] = Logger()
 
@@ -90,7 +90,7 @@ class Logs:
     @method(Nothing, FileInfo)
     async def info(self, params: Nothing) -> FileInfo:
         """Say where the log file is and how large."""
-        size = 0 if self._writer is None else self._writer.bytes
+        size = 0 if self._writer is None else self._writer.size
         return FileInfo(ok=True, location=self._location(), bytes=size)
 
     @property
@@ -114,7 +114,7 @@ class Logs:
 
     def _read(self, batch: Any) -> list[Record]:
         records, bad = read_records(batch)
-        self._dropped.add(bad)
+        self._drop(bad, "they break a rule")
         return records
 
     def _lines(self, records: list[Record]) -> bytes:
@@ -122,11 +122,17 @@ class Logs:
         return redacted(text, self._secrets).encode("utf-8")
 
     def _lost(self, failure: Failure, count: int) -> None:
-        failure.trap(BridgeError)
-        self._dropped.add(count)
+        self._drop(count, getattr(failure.value, "message", "a defect"))
+
+    def _drop(self, count: int, why: str) -> None:
+        if count:
+            self._why = why
+            self._dropped.add(count)
 
     def _say_dropped(self, count: int) -> None:
-        self._log.warn("dropped {count} log records of the page", count=count)
+        self._log.warn(
+            "dropped {count} log records of the page: {why}", count=count, why=self._why
+        )
 
     def _location(self) -> str:
         return _DISABLED if self._writer is None else str(self._writer.path)

@@ -145,4 +145,4 @@ class PluginService:
     async def keys(self, params: Anything) -> Keys:
         """List the authors' keys that were accepted."""
         records = read_records(self._store)
-        return Keys(self._trust.keys({id: r.key_id for id, r in records.items()}))
+        return Keys(self._trust.keys({of: r.key_id for of, r in records.items()}))

@@ -14,8 +14,7 @@ from ..protocol.limits import (
 from ..protocol.rules import Text
 from ..protocol.wire import converter, dumps
 from ..rpc.registry import Nothing, method
-from ..store import Put, Remove, Store
-from ..store.tables import DAEMON_PREFIX
+from ..store import DAEMON_PREFIX, Put, Remove, Store
 
 
 @frozen

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .store import Store, StoreError
-from .tables import Drop, Edit, Put, Remove
+from .tables import DAEMON_PREFIX, Drop, Edit, Put, Remove
 
-__all__ = ["Drop", "Edit", "Put", "Remove", "Store", "StoreError"]
+__all__ = ["DAEMON_PREFIX", "Drop", "Edit", "Put", "Remove", "Store", "StoreError"]

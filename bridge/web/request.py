@@ -59,6 +59,8 @@ class GuardedRequest(Request):
 
     def process(self) -> None:
         """Judge the head; route the request only when it passes."""
+        channel: Any = self.channel
+        self.site = channel.site
         guard = self.site.guard
         for name, value in ALWAYS.items():
             self.setHeader(name, value)

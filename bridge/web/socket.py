@@ -7,11 +7,12 @@ Autobahn's classes have hundreds of attributes of their own; what is ours is in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from attrs import frozen
 from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
-from twisted.internet.interfaces import IPushProducer
+from twisted.internet.interfaces import IPushProducer, IReactorTime
 from zope.interface import implementer
 
 from ..protocol import limits
@@ -23,6 +24,11 @@ from .headers import ALWAYS
 from .outbox import Outbox
 
 _TEXT = 1
+_UPGRADED = {
+    name.decode("ascii"): value.decode("ascii")
+    for name, value in ALWAYS.items()
+    if name != b"content-type"
+}
 _BROKEN: dict[int, CloseReason] = {
     CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
     CloseCode.TOO_BIG: CloseReason.TOO_BIG,
@@ -44,6 +50,16 @@ class _Backpressure:
 
     def stopProducing(self) -> None:
         self.outbox.clear()
+
+
+@frozen
+class _Timer:
+    """Calls later, for Autobahn, by the clock that everybody else goes by."""
+
+    clock: IReactorTime
+
+    def call_later(self, delay: float, call: Callable[..., Any], *args: Any) -> Any:
+        return self.clock.callLater(delay, call, *args)
 
 
 class BridgeProtocol(WebSocketServerProtocol):
@@ -133,7 +149,10 @@ class BridgeFactory(WebSocketServerFactory):
     protocol: Any = BridgeProtocol
 
     def __init__(self, edge: Edge) -> None:
-        super().__init__(reactor=edge.clock)
+        # Without a name given, Autobahn would tell its own and its version.
+        super().__init__(reactor=edge.clock, server="", headers=_UPGRADED)
+        # Autobahn's own timers run, roughly, on the global reactor.
+        self._batched_timer = _Timer(edge.clock)
         self.edge = edge
         self._sockets_waiting: set[BridgeProtocol] = set()
         self._sockets_authenticated: set[BridgeProtocol] = set()

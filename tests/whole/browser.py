@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 30.0
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",

@@ -178,7 +178,10 @@ class InstallTests(SynchronousTestCase):
         bad = {
             "manifest_invalid: description": self.publish(
                 "long",
-                {**tree("long"), "plugin.json": manifest("long", description="x" * 201)},
+                {
+                    **tree("long"),
+                    "plugin.json": manifest("long", description="x" * 201),
+                },
             ),
             "no_manifest: ": self.publish(
                 "bare", {"main.ts": good["main.ts"]}, signed_as="bare"
@@ -190,14 +193,18 @@ class InstallTests(SynchronousTestCase):
                 "badid", {**tree("badid"), "plugin.json": manifest("../x")}
             ),
             "policy: src/a.ts:2 eval": self.publish(
-                "evil", {**tree("evil"), "src/a.ts": "export const a = 1;\neval('a');\n"}
+                "evil",
+                {**tree("evil"), "src/a.ts": "export const a = 1;\neval('a');\n"},
             ),
             "unsigned: ": self.publish("unsigned", tree("unsigned"), signed_as=""),
             "clone_failed: ": self.forge.url("nowhere"),
             "not_https: ": "http://127.0.0.1/x.git",
             "build_failed: ": self.publish(
                 "broken",
-                {**tree("broken"), "main.ts": "import { a } from './missing.js';\na();\n"},
+                {
+                    **tree("broken"),
+                    "main.ts": "import { a } from './missing.js';\na();\n",
+                },
             ),
         }
         edited = self.publish("edited", tree("edited"))
@@ -209,17 +216,17 @@ class InstallTests(SynchronousTestCase):
             "other", tree("other"), signed_as="good"
         )
         first = self.publish("good", good)
-        with self.daemon("--dev", "--rate=100", "--burst=100") as daemon:
-            with daemon.page() as page:
-                page.result("plugins", "install", {"url": first})
-                before = self.left()
-                for prefix, url in bad.items():
-                    message = page.refusal("plugins", "install", {"url": url})
-                    self.assertTrue(message.startswith(prefix), (prefix, message))
-                    self.assertEqual(self.left(), before, prefix)
-                message = page.refusal("plugins", "install", {"url": first})
-                self.assertTrue(message.startswith("already_installed: "), message)
-                self.assertEqual(self.left(), before)
+        fast = ("--rate=100", "--burst=100")
+        with self.daemon("--dev", *fast) as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": first})
+            before = self.left()
+            for prefix, url in bad.items():
+                message = page.refusal("plugins", "install", {"url": url})
+                self.assertTrue(message.startswith(prefix), (prefix, message))
+                self.assertEqual(self.left(), before, prefix)
+            message = page.refusal("plugins", "install", {"url": first})
+            self.assertTrue(message.startswith("already_installed: "), message)
+            self.assertEqual(self.left(), before)
 
     def test_changed_tree_is_left_out_of_the_bundle(self):
         """A tree that was changed after its installation is named, not compiled."""

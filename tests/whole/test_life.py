@@ -154,9 +154,7 @@ class LifeTests(SynchronousTestCase):
         """A running daemon follows ``--rotate-token`` at once."""
         with running(self.home) as daemon, daemon.page() as page:
             old = daemon.token
-            ended = run(
-                self.home, "run", f"--data-dir={daemon.data}", "--rotate-token"
-            )
+            ended = run(self.home, "run", f"--data-dir={daemon.data}", "--rotate-token")
             rotated = time.monotonic()
             self.assertEqual(page.closed_with(), (1001, "token_rotated"))
             self.assertLess(time.monotonic() - rotated, 5)
@@ -210,7 +208,6 @@ class LifeTests(SynchronousTestCase):
 
     def test_twistd_runs_it_as_a_daemon(self):
         """Plain ``twistd bridge`` finds the plugin, and goes to the background."""
-        line = command()[:2] + ["-m", "twisted.scripts.twistd"]
         line = [*command()[:1], "-m", "twisted", "--help"]
         listed = subprocess.run(
             line,

@@ -1,0 +1,121 @@
+"""
+The build: from a set of installed plugins to a published bundle, or to a reason.
+
+The steps are the specification's: verify the bundler, write the import table, run the
+bundler, judge what it read, publish.  Whatever fails, the previous bundle stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, frozen
+from twisted.internet.defer import Deferred
+
+from ..datadir import DataDir
+from ..host import HostProfile
+from .bundler import BuildReactor, arguments, run_bundler, settled
+from .metafile import BuildError
+from .pins import BINARY_NAME
+from .staging import Staging
+
+DeferToThread = Callable[..., Deferred[Any]]
+
+
+@frozen
+class Report:
+    """
+    What a build came to; goes over the wire as it is.
+
+    :ivar plugins: The ids that were to be in the bundle, sorted.
+    :ivar errors: Why there is no new bundle; empty when there is one.
+    """
+
+    ok: bool
+    duration_ms: int
+    plugins: list[str]
+    errors: list[str]
+
+
+@frozen
+class Builder:
+    """
+    Makes bundles, one at a time: the caller sees to that.
+
+    :ivar theme_dir: The directory the host application loads themes from.
+    :ivar defer_to_thread: Calls a function in a thread.
+    :ivar version: The daemon's, for ``info.json``.
+    :ivar warn: Told what the bundler complains about in a bundle it made.
+    """
+
+    profile: HostProfile
+    data: DataDir
+    theme_dir: Path
+    reactor: BuildReactor
+    defer_to_thread: DeferToThread
+    version: str
+    warn: Callable[[str], None]
+
+    def build(self, ids: Sequence[str]) -> Deferred[Report]:
+        """
+        Build and publish a bundle of these plugins.
+
+        A cancelled build has published a whole bundle or nothing, and ends only when
+        nothing else is left of it.
+
+        :param ids: Validated, each installed.
+        :return: The report; a bundle that cannot be made is one that says why.
+        """
+        return Deferred.fromCoroutine(self._build(sorted(set(ids))))
+
+    async def _build(self, ids: list[str]) -> Report:
+        started = self.reactor.seconds()
+        errors = []
+        try:
+            await self._publish(ids)
+        except BuildError as e:
+            errors.append(str(e))
+        except OSError as e:
+            errors.append(f"the bundle could not be made: {e.strerror or 'I/O error'}")
+        duration = round((self.reactor.seconds() - started) * 1000)
+        return Report(not errors, duration, ids, errors)
+
+    async def _publish(self, ids: list[str]) -> None:
+        folder = self.theme_dir / self.profile.theme_name
+        run = _Run(self, Staging(self.profile, self.data, folder, self.version))
+        try:
+            await run.steps(ids)
+        finally:
+            await run.in_thread(run.staging.discard)
+
+
+@define
+class _Run:
+    """One build under way."""
+
+    builder: Builder
+    staging: Staging
+
+    async def steps(self, ids: list[str]) -> None:
+        """Go from the first step to the last."""
+        b, staging = self.builder, self.staging
+        executable = await self.in_thread(staging.prepare, ids)
+        command = [str(b.data.bin / BINARY_NAME)]
+        command += arguments(b.profile, staging.directory)
+        # The directory's real path: the bundler speaks of files relative to it.
+        said = await run_bundler(b.reactor, executable, command, staging.root)
+        await self.in_thread(staging.check, ids)
+        if said:
+            b.warn(said)
+        await self.in_thread(staging.publish)
+
+    def in_thread(
+        self, work: Callable[..., Any], *arguments: Any
+    ) -> Coroutine[Any, Any, Any]:
+        """Call ``work`` in a thread, and never leave it running behind."""
+        # Nothing can stop a thread; these are short.
+        return settled(
+            self.builder.defer_to_thread(work, *arguments), stop=lambda: None
+        )

@@ -1,0 +1,100 @@
+"""What has been found out about one file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from attrs import Factory, define, field
+from tree_sitter import Node
+
+from .constructs import CALLBACKS, MEMBERS, ORDER, access_rule
+from .imports import TOOLING, import_rule, names_tooling
+from .literals import Page, constant
+from .scopes import Access, Aliases, Scope
+
+_CHUNK = 64 * 1024
+
+
+@define
+class Finding:
+    """
+    What is known of one file while it is read.
+
+    :ivar name: The file's path in the tree.
+    :ivar modules: Names the host provides.
+    :ivar page: The piece that is being read.
+    :ivar scope: The block that is being read.
+    :ivar aliases: Which names can hold the global object's members.
+    """
+
+    name: str
+    modules: Collection[str]
+    page: Page = field(init=False)
+    scope: Scope = field(factory=Scope)
+    aliases: Aliases = field(factory=Aliases)
+    _found: set[tuple[int, str]] = Factory(set)
+    _tooling: set[int] = Factory(set)
+    _accesses: list[Access] = Factory(list)
+    _passed: set[int] = Factory(set)
+
+    def turn(self, page: Page) -> None:
+        """Go on with another piece of the file."""
+        self.page = page
+        self._passed.clear()
+
+    def add(self, node: Node, rule: str) -> None:
+        """Note that a node breaks a rule."""
+        self._found.add((self.page.line(node), rule))
+
+    def access(self, node: Node, name: str, member: str) -> None:
+        """
+        Note a use of a name, to be judged when the whole file is known.
+
+        :param member: See ``Access``.
+        """
+        self._accesses.append(Access(name, member, self.page.line(node), self.scope))
+
+    def member(self, node: Node, name: str) -> None:
+        """Judge the name of any object's member."""
+        if name in MEMBERS:
+            self.add(node, name)
+
+    def specifier(self, node: Node) -> None:
+        """Judge what an import names."""
+        specifier = constant(node, self.page)
+        if specifier is None:
+            return
+        rule = import_rule(self.name, specifier, self.modules)
+        if rule == TOOLING:
+            self._tooling.add(self.page.line(node))
+        elif rule is not None:
+            self.add(node, rule)
+
+    def text(self, node: Node, text: str) -> None:
+        """Judge a constant string."""
+        for start in range(0, len(text), _CHUNK):
+            chunk = text[start : start + _CHUNK + len(CALLBACKS)]
+            if "<script" in chunk.lower():
+                self.add(node, "script tag")
+            if CALLBACKS in chunk:
+                self.add(node, CALLBACKS)
+        if names_tooling(text):
+            self._tooling.add(self.page.line(node))
+
+    def dismiss(self, nodes: Iterable[Node | None]) -> None:
+        """Leave nodes of this piece out when the walk comes to them."""
+        self._passed.update(node.id for node in nodes if node is not None)
+
+    def is_dismissed(self, node: Node) -> bool:
+        """Whether a node was given to ``dismiss``."""
+        return node.id in self._passed
+
+    def hits(self) -> list[tuple[int, str]]:
+        """Everything found, by line, then in the order of the table."""
+        for access in self._accesses:
+            for root in self.aliases.roots(access.name, access.scope):
+                rule = access_rule(root, access.member)
+                if rule is not None:
+                    self._found.add((access.line, rule))
+        ordered = sorted(self._found, key=lambda hit: (hit[0], ORDER[hit[1]]))
+        return [(line, TOOLING) for line in sorted(self._tooling)] + ordered

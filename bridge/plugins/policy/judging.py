@@ -1,0 +1,282 @@
+"""How each kind of syntax node is judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from tree_sitter import Node
+
+from .calls import call_rules, key_names, member_names
+from .constructs import ASSIGNED, CALLBACKS, CODE_TAGS, WORDS
+from .declaring import declare
+from .finding import Finding
+from .literals import children, constant, is_sum, named, parts, unwrapped
+from .scopes import object_names, pattern_keys
+
+_SOURCE_MAP = re.compile(r"[#@]\s*sourceMappingURL\s*=", re.IGNORECASE)
+_TARGETS = {
+    "pair_pattern": "value",
+    "assignment_pattern": "left",
+    "object_assignment_pattern": "left",
+}
+_LISTS = frozenset({"object_pattern", "array_pattern", "rest_pattern"})
+
+
+def judge(finding: Finding, node: Node, kind: str) -> None:
+    """
+    Judge a node that is evaluated.
+
+    :raise TooComplexError: Its expressions are nested too deep.
+    """
+    declare(node, kind, finding.scope, finding.page)
+    judged = _JUDGES.get(kind)
+    if judged is not None:
+        judged(finding, node)
+
+
+def judge_type(finding: Finding, node: Node, kind: str) -> None:
+    """Judge a node of a type: only what it imports matters."""
+    if kind == "comment":
+        _comment(finding, node)
+    elif kind == "call_expression":
+        _imports_by_call(finding, node)
+
+
+def _comment(finding: Finding, node: Node) -> None:
+    if _SOURCE_MAP.search(finding.page.text(node)):
+        finding.add(node, "source map reference")
+
+
+def _imports_by_call(finding: Finding, node: Node) -> None:
+    arguments = node.child_by_field_name("arguments")
+    if arguments is not None and node.children[0].type == "import":
+        for argument in named(arguments):
+            finding.specifier(argument)
+
+
+def _source(finding: Finding, node: Node) -> None:
+    source = node.child_by_field_name("source")
+    if source is not None:
+        finding.specifier(source)
+
+
+def _export(finding: Finding, node: Node) -> None:
+    _source(finding, node)
+    has_source = node.child_by_field_name("source") is not None
+    for clause in children(node):
+        if clause.type == "export_clause":
+            # Another module's name for something is no name of this one.
+            for specifier in named(clause):
+                finding.dismiss([specifier.child_by_field_name("alias")])
+                finding.dismiss(named(specifier) if has_source else [])
+        elif clause.type == "namespace_export":
+            finding.dismiss(named(clause))
+
+
+def _import_specifier(finding: Finding, node: Node) -> None:
+    if node.child_by_field_name("alias") is not None:
+        finding.dismiss([node.child_by_field_name("name")])
+
+
+def _identifier(finding: Finding, node: Node) -> None:
+    if finding.is_dismissed(node):
+        return
+    name = finding.page.name(node)
+    if name in WORDS:
+        finding.add(node, name)
+    elif name == "opener":
+        finding.access(node, name, "")
+    elif CALLBACKS in name:
+        finding.add(node, CALLBACKS)
+
+
+def _shorthand(finding: Finding, node: Node) -> None:
+    _identifier(finding, node)
+    name = finding.page.name(node)
+    if node.type.endswith("_pattern"):
+        finding.member(node, name)
+    elif name.lower() == "srcdoc":
+        finding.add(node, "srcdoc")
+
+
+def _pair(finding: Finding, node: Node) -> None:
+    for name in key_names(node, finding.page):
+        if node.type == "pair_pattern":
+            finding.member(node, name)
+        elif name.lower() == "srcdoc":
+            finding.add(node, "srcdoc")
+
+
+def _property(finding: Finding, node: Node) -> None:
+    if CALLBACKS in finding.page.name(node):
+        finding.add(node, CALLBACKS)
+
+
+def _member(finding: Finding, node: Node) -> None:
+    target = node.child_by_field_name("object")
+    place = node.child_by_field_name("property") or node.child_by_field_name("index")
+    if target is None or place is None:
+        return
+    names = member_names(node, finding.page)
+    for name in names:
+        finding.member(place, name)
+    if node.type == "subscript_expression":
+        names.append("[")
+    for root in object_names(target, finding.page):
+        for name in names:
+            finding.access(place, root, name)
+
+
+def _assignment(finding: Finding, node: Node) -> None:
+    left = node.child_by_field_name("left")
+    right = node.child_by_field_name("right")
+    if left is None:
+        return
+    for target in _targets(finding, left):
+        for name in member_names(target, finding.page):
+            if name in ASSIGNED:
+                finding.add(target, f"{name} assignment")
+    if right is not None and node.type != "for_in_statement":
+        _bind(finding, left, right)
+
+
+def _targets(finding: Finding, left: Node) -> Iterator[Node]:
+    """The members an assignment's left side assigns to."""
+    pending = [left]
+    while pending:
+        finding.page.spend()
+        node = pending.pop()
+        inner = unwrapped(node)
+        if node.type in _LISTS:
+            pending.extend(named(node))
+        elif node.type in _TARGETS:
+            inner = node.child_by_field_name(_TARGETS[node.type])
+        elif node.type in ("member_expression", "subscript_expression"):
+            yield node
+        if inner is not None:
+            pending.append(inner)
+
+
+def _bound(finding: Finding, node: Node) -> None:
+    """Follow an initial or default value into the name or pattern that takes it."""
+    patterns = [node.child_by_field_name(each) for each in ("name", "pattern", "left")]
+    values = [node.child_by_field_name(each) for each in ("value", "right")]
+    for pattern in filter(None, patterns):
+        for value in filter(None, values):
+            _bind(finding, pattern, value)
+
+
+def _bind(finding: Finding, pattern: Node, value: Node) -> None:
+    for name in set(object_names(value, finding.page)):
+        if pattern.type == "identifier":
+            finding.aliases.bind(finding.page.name(pattern), name, finding.scope)
+        elif pattern.type == "object_pattern":
+            for key in pattern_keys(pattern):
+                for member in key_names(key, finding.page):
+                    finding.access(key, name, member)
+
+
+def _import_alias(finding: Finding, node: Node) -> None:
+    pattern, value = named(node)
+    _bind(finding, pattern, value)
+
+
+def _call(finding: Finding, node: Node) -> None:
+    if node.children[0].type == "import":
+        _imports_by_call(finding, node)
+        finding.add(node, "dynamic import")
+    for rule in call_rules(node, finding.page):
+        finding.add(node, rule)
+
+
+def _require(finding: Finding, node: Node) -> None:
+    _source(finding, node)
+    finding.add(node, "require")
+
+
+def _string(finding: Finding, node: Node) -> None:
+    finding.text(node, constant(node, finding.page) or "")
+
+
+def _sum(finding: Finding, node: Node) -> None:
+    if finding.is_dismissed(node) or not is_sum(node):
+        return
+    # Sums hang on each other's left side: they are judged once, as a whole.
+    inner = node.child_by_field_name("left")
+    while inner is not None and is_sum(inner):
+        finding.dismiss([inner])
+        inner = inner.child_by_field_name("left")
+    _joined(finding, node)
+
+
+def _joined(finding: Finding, node: Node) -> None:
+    run: list[str] = []
+    for part in [*parts(node, finding.page), None]:
+        if part is not None:
+            run.append(part)
+        elif run:
+            finding.text(node, "".join(run))
+            run.clear()
+
+
+def _attribute(finding: Finding, node: Node) -> None:
+    if finding.page.name(next(named(node))).lower() == "srcdoc":
+        finding.add(node, "srcdoc")
+
+
+def _element(finding: Finding, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return
+    tag = finding.page.name(name)
+    if tag.lower() == "script":
+        finding.add(node, "script tag")
+    elif tag in CODE_TAGS:
+        finding.add(node, "createElement of a code-loading tag")
+    if tag.islower():
+        finding.dismiss([name])
+
+
+def _closing(finding: Finding, node: Node) -> None:
+    finding.dismiss(named(node))
+
+
+def _with(finding: Finding, node: Node) -> None:
+    finding.add(node, "with statement")
+
+
+_JUDGES: Final[dict[str, Callable[[Finding, Node], None]]] = {
+    "identifier": _identifier,
+    "shorthand_property_identifier": _shorthand,
+    "shorthand_property_identifier_pattern": _shorthand,
+    "property_identifier": _property,
+    "pair": _pair,
+    "pair_pattern": _pair,
+    "member_expression": _member,
+    "subscript_expression": _member,
+    "nested_identifier": _member,
+    "assignment_expression": _assignment,
+    "augmented_assignment_expression": _assignment,
+    "for_in_statement": _assignment,
+    "variable_declarator": _bound,
+    "required_parameter": _bound,
+    "optional_parameter": _bound,
+    "assignment_pattern": _bound,
+    "import_alias": _import_alias,
+    "import_statement": _source,
+    "import_specifier": _import_specifier,
+    "import_require_clause": _require,
+    "export_statement": _export,
+    "call_expression": _call,
+    "string": _string,
+    "template_string": _joined,
+    "binary_expression": _sum,
+    "comment": _comment,
+    "jsx_attribute": _attribute,
+    "jsx_opening_element": _element,
+    "jsx_self_closing_element": _element,
+    "jsx_closing_element": _closing,
+    "with_statement": _with,
+}

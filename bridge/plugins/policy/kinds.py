@@ -1,0 +1,95 @@
+"""How the walk treats each kind of syntax node."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FUNCTIONS: Final = frozenset(
+    {
+        "function_declaration",
+        "function_expression",
+        "generator_function",
+        "generator_function_declaration",
+        "arrow_function",
+        "method_definition",
+    }
+)
+SCOPES: Final = FUNCTIONS | {
+    "statement_block",
+    "for_statement",
+    "for_in_statement",
+    "catch_clause",
+    "switch_body",
+}
+"""What has names of its own."""
+
+TYPES: Final = frozenset(
+    {
+        "type_annotation",
+        "type_arguments",
+        "type_parameters",
+        "type_alias_declaration",
+        "interface_declaration",
+        "ambient_declaration",
+        "implements_clause",
+        "extends_type_clause",
+        "asserts_annotation",
+        "type_predicate_annotation",
+        "adding_type_annotation",
+        "omitting_type_annotation",
+        "opting_type_annotation",
+    }
+)
+"""What the bundler removes: nothing in it is ever evaluated."""
+
+CASTS: Final = frozenset({"as_expression", "satisfies_expression"})
+
+TYPESCRIPT_ONLY: Final = (
+    TYPES
+    | CASTS
+    | {
+        "non_null_expression",
+        "abstract_class_declaration",
+        "enum_declaration",
+        "internal_module",
+        "module",
+        "import_alias",
+        "import_require_clause",
+        "accessibility_modifier",
+        "override_modifier",
+        "optional_parameter",
+        "type_assertion",
+        "function_signature",
+        "index_signature",
+    }
+)
+"""What no JavaScript file holds, unless a parser took comparisons for types."""
+
+# A contextual keyword is a name, and starts no declaration, before a line's end.
+ONE_LINE: Final = frozenset(
+    {"type_alias_declaration", "interface_declaration", "ambient_declaration"}
+)
+
+SLASHES: Final = frozenset({"/", "/="})
+STARTS: Final = frozenset({"regex", "jsx_element", "jsx_self_closing_element"})
+"""What starts with a character that is an operator elsewhere."""
+
+LEGACY_COMMENTS: Final = frozenset({"<", "--", "html_comment"})
+"""What holds, or can start, a comment of the oldest scripts."""
+
+OPENERS: Final = frozenset(
+    {
+        *("(", ",", "=", ":", "[", "!", "&&", "||", "??", "?", "=>", ";", "{", "}"),
+        *(")", "return", "case", "throw", "typeof", "void", "delete", "in", "of"),
+        *("instanceof", "new", "else", "do", "default", "extends", "...", "+", "-"),
+        *("*", "%", "**", "&", "|", "^", "~", "<", "<=", ">=", "==", "===", "!="),
+        *("!==", "+=", "-=", "*=", "%=", "**=", "&=", "|=", "^=", "||=", "&&="),
+        *("??=", "<<", ">>", ">>>", "<<=", ">>=", ">>>=", "${"),
+    }
+)
+"""
+Tokens after which an expression has to start, for every reader of the language.
+
+After any other, one reader's regular expression or JSX element is another's division
+or comparison, and what it hides is another's code.
+"""

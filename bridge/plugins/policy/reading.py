@@ -1,0 +1,150 @@
+"""
+The walk over a source file's syntax nodes.
+
+It knows where types are, which nothing evaluates, which block is being read, and where
+two readers of the language could disagree about what the text means.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+from tree_sitter import Node, TreeCursor
+
+from .finding import Finding
+from .judging import judge, judge_type
+from .kinds import (
+    CASTS,
+    LEGACY_COMMENTS,
+    ONE_LINE,
+    OPENERS,
+    SCOPES,
+    SLASHES,
+    STARTS,
+    TYPES,
+    TYPESCRIPT_ONLY,
+)
+from .literals import Page, children
+from .parsing import Piece
+from .scopes import Scope
+
+AMBIGUOUS = "ambiguous syntax"
+
+
+@define
+class Reading:
+    """
+    The state of one walk.
+
+    :ivar finding: What is told of every node outside types.
+    :ivar is_script: Whether the file is JavaScript, where nothing is a type.
+    """
+
+    finding: Finding
+    is_script: bool
+    _last: Node | None = None
+    _jsx: int = 0
+    _casts: set[int] = Factory(set)
+    _types: int = 0
+    _outer: list[tuple[int, Scope]] = Factory(list)
+
+    def read(self, piece: Piece, page: Page) -> None:
+        """
+        Walk one piece.
+
+        :raise TooComplexError: Its expressions are nested too deep.
+        """
+        self.finding.turn(page)
+        self._casts.clear()
+        self._last, self._jsx = None, 0
+        cursor = piece.root.walk()
+        depth = int(cursor.goto_first_child())
+        while depth:
+            node = cursor.node
+            if node is None or (depth == 1 and node.start_byte >= piece.end):
+                break
+            kind = node.type
+            self._enter(node, kind, depth)
+            self._visit(node, kind, page)
+            if kind != "regex" and cursor.goto_first_child():
+                depth += 1
+                continue
+            if kind != "comment":
+                self._last = node
+            depth = _advance(cursor, depth)
+            self._leave(depth)
+        self._leave(0)
+
+    def _enter(self, node: Node, kind: str, depth: int) -> None:
+        if not self._types and (kind in TYPES or node.id in self._casts):
+            self._types = depth
+        if kind in SCOPES:
+            self._outer.append((depth, self.finding.scope))
+            self.finding.scope = Scope(self.finding.scope)
+
+    def _leave(self, depth: int) -> None:
+        """Leave every node that is as deep as the next one, or deeper."""
+        if depth <= self._types:
+            self._types = 0
+        while self._outer and depth <= self._outer[-1][0]:
+            self.finding.scope = self._outer.pop()[1]
+
+    def _visit(self, node: Node, kind: str, page: Page) -> None:
+        if kind in CASTS:
+            self._casts.update(child.id for child in _after_keyword(node))
+        if kind in SLASHES or kind in STARTS or kind in LEGACY_COMMENTS:
+            self._doubt(node, kind, page)
+        if self.is_script and kind in TYPESCRIPT_ONLY:
+            self.finding.add(node, "type syntax in JavaScript")
+        if kind in ONE_LINE and _is_parted(node):
+            self.finding.add(node, AMBIGUOUS)
+        if self._types and not self.is_script:
+            judge_type(self.finding, node, kind)
+        else:
+            judge(self.finding, node, kind)
+
+    def _doubt(self, node: Node, kind: str, page: Page) -> None:
+        """Refuse what one reader of the language takes for something else."""
+        last = self._last
+        before = "" if last is None else last.type
+        if kind in SLASHES:
+            # After a block this starts a regular expression.
+            if before == "}":
+                self.finding.add(node, AMBIGUOUS)
+        elif kind in STARTS:
+            if before and before not in OPENERS and not self._is_inside_jsx(node, kind):
+                self.finding.add(node, AMBIGUOUS)
+        else:
+            after = page.data[node.end_byte : node.end_byte + 3]
+            is_first = last is None or last.end_point.row < node.start_point.row
+            opens = kind == "<" and after == b"!--"
+            closes = kind == "--" and after[:1] == b">" and is_first
+            if opens or closes or kind == "html_comment":
+                self.finding.add(node, "html comment")
+
+    def _is_inside_jsx(self, node: Node, kind: str) -> bool:
+        if kind == "regex":
+            return False
+        is_nested = node.start_byte < self._jsx
+        self._jsx = max(self._jsx, node.end_byte)
+        return is_nested
+
+
+def _advance(cursor: TreeCursor, depth: int) -> int:
+    """Go to the next node that is not below this one; its depth, 0 for none."""
+    while not cursor.goto_next_sibling():
+        if not cursor.goto_parent() or depth == 1:
+            return 0
+        depth -= 1
+    return depth
+
+
+def _after_keyword(cast: Node) -> list[Node]:
+    found = list(children(cast))
+    places = [n for n, child in enumerate(found) if child.type in ("as", "satisfies")]
+    return found[places[0] + 1 :] if places else []
+
+
+def _is_parted(declaration: Node) -> bool:
+    """Whether a line ends after a declaration's first word."""
+    first, *others = children(declaration)
+    return bool(others) and others[0].start_point.row != first.end_point.row

@@ -1,0 +1,136 @@
+"""
+Which names mean the global object's, and which are the author's own.
+
+Only names that people also give to variables of their own are looked up here
+(``parent``, ``location``); the others (``window``, ``fetch``) are refused wherever
+they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import Factory, define, frozen
+from tree_sitter import Node
+
+from .constructs import ROOTS
+from .literals import Page, branches, children, named
+
+_CHASED = 200
+_NESTED_PATTERNS = frozenset(
+    {"object_pattern", "array_pattern", "rest_pattern", "formal_parameters"}
+)
+_FIELDS = {
+    "pair_pattern": "value",
+    "assignment_pattern": "left",
+    "object_assignment_pattern": "left",
+    "required_parameter": "pattern",
+    "optional_parameter": "pattern",
+}
+_NAMES = frozenset(
+    {"identifier", "shorthand_property_identifier_pattern", "type_identifier"}
+)
+
+
+@define(eq=False)
+class Scope:
+    """The names that a block, a function or a file declares."""
+
+    outer: Scope | None = None
+    names: set[str] = Factory(set)
+
+    def binds(self, name: str) -> bool:
+        """Whether ``name`` is declared here or further out."""
+        scope: Scope | None = self
+        for _ in range(_CHASED):
+            if scope is None or name in scope.names:
+                break
+            scope = scope.outer
+        else:
+            return False
+        return scope is not None
+
+    def declare(self, pattern: Node, page: Page) -> None:
+        """Declare every name a pattern binds that matters to the policy."""
+        pending = [pattern]
+        while pending:
+            page.spend()
+            one = pending.pop()
+            if one.type in _NAMES:
+                name = page.name(one)
+                if name in ROOTS:
+                    self.names.add(name)
+            elif one.type in _NESTED_PATTERNS:
+                pending.extend(named(one))
+            elif one.type in _FIELDS:
+                inner = one.child_by_field_name(_FIELDS[one.type])
+                pending.extend([] if inner is None else [inner])
+
+
+@frozen
+class Access:
+    """
+    A name that was read, or a member of it.
+
+    :ivar member: The member's name, ``[`` for a computed one, empty for the name.
+    """
+
+    name: str
+    member: str
+    line: int
+    scope: Scope
+
+
+@define
+class Aliases:
+    """What a file calls the global object's members: ``const d = document``."""
+
+    _values: dict[str, list[tuple[str, Scope]]] = Factory(dict)
+
+    def bind(self, name: str, value: str, scope: Scope) -> None:
+        """Note that ``name`` can hold the value of ``value``."""
+        if name != value:
+            self._values.setdefault(name, []).append((value, scope))
+
+    def roots(self, name: str, scope: Scope) -> Iterator[str]:
+        """The names of ``ROOTS`` whose global value ``name`` can hold."""
+        if name not in ROOTS and name not in self._values:
+            return
+        seen = {name}
+        pending = [(name, scope)]
+        while pending:
+            one, where = pending.pop()
+            if one in ROOTS and not where.binds(one):
+                yield one
+            for value, origin in self._values.get(one, ()):
+                if value not in seen:
+                    seen.add(value)
+                    pending.append((value, origin))
+
+
+def object_names(node: Node, page: Page) -> Iterator[str]:
+    """
+    The names whose value a node can have.
+
+    ``.document`` stands for any object's member of that name.
+    """
+    for branch in branches(node, page):
+        if branch.type == "identifier":
+            yield page.name(branch)
+        elif branch.type in ("member_expression", "nested_identifier"):
+            member = branch.child_by_field_name("property")
+            if member is not None and page.name(member) == "document":
+                yield ".document"
+
+
+def pattern_keys(pattern: Node) -> Iterator[Node]:
+    """The keys an object pattern takes out of its value."""
+    for child in children(pattern):
+        if child.type == "pair_pattern":
+            key = child.child_by_field_name("key")
+        elif child.type == "object_assignment_pattern":
+            key = child.child_by_field_name("left")
+        else:
+            key = child if child.type in _NAMES else None
+        if key is not None:
+            yield key

@@ -1,0 +1,74 @@
+"""
+Rules on the shape of a source file: that people can read it.
+
+They look at lines of text, before anything is parsed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from ...protocol.limits import (
+    SOURCE_BLOB_BITS_PER_CHARACTER,
+    SOURCE_BLOB_CHARACTERS,
+    SOURCE_ESCAPES,
+    SOURCE_LINE_CHARACTERS,
+    SOURCE_PACKED_CHARACTERS,
+    SOURCE_PACKED_LINES,
+)
+
+MINIFIED = "minified"
+PACKED = "packed source"
+
+# U+2028, U+2029 and NUL end a line, or a file, for some readers of JavaScript only.
+_INVISIBLE = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\0]"
+)
+_ESCAPES = re.compile(
+    r"(?:\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]+\})"
+    f"{{{SOURCE_ESCAPES + 1},}}"
+)
+_MANGLED = re.compile("_0x[0-9A-Fa-f]{4}")
+_BLOB = re.compile(f"[A-Za-z0-9+/=_-]{{{SOURCE_BLOB_CHARACTERS},}}")
+
+
+def shape_hits(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """
+    Judge a file's lines.
+
+    :param lines: Without their line ends, and without a byte order mark.
+    :return: Line numbers, from 1, and names of rules.
+    """
+    for number, line in enumerate(lines, 1):
+        # What is left of a line this long is not worth the time it takes to read.
+        if len(line) > SOURCE_LINE_CHARACTERS:
+            yield number, MINIFIED
+        else:
+            for rule in _line_rules(line):
+                yield number, rule
+    filled = [len(line) for line in lines if line.strip()]
+    if (
+        len(filled) >= SOURCE_PACKED_LINES
+        and sum(filled) > len(filled) * SOURCE_PACKED_CHARACTERS
+    ):
+        yield 1, PACKED
+
+
+def _line_rules(line: str) -> Iterator[str]:
+    if (not line.isascii() or "\0" in line) and _INVISIBLE.search(line):
+        yield "invisible characters"
+    if "\\" in line and _ESCAPES.search(line):
+        yield "escape sequences"
+    if "_0x" in line and _MANGLED.search(line):
+        yield "mangled identifiers"
+    if any(_is_opaque(run) for run in _BLOB.findall(line)):
+        yield "opaque blob"
+
+
+def _is_opaque(run: str) -> bool:
+    shares = [count / len(run) for count in Counter(run).values()]
+    bits = -sum(share * math.log2(share) for share in shares)
+    return bits >= SOURCE_BLOB_BITS_PER_CHARACTER

@@ -1,0 +1,18 @@
+"""Every service, by the name callers use.  A new one is a module and a line here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .logs import Logs
+from .plugins import PluginService
+from .state import State
+
+SERVICES: Final[dict[str, type]] = {
+    "logs": Logs,
+    "plugins": PluginService,
+    "state": State,
+}
+
+LIGHT: Final = frozenset({("osc", "send"), ("remote", "result")})
+"""Methods called at the pace of a controller, which have a budget of their own."""

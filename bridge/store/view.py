@@ -1,0 +1,42 @@
+"""The state as another process left it: read once, never written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from ..protocol.errors import BridgeError
+from ..protocol.wire import loads_unique
+from .store import StoreError
+
+
+@frozen
+class StateView:
+    """JSON values by namespace and key; see ``Store``."""
+
+    _values: dict[str, dict[str, Any]] = field(factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> StateView:
+        """
+        Read the file, which a running daemon replaces whole.
+
+        :raise StoreError: It can't be read; starting the daemon mends what can be.
+        """
+        try:
+            values = loads_unique(path.read_bytes())
+        except FileNotFoundError:
+            return cls()
+        except (OSError, BridgeError):
+            raise StoreError(f"{path} cannot be read; start the daemon once") from None
+        if type(values) is not dict or any(
+            type(v) is not dict for v in values.values()
+        ):
+            raise StoreError(f"{path} has a shape this version does not know")
+        return cls(values)
+
+    def entries(self, ns: str) -> dict[str, Any]:
+        """Give the values of a namespace by key."""
+        return dict(self._values.get(ns, {}))

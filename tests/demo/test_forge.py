@@ -1,0 +1,179 @@
+"""Tests of ``bridge.demo.forge``: the system's git as its client."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+from http import client
+from pathlib import Path
+from unittest import mock
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, inlineCallbacks
+from twisted.internet.threads import deferToThread
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.demo.forge import ForgeError, make_authority, publish, start_forge
+
+
+class ForgeTests(TestCase):
+    """A forge on this process's reactor."""
+
+    def setUp(self) -> None:
+        """Start a forge with one repository of two commits."""
+        self.base = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.base)
+        self.root = self.base / "repositories"
+        self.root.mkdir()
+        worktree = self.base / "w"
+        worktree.mkdir()
+        (worktree / "crlf.txt").write_bytes(b"a\r\n")
+        (worktree / ".gitattributes").write_bytes(b"* text eol=lf\n")
+        (worktree / "ignored").write_bytes(os.urandom(400_000))
+        (worktree / ".gitignore").write_bytes(b"ignored\n")
+        self.first = publish(worktree, self.root, "demo", "First")
+        (worktree / "crlf.txt").write_bytes(b"b\r\n")
+        self.second = publish(worktree, self.root, "demo", "Second")
+        ca_file = self.base / "ca.pem"
+        authority = make_authority(ca_file)
+        self.forge = start_forge(reactor, self.root, authority, ca_file)
+        self.addCleanup(self.forge.stop)
+
+    def git(self, *words: str) -> Deferred[str]:
+        """What git says, run in a thread."""
+        environment = {
+            "PATH": os.defpath,
+            "HOME": str(self.base),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_SSL_CAINFO": str(self.forge.ca_file),
+        }
+
+        def run() -> str:
+            done = subprocess.run(
+                ["git", *words],
+                cwd=self.base,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            return done.stdout + done.stderr
+
+        return deferToThread(run)
+
+    @inlineCallbacks
+    def test_clone(self):
+        """Git clones what was published, byte for byte, in each protocol version."""
+        for version in ("0", "2"):
+            into = self.base / version
+            option = f"protocol.version={version}"
+            yield self.git("-c", option, "clone", self.forge.url("demo"), str(into))
+            self.assertTrue((into / "ignored").exists())
+            log = yield self.git("-C", str(into), "log", "--format=%H %s %an")
+            self.assertEqual(
+                log,
+                f"{self.second} Second Demo Author\n{self.first} First Demo Author\n",
+            )
+            raw = yield self.git("-C", str(into), "show", "HEAD:crlf.txt")
+            self.assertEqual(raw, "b\n")
+
+    @inlineCallbacks
+    def test_localhost(self):
+        """The forge has both names of this machine."""
+        url = f"https://localhost:{self.forge.port}/demo.git"
+        said = yield self.git("ls-remote", url, "HEAD")
+        self.assertEqual(said, f"{self.second}\tHEAD\n")
+
+    @inlineCallbacks
+    def test_missing(self):
+        """A repository that is not there is not found."""
+        said = yield self.git("ls-remote", self.forge.url("missing"))
+        self.assertIn("not found", said)
+
+    @inlineCallbacks
+    def test_no_pushes(self):
+        """Nothing can be pushed."""
+        into = self.base / "p"
+        yield self.git("clone", self.forge.url("demo"), str(into))
+        said = yield self.git("-C", str(into), "push", "origin", "HEAD:refs/heads/x")
+        self.assertIn("403", said)
+
+    @inlineCallbacks
+    def test_request_bodies(self):
+        """Chunked and gzipped requests are understood."""
+        ask = b"0014command=ls-refs\n00010009peel\n0000"
+        zipped = gzip.compress(ask)
+        half = len(zipped) // 2
+        answers = []
+        for body, encoding in (
+            (ask, "identity"),
+            (zipped, "gzip"),
+            (iter([zipped[:half], zipped[half:]]), "gzip"),
+        ):
+            answer = yield deferToThread(self.post, body, encoding)
+            answers.append(answer)
+        self.assertIn(self.second.encode("ascii"), answers[0])
+        self.assertEqual(answers[1:], answers[:1] * 2)
+
+    def post(self, body, encoding: str) -> bytes:
+        """Ask for the refs in version 2 of the protocol."""
+        context = ssl.create_default_context(cafile=str(self.forge.ca_file))
+        connection = client.HTTPSConnection(
+            "127.0.0.1", self.forge.port, context=context
+        )
+        headers = {
+            "Content-Type": "application/x-git-upload-pack-request",
+            "Content-Encoding": encoding,
+            "Git-Protocol": "version=2",
+        }
+        try:
+            connection.request("POST", "/demo.git/git-upload-pack", body, headers)
+            with connection.getresponse() as response:
+                return response.read()
+        finally:
+            connection.close()
+
+
+class PublishTests(SynchronousTestCase):
+    """``publish``."""
+
+    def setUp(self) -> None:
+        """Make a directory."""
+        self.base = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.base)
+
+    def test_missing_git(self) -> None:
+        """Without git the message says how to get it."""
+        self.patch(shutil, "which", lambda name: None)
+        error = self.assertRaises(ForgeError, publish, self.base, self.base, "x")
+        self.assertIn("apt-get install git", str(error))
+
+    def test_missing_backend(self) -> None:
+        """Without the server half of git the message says how to get it."""
+        with mock.patch("bridge.demo.forge._git", return_value=str(self.base)):
+            error = self.assertRaises(
+                ForgeError,
+                start_forge,
+                reactor,
+                self.base,
+                make_authority(self.base / "ca.pem"),
+                self.base / "ca.pem",
+            )
+        self.assertIn("apt-get install git", str(error))
+
+    def test_missing_trustme(self) -> None:
+        """Without trustme the message says how to get it."""
+        with mock.patch.dict(sys.modules, {"trustme": None}):
+            error = self.assertRaises(ForgeError, make_authority, self.base / "ca.pem")
+        self.assertIn("pip install 'plugin-bridge[demo]'", str(error))
+
+    def test_git_refuses(self) -> None:
+        """What git says is passed on."""
+        (self.base / "x.git").write_bytes(b"")
+        error = self.assertRaises(ForgeError, publish, self.base, self.base, "x")
+        self.assertIn("git failed: ", str(error))

@@ -1,0 +1,134 @@
+"""Tests for bridge.logs.records."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.logs.records import LEVELS, Record, read_record, read_records, write_records
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+nearly = st.fixed_dictionaries(
+    {"level": st.sampled_from([*LEVELS, "trace", ""]) | anything},
+    optional={
+        "scope": st.text() | anything,
+        "message": st.text() | anything,
+        "ts": st.floats() | st.integers() | anything,
+        "extra": anything,
+    },
+)
+
+
+class ReadTests(SynchronousTestCase):
+    """Tests for reading what a page sent."""
+
+    def test_whole(self) -> None:
+        """A whole record is read, its time in seconds."""
+        entry = {"level": "warn", "scope": "a:b", "message": "m", "ts": 1500}
+        self.assertEqual(read_record(entry), Record("warn", "a:b", "m", 1.5))
+
+    def test_least(self) -> None:
+        """Level and message are enough."""
+        expected = Record("debug", "plugin", "m")
+        self.assertEqual(read_record({"level": "debug", "message": " m\n"}), expected)
+        entry = {"level": "debug", "message": "m", "scope": " \n", "ts": None}
+        self.assertEqual(read_record(entry), expected)
+
+    def test_cut(self) -> None:
+        """Scope and message are cut to what is kept of them."""
+        entry = {"level": "info", "message": "m" * 5000, "scope": "s" * 70}
+        record = read_record(entry)
+        assert record is not None
+        self.assertEqual((len(record.message), len(record.scope)), (4000, 64))
+
+    def test_no_record(self) -> None:
+        """What breaks a rule is not a record."""
+        good = {"level": "info", "message": "m"}
+        bad: Any
+        for bad in (
+            None,
+            [],
+            "m",
+            {},
+            {"level": "info"},
+            {"message": "m"},
+            {**good, "level": "trace"},
+            {**good, "level": ["info"]},
+            {**good, "message": ""},
+            {**good, "message": "\n\x1b[0m "},
+            {**good, "message": 1},
+            {**good, "scope": 1},
+            {**good, "ts": "1"},
+            {**good, "ts": True},
+            {**good, "more": 1},
+        ):
+            self.assertIsNone(read_record(bad), bad)
+
+    def test_time_that_is_none(self) -> None:
+        """A time that is not finite is left out, not the record."""
+        for ts in (math.nan, math.inf, 10**400):
+            entry = {"level": "info", "message": "m", "ts": ts}
+            self.assertEqual(read_record(entry), Record("info", "plugin", "m"))
+
+    def test_dropped_alone(self) -> None:
+        """A bad entry is left out alone, and counted."""
+        good = {"level": "info", "message": "m"}
+        records, dropped = read_records([good, {**good, "message": ""}, 1, good])
+        self.assertEqual((len(records), dropped), (2, 2))
+        self.assertEqual(read_records("records"), ([], 1))
+
+    def test_at_most_200(self) -> None:
+        """Entries beyond the 200th are left out, and counted."""
+        records, dropped = read_records([{"level": "info", "message": "m"}] * 203)
+        self.assertEqual((len(records), dropped), (200, 3))
+
+    @given(st.lists(nearly | anything) | anything)
+    @settings(deadline=None)
+    def test_anything(self, batch: Any) -> None:
+        """Whatever is sent is read or counted, and gives one line a record."""
+        records, dropped = read_records(batch)
+        if isinstance(batch, list):
+            self.assertEqual(len(records) + dropped, len(batch))
+        text = write_records(records, 0.0)
+        self.assertEqual(len(text.splitlines()), len(records))
+        text.encode("utf-8")
+
+
+class WriteTests(SynchronousTestCase):
+    """Tests for the lines of the file."""
+
+    def test_form(self) -> None:
+        """Time, level padded to five, scope, message."""
+        records = [Record("info", "host", "one"), Record("error", "a", "two", 0.4)]
+        self.assertEqual(
+            write_records(records, 0.0),
+            "1970-01-01T00:00:00.000Z INFO  [host] one\n"
+            "1970-01-01T00:00:00.000Z ERROR [a] two\n",
+        )
+
+    def test_page_clock_differs(self) -> None:
+        """A time more than a second off is written too, before the scope."""
+        self.assertEqual(
+            write_records([Record("warn", "a", "m", 10.0)], 0.0),
+            "1970-01-01T00:00:00.000Z WARN  ts=1970-01-01T00:00:10.000Z [a] m\n",
+        )
+
+    def test_no_such_year(self) -> None:
+        """A time outside the calendar is not written."""
+        self.assertEqual(
+            write_records([Record("warn", "a", "m", 1e300)], 0.0),
+            "1970-01-01T00:00:00.000Z WARN  [a] m\n",
+        )
+
+    def test_forged_line_attack(self) -> None:
+        """A message cannot start a line of its own."""
+        forged = "m\n2026-01-01T00:00:00.000Z ERROR [host] forged"
+        records, _ = read_records([{"level": "info", "scope": "a", "message": forged}])
+        self.assertEqual(write_records(records, 0.0).count("\n"), 1)

@@ -1,0 +1,71 @@
+"""Tests for ``bridge.plugins.change``; the whole of it is in ``test_pipeline``."""
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.approval import Operation
+from bridge.plugins.operations import Running
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import STATE_DAEMON_BYTES
+from bridge.store import Drop, Put, Remove
+
+from .bench import Bench
+
+
+class ChangeTests(SynchronousTestCase):
+    """Tests for ``Change``."""
+
+    def setUp(self):
+        """Make one, and an operation."""
+        self.bench = Bench(self)
+        self.change = self.bench.change
+        self.running = Running(Operation.UPDATE, "good", self.bench.audience)
+        kept = [Put("plugin:good", "a", 1), Put("bridge.x", "old", [2])]
+        self.successResultOf(self.bench.store.commit(kept))
+        self.before = self.bench.left()
+
+    def undo(self):
+        """Take everything back."""
+        self.successResultOf(Deferred.fromCoroutine(self.running.undo.run()))
+
+    def record(self, *edits, **more):
+        """Commit edits."""
+        return Deferred.fromCoroutine(self.change.record(self.running, edits, **more))
+
+    def test_edits_are_taken_back(self):
+        """Undone, every value is as it was, dropped namespaces too."""
+        self.successResultOf(
+            self.record(
+                Put("bridge.x", "new", 1),
+                Remove("bridge.x", "old"),
+                Drop("plugin:good"),
+            )
+        )
+        self.assertEqual(self.bench.left()[1], {"bridge.x": {"new": 1}})
+        self.undo()
+        self.assertEqual(self.bench.left(), self.before)
+
+    def test_more_to_undo(self):
+        """What undoing has to commit besides is committed."""
+        self.successResultOf(
+            self.record(Put("bridge.x", "new", 1), undoing=[Drop("plugin:good")])
+        )
+        self.undo()
+        self.assertEqual(self.bench.left()[1], {"bridge.x": {"old": [2]}})
+
+    def test_refused_edits_leave_nothing_to_undo(self):
+        """Edits that do not fit are refused, and nothing is undone for them."""
+        large = Put("bridge.x", "new", "x" * STATE_DAEMON_BYTES)
+        error = self.failureResultOf(self.record(large), BridgeError).value
+        self.assertEqual(error.code, Code.INTERNAL)
+        self.assertEqual(self.bench.left(), self.before)
+        self.undo()
+        self.assertEqual(self.bench.left(), self.before)
+
+    def test_build_without_the_plugin(self):
+        """A bundle that was published without the plugin is a failed build."""
+        building = Deferred.fromCoroutine(self.change.build("good"))
+        error = self.failureResultOf(building, BridgeError).value
+        self.assertEqual(
+            error.message, "build_failed: the plugin was left out of the bundle"
+        )

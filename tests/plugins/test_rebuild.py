@@ -1,0 +1,220 @@
+"""Tests for ``bridge.plugins.rebuild``."""
+
+import json
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.rebuild import Rebuild, published_plugins
+from bridge.plugins.records import Record
+from bridge.protocol.errors import BridgeError
+
+from .bench import COMMIT, KEY, NOW, Bench, files_of, url_of, write_tree
+
+
+class RebuildTestCase(SynchronousTestCase):
+    """A test with two installed plugins."""
+
+    def setUp(self):
+        """Install them."""
+        self.bench = Bench(self)
+        self.rebuild = self.bench.rebuild
+        self.builder = self.bench.builder
+        self.events = self.bench.events
+        for plugin_id in ("first", "second"):
+            self.install(plugin_id)
+
+    def install(self, plugin_id):
+        """Write a tree and its record."""
+        write_tree(self.bench.data.plugin(plugin_id), files_of(plugin_id), plugin_id)
+        record = Record(url_of(plugin_id), COMMIT, KEY, NOW, 1, 1)
+        self.successResultOf(self.bench.store.commit([record.put(plugin_id)]))
+
+
+class RunTests(RebuildTestCase):
+    """Tests for one build."""
+
+    def answered(self, report):
+        """Write the answer into the events."""
+        self.events.append("answer")
+        return report
+
+    def test_every_recorded_plugin_is_built(self):
+        """The bundle is built of all plugins, and pages are told before the answer."""
+        building = self.rebuild.run()
+        building.addCallback(self.answered)
+        report = self.successResultOf(building)
+        self.assertEqual(report.plugins, ["first", "second"])
+        self.assertEqual(
+            self.events,
+            ["run first second", "push build ok first second", "answer"],
+        )
+
+    def test_code_changed_after_installation_is_not_built(self):
+        """A changed tree is left out, named, and does not fail the others."""
+        (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
+        report = self.successResultOf(self.rebuild.run())
+        self.assertTrue(report.ok)
+        self.assertEqual(report.plugins, ["second"])
+        (error,) = report.errors
+        self.assertTrue(error.startswith("first is left out: unsigned: "), error)
+        self.assertEqual(self.bench.audience.reports, [report])
+
+    def test_failed_build_tells_its_own_error_first(self):
+        """What failed the build comes before what was left out of it."""
+        (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
+        self.builder.outcomes = ["no such module"]
+        report = self.successResultOf(self.rebuild.run())
+        self.assertFalse(report.ok)
+        self.assertEqual(report.errors[0], "no such module")
+        self.assertEqual(len(report.errors), 2)
+
+    def test_broken_builder(self):
+        """A builder that breaks is an error of that run, and of no other."""
+        self.builder.outcomes = [ZeroDivisionError()]
+        self.failureResultOf(self.rebuild.run(), ZeroDivisionError)
+        self.assertTrue(self.successResultOf(self.rebuild.run()).ok)
+
+    def test_cancelled_waiter(self):
+        """A caller that has gone away ends no build."""
+        gate: Deferred[Any] = Deferred()
+        self.builder.outcomes = [gate]
+        gone, other = self.rebuild.run(), None
+        gone.addErrback(lambda failure: None)
+        gone.cancel()
+        other = self.rebuild.run()
+        gate.callback(None)
+        self.assertTrue(self.successResultOf(other).ok)
+        self.assertEqual(len(self.bench.audience.reports), 2)
+
+
+class CoalescingTests(RebuildTestCase):
+    """Tests for several builds asked for at once."""
+
+    def test_one_more_run_for_all_who_asked_meanwhile(self):
+        """However many ask during a run, one run follows, and it sees the newest."""
+        gate: Deferred[Any] = Deferred()
+        self.builder.outcomes = [gate]
+        first = self.rebuild.run()
+        self.install("third")
+        others = [self.rebuild.run() for _ in range(5)]
+        self.assertNoResult(first)
+        gate.callback(None)
+        self.assertEqual(self.successResultOf(first).plugins, ["first", "second"])
+        for other in others:
+            self.assertEqual(
+                self.successResultOf(other).plugins, ["first", "second", "third"]
+            )
+        self.assertEqual(
+            self.events,
+            [
+                "run first second",
+                "push build ok first second",
+                "run first second third",
+                "push build ok first second third",
+            ],
+        )
+
+    def test_run_asked_for_by_an_answer(self):
+        """Whoever asks again as soon as it is answered gets another run."""
+        again = self.rebuild.run().addCallback(lambda _: self.rebuild.run())
+        self.successResultOf(again)
+        self.assertEqual(self.events.count("run first second"), 2)
+
+
+class RestoringTests(RebuildTestCase):
+    """Tests for the run that follows a failed one."""
+
+    def restore(self):
+        """Run a restoring build; which reports pages are told of it."""
+        before = len(self.bench.audience.reports)
+        self.successResultOf(self.rebuild.run(restoring=True))
+        return self.bench.audience.reports[before:]
+
+    def test_nothing_new_is_not_announced(self):
+        """Pages are not asked to reload for the bundle that they have."""
+        self.successResultOf(self.rebuild.run())
+        self.builder.outcomes = ["broken"]
+        self.assertFalse(self.successResultOf(self.rebuild.run()).ok)
+        self.assertEqual(self.restore(), [])
+
+    def test_bundle_found_at_the_start(self):
+        """What was published before the daemon started counts as known."""
+        self.rebuild = Rebuild(
+            self.bench.store,
+            self.bench.trees,
+            self.builder,
+            self.bench.audience,
+            self.bench.threads,
+            ["first", "second"],
+        )
+        self.assertEqual(self.restore(), [])
+
+    def test_first_bundle_is_announced(self):
+        """When nobody knows what was there, pages are told."""
+        self.assertEqual(len(self.restore()), 1)
+
+    def test_another_set_is_announced(self):
+        """When a tree was changed meanwhile, the bundle is another one."""
+        self.successResultOf(self.rebuild.run())
+        (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
+        (report,) = self.restore()
+        self.assertEqual(report.plugins, ["second"])
+
+    def test_failure_is_announced(self):
+        """A restoring build that fails is told."""
+        self.successResultOf(self.rebuild.run())
+        self.builder.outcomes = ["broken"]
+        (report,) = self.restore()
+        self.assertFalse(report.ok)
+
+    def test_asked_for_by_somebody_else_too(self):
+        """A run that also answers a page is announced."""
+        gate: Deferred[Any] = Deferred()
+        self.successResultOf(self.rebuild.run())
+        self.builder.outcomes = [gate]
+        self.rebuild.run()
+        self.rebuild.run(restoring=True)
+        self.rebuild.run()
+        gate.callback(None)
+        self.assertEqual(len(self.bench.audience.reports), 3)
+
+
+class CloseTests(RebuildTestCase):
+    """Tests for the end."""
+
+    def test_idle(self):
+        """Nothing is waited for when nothing is built, and nothing begins."""
+        self.successResultOf(self.rebuild.close())
+        error = self.failureResultOf(self.rebuild.run(), BridgeError).value
+        self.assertEqual(error.code, "unavailable")
+
+    def test_build_is_finished(self):
+        """A build under way is waited for."""
+        gate: Deferred[Any] = Deferred()
+        self.builder.outcomes = [gate]
+        building = self.rebuild.run()
+        closing = self.rebuild.close()
+        self.assertNoResult(closing)
+        gate.callback(None)
+        self.successResultOf(closing)
+        self.assertTrue(self.successResultOf(building).ok)
+
+
+class PublishedPluginsTests(RebuildTestCase):
+    """Tests for ``published_plugins``."""
+
+    def test_of_a_bundle(self):
+        """The info file beside a bundle says what is in it."""
+        folder = self.bench.data.root
+        info = folder / "info.json"
+        self.assertIsNone(published_plugins(folder))
+        for text, found in (
+            (json.dumps({"author": "a", "plugins": ["first"]}), ["first"]),
+            (json.dumps({"author": "a"}), None),
+            ("[]", None),
+            ("not JSON", None),
+        ):
+            info.write_text(text)
+            self.assertEqual(published_plugins(folder), found)

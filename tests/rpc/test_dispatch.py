@@ -1,0 +1,159 @@
+"""Tests for bridge.rpc.dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Annotated, Any
+
+from attrs import define, field, frozen
+from hypothesis import given, settings
+from twisted.internet.defer import CancelledError, Deferred, ensureDeferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.rules import Text
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import Nothing, Registry, method
+
+from ..strategies import SECRET, secretive
+
+
+@frozen
+class Tea:
+    """A cup of it."""
+
+    leaf_kind: Annotated[str, Text(8)]
+    sugar: int | None = None
+
+
+@define
+class Kettle:
+    """A service whose methods do what each test needs."""
+
+    waiting: Deferred[Nothing] = field(factory=Deferred)
+
+    @method(Nothing, Nothing)
+    def wait(self, params: Nothing) -> Awaitable[Nothing]:
+        """Answer when the test says so."""
+        return self.waiting
+
+    @method(Tea, Tea)
+    async def brew(self, params: Tea) -> Tea:
+        """Give the tea back."""
+        return params
+
+    @method(Nothing, Nothing)
+    async def refuse(self, params: Nothing) -> Nothing:
+        """Refuse."""
+        raise BridgeError(Code.UNAVAILABLE, "no water")
+
+    @method(Nothing, Nothing)
+    async def leak(self, params: Nothing) -> Nothing:
+        """Break."""
+        raise ZeroDivisionError(SECRET)
+
+    @method(Nothing, Nothing)
+    def break_at_once(self, params: Nothing) -> Awaitable[Nothing]:
+        """Break before there is anything to wait for."""
+        raise ZeroDivisionError(SECRET)
+
+    @method(Nothing, Tea)
+    async def give_stones(self, params: Nothing) -> Tea:
+        """Answer something else than was promised."""
+        stones: Any = object()
+        return stones  # type: ignore[no-any-return]
+
+
+class DispatcherTests(SynchronousTestCase):
+    """Tests for calling methods."""
+
+    def setUp(self) -> None:
+        """Make a dispatcher with one service."""
+        self.kettle = Kettle()
+        registry = Registry()
+        registry.register("kettle", self.kettle)
+        self.dispatcher = Dispatcher(registry)
+
+    def call(self, name: str, params: Any = None, service: str = "kettle") -> Any:
+        """Call one method."""
+        given = {} if params is None else params
+        return ensureDeferred(self.dispatcher.call(service, name, given))
+
+    def refused(self, *args: Any, **kwargs: Any) -> BridgeError:
+        """Tell what a call is refused with."""
+        failure = self.failureResultOf(self.call(*args, **kwargs), BridgeError)
+        error = failure.value
+        assert isinstance(error, BridgeError)
+        return error
+
+    def test_plain_json_in_and_out(self) -> None:
+        """Params are read and the result written, as the wire spells them."""
+        answer = self.successResultOf(self.call("brew", {"leafKind": "mint"}))
+        self.assertEqual(answer, {"leafKind": "mint"})
+
+    def test_waits(self) -> None:
+        """The answer comes when the method's Deferred fires."""
+        calling = self.call("wait")
+        self.assertNoResult(calling)
+        self.kettle.waiting.callback(Nothing())
+        self.assertEqual(self.successResultOf(calling), {})
+
+    def test_refusal(self) -> None:
+        """A refusal of a service reaches the caller as it is."""
+        error = self.refused("refuse")
+        self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, "no water"))
+
+    def test_bad_params(self) -> None:
+        """Params that break a rule never reach the method."""
+        for params, message in (
+            ({"leafKind": "x" * 9}, "leafKind: at most 8 characters"),
+            ({"leafKind": "mint", "leaf_kind": "mint"}, "unknown field"),
+            ({}, "leafKind: required"),
+            ([], "must be an object"),
+            ("text", "must be an object"),
+        ):
+            error = self.refused("brew", params)
+            self.assertIs(error.code, Code.BAD_REQUEST)
+            self.assertEqual(error.message, message)
+
+    def test_unknown(self) -> None:
+        """A service or method nobody offers is refused, and not named."""
+        error = self.refused(SECRET, service="kettle")
+        self.assertIs(error.code, Code.UNKNOWN_METHOD)
+        self.assertNotIn(SECRET, error.message)
+        error = self.refused("brew", service=SECRET)
+        self.assertIs(error.code, Code.UNKNOWN_SERVICE)
+        self.assertNotIn(SECRET, error.message)
+
+    def test_bug(self) -> None:
+        """A bug is logged whole, and the caller learns nothing of it."""
+        for name in ("leak", "break_at_once"):
+            error = self.refused(name)
+            self.assertIs(error.code, Code.INTERNAL)
+            self.assertNotIn(SECRET, str(error))
+            self.assertIsNone(error.__cause__)
+            (logged,) = self.flushLoggedErrors(ZeroDivisionError)
+            self.assertIn(SECRET, logged.getErrorMessage())
+
+    def test_wrong_result(self) -> None:
+        """A result that can't be written is a bug too."""
+        self.assertIs(self.refused("give_stones").code, Code.INTERNAL)
+        self.assertEqual(len(self.flushLoggedErrors()), 1)
+
+    def test_cancelled(self) -> None:
+        """Cancelling the call cancels the method, and is no bug."""
+        calling = self.call("wait")
+        calling.cancel()
+        self.failureResultOf(calling, CancelledError)
+        self.assertEqual(self.flushLoggedErrors(), [])
+
+    @given(secretive)
+    @settings(deadline=None)
+    def test_never_echoes(self, params: Any) -> None:
+        """Whatever the params are, no refusal repeats them."""
+        for offered in (
+            [params],
+            {"leafKind": [params]},
+            {"leafKind": "mint", SECRET: params},
+        ):
+            self.assertNotIn(SECRET, str(self.refused("brew", offered)))

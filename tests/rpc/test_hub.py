@@ -1,0 +1,92 @@
+"""Tests for bridge.rpc.hub."""
+
+from __future__ import annotations
+
+from attrs import define, field
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.wire import loads
+from bridge.rpc.hub import Event, Hub
+
+
+@define(eq=False)
+class Page:
+    """A subscriber that keeps what it is pushed."""
+
+    got: list[tuple[str, bytes]] = field(factory=list)
+
+    def push(self, event: str, text: bytes) -> None:
+        """Keep one event."""
+        self.got.append((event, text))
+
+
+class Broken:
+    """A subscriber that can't be pushed to."""
+
+    def push(self, event: str, text: bytes) -> None:
+        """Break."""
+        raise OSError
+
+
+class HubTests(SynchronousTestCase):
+    """Tests for pushing events."""
+
+    def setUp(self) -> None:
+        """Subscribe two pages."""
+        self.hub, self.pages = Hub(), [Page(), Page()]
+        for page in self.pages:
+            self.hub.add(page)
+
+    def test_everybody(self) -> None:
+        """Every subscriber gets the whole frame."""
+        self.hub.push(Event.PLUGINS, {"plugins": []})
+        for page in self.pages:
+            ((event, text),) = page.got
+            self.assertEqual(event, "plugins")
+            self.assertEqual(
+                loads(text),
+                {"type": "push", "event": "plugins", "data": {"plugins": []}},
+            )
+
+    def test_removed(self) -> None:
+        """Who is removed gets nothing more; removing twice does nothing."""
+        for _ in range(2):
+            self.hub.remove(self.pages[0])
+        self.hub.push("osc", {})
+        self.assertEqual([len(page.got) for page in self.pages], [0, 1])
+        self.assertEqual(len(self.hub), 1)
+
+    def test_broken_subscriber_harms_no_other(self) -> None:
+        """One that breaks is removed and logged; the others get the event."""
+        last = Page()
+        self.hub.add(Broken())
+        self.hub.add(last)
+        self.hub.push("log", {})
+        self.hub.push("log", {})
+        self.assertEqual([len(p.got) for p in (*self.pages, last)], [2, 2, 2])
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
+    def test_leaving_while_pushed_to(self) -> None:
+        """A subscriber may leave while an event is on its way."""
+
+        class Leaving(Page):
+            """Leaves at its first event."""
+
+            def push(inner, event: str, text: bytes) -> None:  # noqa: N805
+                """Leave."""
+                self.hub.remove(inner)
+
+        hub, self.hub = self.hub, Hub()
+        self.hub.add(Leaving())
+        self.hub.add(hub_page := Page())
+        self.hub.push("log", {})
+        self.assertEqual((len(self.hub), len(hub_page.got), len(hub)), (1, 1, 2))
+
+    def test_events_are_worded(self) -> None:
+        """Every event says when it is pushed, and is its own wire string."""
+        self.assertEqual(
+            {str(event) for event in Event},
+            {"log", "error", "progress", "plugins", "build"},
+        )
+        for event in Event:
+            self.assertTrue(event.meaning)

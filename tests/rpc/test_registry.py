@@ -1,0 +1,118 @@
+"""Tests for bridge.rpc.registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, frozen
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.rpc.registry import Nothing, Registry, method, methods_of, summary_of
+
+
+@frozen
+class Water:
+    """Some water."""
+
+    litres: float
+
+
+@define
+class Kettle:
+    """
+    Boils
+    water.
+
+    Not told: how.
+    """
+
+    @method(Water, Nothing)
+    async def fill(self, params: Water) -> Nothing:
+        """Fill it."""
+        return Nothing()
+
+    @method(Nothing, Water)
+    async def empty(self, params: Nothing) -> Water:
+        """Empty it, all of it."""
+        return Water(1.0)
+
+    async def secret(self, params: Nothing) -> Nothing:
+        """Do what nobody may ask for."""
+        return Nothing()
+
+
+class Lamp:
+    """Shines."""
+
+    def describe(self) -> dict[str, Any]:
+        """Tell of the bulb."""
+        return {"bulb": "new", "methods": ["shine"]}
+
+
+class RegistryTests(SynchronousTestCase):
+    """Tests for looking services up."""
+
+    def setUp(self) -> None:
+        """Register two services."""
+        self.kettle = Kettle()
+        self.registry = Registry()
+        self.registry.register("kettle", self.kettle)
+        self.registry.register("a-lamp", Lamp())
+
+    def test_names(self) -> None:
+        """Names are sorted, whatever the order of registering."""
+        self.assertEqual(self.registry.names(), ["a-lamp", "kettle"])
+
+    def test_found(self) -> None:
+        """A method is found with its service, its classes and its summary."""
+        found = self.registry.find("kettle", "fill")
+        assert found is not None
+        owner, offered = found
+        self.assertIs(owner, self.kettle)
+        assert offered is not None
+        self.assertEqual(
+            (offered.name, offered.summary, offered.params, offered.result),
+            ("fill", "Fill it.", Water, Nothing),
+        )
+
+    def test_not_found(self) -> None:
+        """An unknown service and an unknown method are told apart."""
+        self.assertIsNone(self.registry.find("toaster", "fill"))
+        self.assertEqual(self.registry.find("kettle", "toast"), (self.kettle, None))
+
+    def test_only_offered_methods(self) -> None:
+        """What is not offered can't be called: no attribute is looked up."""
+        for name in ("secret", "__init__", "__class__", "describe"):
+            self.assertEqual(self.registry.find("kettle", name), (self.kettle, None))
+
+    def test_describe(self) -> None:
+        """Every service tells its summary and methods, then what it adds."""
+        self.assertEqual(
+            self.registry.describe(),
+            {
+                "a-lamp": {"summary": "Shines.", "methods": ["shine"], "bulb": "new"},
+                "kettle": {"summary": "Boils water.", "methods": ["fill", "empty"]},
+            },
+        )
+        self.assertEqual(list(self.registry.describe()), self.registry.names())
+
+
+class DocumentedTests(SynchronousTestCase):
+    """Tests for summaries."""
+
+    def test_first_paragraph(self) -> None:
+        """The first paragraph of a docstring is the summary, in one line."""
+        self.assertEqual(summary_of(Kettle), "Boils water.")
+
+    def test_undocumented(self) -> None:
+        """A method that callers could reach without a docstring can't be made."""
+
+        async def undocumented(self: object, params: Nothing) -> Nothing:
+            return params
+
+        with self.assertRaises(ValueError):
+            method(Nothing, Nothing)(undocumented)
+
+    def test_order(self) -> None:
+        """Methods come in the order they are written."""
+        self.assertEqual([m.name for m in methods_of(Kettle)], ["fill", "empty"])

@@ -1,0 +1,199 @@
+"""Tests for bridge.services.logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, execute, fail
+from twisted.internet.task import Clock
+from twisted.logger import ILogObserver, LogEvent, Logger, LogPublisher, formatEvent
+from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
+
+from bridge.logs.pagefile import PageFile
+from bridge.logs.writer import LogWriter
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import LOG_UNWRITTEN_BYTES
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import Registry
+from bridge.services.logs import Logs
+from tests.store.faults import fresh_directory
+from tests.store.test_store import Turnstile
+
+GOOD = {"level": "info", "scope": "a", "message": "m", "ts": 0}
+LINE = b"1970-01-01T00:00:00.000Z INFO  [a] m\n"
+
+
+class LogsCase(SynchronousTestCase):
+    """The service over a real file, called as a page's request is."""
+
+    def setUp(self) -> None:
+        """Open a file."""
+        self.path = fresh_directory(self) / "logs" / "plugins.log"
+        self.clock = Clock()
+        self.said: list[str] = []
+        self.serve(self.writer(execute))
+
+    def writer(self, in_thread: Any) -> LogWriter:
+        """Open the file with a writer; both are closed when the test ends."""
+        writer = LogWriter(PageFile.open(self.path, 10**9), in_thread)
+        self.addCleanup(writer.close)
+        return writer
+
+    def serve(self, writer: LogWriter | None) -> None:
+        """Make the service."""
+        self.logs = Logs(writer, self.clock, lambda: ["s3cret"])
+        said = LogPublisher(self.hear)
+        self.patch(Logs, "_log", Logger("bridge.services.logs", observer=said))
+        self.registry = Registry()
+        self.registry.register("logs", self.logs)
+
+    @implementer(ILogObserver)
+    def hear(self, event: LogEvent) -> None:
+        """Keep what the daemon logs."""
+        self.said.append(formatEvent(event))
+
+    def calling(self, name: str, params: Any) -> Deferred[Any]:
+        """Call one method."""
+        call = Dispatcher(self.registry).call("logs", name, params)
+        return Deferred.fromCoroutine(call)
+
+    def call(self, name: str, **params: Any) -> Any:
+        """Call one method, and give its answer."""
+        return self.successResultOf(self.calling(name, params))
+
+    def refused(self, name: str, **params: Any) -> BridgeError:
+        """Call one method, and give its refusal."""
+        error = self.failureResultOf(self.calling(name, params), BridgeError).value
+        assert isinstance(error, BridgeError)
+        return error
+
+
+class MethodTests(LogsCase):
+    """Tests for the methods."""
+
+    def test_write(self) -> None:
+        """A batch is in the file when it is answered; bad records are left out."""
+        answer = self.call("write", records=[GOOD, {"level": "info"}, GOOD])
+        self.assertEqual(answer, {"ok": True, "written": 2})
+        self.assertEqual(self.path.read_bytes(), LINE * 2)
+        self.assertEqual(
+            self.said, ["dropped 1 log records of the page: they break a rule"]
+        )
+
+    def test_nothing_written(self) -> None:
+        """An empty batch, and one of bad records only, write nothing."""
+        for records in ([], [1]):
+            answer = self.call("write", records=records)
+            self.assertEqual(answer, {"ok": True, "written": 0})
+        self.assertEqual(self.path.read_bytes(), b"")
+
+    def test_refused(self) -> None:
+        """A batch of more than 200, or of another shape, is refused."""
+        error = self.refused("write", records=[GOOD] * 201)
+        self.assertEqual(error.message, "records: at most 200 entries")
+        self.assertEqual(self.refused("write").message, "records: required")
+        self.assertEqual(
+            self.refused("write", records={}).message, "records: wrong type"
+        )
+
+    def test_info(self) -> None:
+        """The file's place and size are told."""
+        self.call("write", records=[GOOD])
+        self.assertEqual(
+            self.call("info"),
+            {"ok": True, "location": str(self.path), "bytes": len(LINE)},
+        )
+
+    def test_disabled(self) -> None:
+        """Without capture, records are taken and dropped."""
+        self.serve(None)
+        self.assertEqual(self.call("write", records=[GOOD]), {"ok": True, "written": 0})
+        self.assertEqual(
+            self.call("info"), {"ok": True, "location": "disabled", "bytes": 0}
+        )
+        self.logs.frame([GOOD])
+        self.assertFalse(self.logs.overloaded)
+        described = self.registry.describe()["logs"]
+        self.assertEqual(described["location"], "disabled")
+
+    def test_describe(self) -> None:
+        """The description gives the methods and the file."""
+        described = self.registry.describe()["logs"]
+        self.assertEqual(described["methods"], ["write", "info"])
+        self.assertEqual(described["location"], str(self.path))
+
+    def test_full_disk(self) -> None:
+        """A batch that cannot be written is answered as internal."""
+        self.serve(self.writer(lambda *_: fail(OSError(28, "full"))))
+        self.assertEqual(self.refused("write", records=[GOOD]).code, Code.INTERNAL)
+
+    def test_secret(self) -> None:
+        """A secret in a page's record is not in the file."""
+        self.call("write", records=[{**GOOD, "scope": "s3cret", "message": "s3cret"}])
+        self.assertNotIn(b"s3cret", self.path.read_bytes())
+
+
+class FrameTests(LogsCase):
+    """Tests for ``logs`` frames."""
+
+    def test_written(self) -> None:
+        """A frame's records are written, the bad ones left out and counted."""
+        self.logs.frame([GOOD, None])
+        self.assertEqual(self.path.read_bytes(), LINE)
+        self.assertEqual(len(self.said), 1)
+
+    def test_said_once_a_second(self) -> None:
+        """What was dropped is said at most once a second."""
+        for _ in range(5):
+            self.logs.frame([None, None])
+        self.clock.advance(1)
+        self.logs.frame("nothing")
+        self.assertEqual(
+            self.said,
+            [
+                "dropped 2 log records of the page: they break a rule",
+                "dropped 9 log records of the page: they break a rule",
+            ],
+        )
+
+    def test_full_disk(self) -> None:
+        """Records that cannot be written are counted, and the reason is said."""
+        self.serve(self.writer(lambda *_: fail(OSError(28, "full"))))
+        self.logs.frame([GOOD] * 3)
+        self.assertEqual(
+            self.said,
+            [
+                "dropped 3 log records of the page: "
+                "plugins.log could not be written: full"
+            ],
+        )
+
+    def test_overloaded(self) -> None:
+        """When the file can't keep up, frames are dropped, and it can be asked for."""
+        thread = Turnstile()
+        self.serve(self.writer(thread))
+        many = [{**GOOD, "message": "x" * 4000}] * 200
+        for _ in range(LOG_UNWRITTEN_BYTES // (4000 * 200) + 2):
+            self.assertFalse(self.logs.overloaded)
+            self.logs.frame(many)
+            if self.logs.overloaded:
+                break
+        self.logs.frame(many)
+        self.assertIn("faster than they can be written", self.said[0])
+        while thread.waiting:
+            thread.let_through()
+        self.assertFalse(self.logs.overloaded)
+
+    @given(
+        st.recursive(
+            st.none() | st.integers() | st.text() | st.just(GOOD),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        )
+    )
+    @settings(deadline=None)
+    def test_anything(self, records: Any) -> None:
+        """Nothing a page can send raises."""
+        self.logs.frame(records)

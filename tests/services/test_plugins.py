@@ -1,0 +1,150 @@
+"""Tests for ``bridge.services.plugins``."""
+
+from typing import Any
+
+from twisted.internet.defer import ensureDeferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.approval import Operation
+from bridge.plugins.progress import Audience, Progress, Step
+from bridge.protocol.errors import BridgeError
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import Registry
+from bridge.services.plugins import PluginService, Pushes
+
+from ..plugins.bench import KEY, Bench, url_of
+
+
+class PluginServiceTests(SynchronousTestCase):
+    """Tests for the service behind the dispatcher."""
+
+    def setUp(self):
+        """Register the service."""
+        self.bench = Bench(self)
+        self.bench.publish("good")
+        bench = self.bench
+        self.service = PluginService(
+            bench.installer,
+            bench.rebuild,
+            bench.store,
+            bench.trees,
+            bench.trust,
+            bench.approver,
+            bench.data.root / "theme" / "host.js",
+            bench.threads,
+        )
+        registry = Registry()
+        registry.register("plugins", self.service)
+        self.registry = registry
+        self.dispatcher = Dispatcher(registry)
+
+    def call(self, name, params):
+        """Call a method."""
+        return ensureDeferred(self.dispatcher.call("plugins", name, params))
+
+    def result(self, name, params):
+        """Call a method that answers."""
+        return self.successResultOf(self.call(name, params))
+
+    def test_install(self):
+        """The answer holds the list entry."""
+        answer = self.result("install", {"url": url_of("good")})
+        self.assertEqual(list(answer), ["plugin"])
+        self.assertEqual(answer["plugin"]["id"], "good")
+
+    def test_install_params(self):
+        """What is no URL, and what is more than a URL, is refused."""
+        for params, message in (
+            ({}, "url: required"),
+            ({"url": 5}, "url: wrong type"),
+            ({"url": url_of("good"), "force": True}, "unknown field"),
+            ({"url": "http://forge.example/"}, "not_https: "),
+            ({"url": "https://forge.example/" + "a" * 600}, "not_https: "),
+        ):
+            error = self.failureResultOf(self.call("install", params), BridgeError)
+            self.assertTrue(error.value.message.startswith(message), error.value)
+        self.assertEqual(self.bench.events, [])
+
+    def test_list(self):
+        """Installed plugins are listed, and the broken ones are named."""
+        self.assertEqual(self.result("list", {}), {"plugins": [], "broken": []})
+        entry = self.result("install", {"url": url_of("good")})["plugin"]
+        self.assertEqual(self.result("list", {}), {"plugins": [entry], "broken": []})
+        (self.bench.data.plugin("good") / "main.ts").write_text("changed")
+        answer = self.result("list", {})
+        self.assertEqual(answer["plugins"], [entry])
+        self.assertEqual([b["id"] for b in answer["broken"]], ["good"])
+
+    def test_build(self):
+        """The answer is the report, also when the build failed."""
+        self.bench.builder.outcomes = [None, "no bundler"]
+        self.assertEqual(
+            self.result("build", {}),
+            {"ok": True, "durationMs": 1, "plugins": [], "errors": []},
+        )
+        self.assertEqual(
+            self.result("build", {}),
+            {"ok": False, "durationMs": 1, "plugins": [], "errors": ["no bundler"]},
+        )
+
+    def test_keys(self):
+        """Accepted keys are listed with what is installed of them."""
+        self.result("install", {"url": url_of("good")})
+        (key,) = self.result("keys", {})["keys"]
+        self.assertEqual((key["keyId"], key["installed"]), (KEY, ["good"]))
+        self.assertEqual(key["seenFor"], ["good"])
+
+    def test_ignored_params(self):
+        """Methods without parameters take any object, and nothing else."""
+        for name in ("list", "build", "keys"):
+            self.result(name, {"anything": [1, {"at": "all"}]})
+            bad: list[Any] = [[], "text", None, 5]
+            for params in bad:
+                self.failureResultOf(self.call(name, params), BridgeError)
+
+    def test_describe(self):
+        """Pages are told where plugins are and how installs are confirmed."""
+        self.result("install", {"url": url_of("good")})
+        described = self.registry.describe()["plugins"]
+        self.assertEqual(
+            described,
+            {
+                "summary": "Clones, verifies and compiles plugins.",
+                "methods": ["install", "list", "build", "keys"],
+                "pluginsDir": str(self.bench.data.plugins),
+                "bundle": str(self.bench.data.root / "theme" / "host.js"),
+                "confirmation": "a double",
+                "signatures": "ed25519, required",
+                "installed": ["good"],
+            },
+        )
+
+
+class PushesTests(SynchronousTestCase):
+    """Tests for ``Pushes``."""
+
+    def test_events(self):
+        """Each thing that happens is pushed under its event, as plain JSON."""
+        pushed = []
+        pushes: Audience = Pushes(lambda event, data: pushed.append((event, data)))
+        report = {"ok": True, "durationMs": 1, "plugins": ["good"], "errors": []}
+        bench = Bench(self)
+        pushes.progress(Progress(Operation.INSTALL, None, Step.CLONE, "Cloning"))
+        pushes.plugins([{"id": "good"}])
+        pushes.built(bench.builder.report(["good"]))
+        self.assertEqual(
+            pushed,
+            [
+                (
+                    "progress",
+                    {
+                        "op": "install",
+                        "id": None,
+                        "step": "clone",
+                        "message": "Cloning",
+                    },
+                ),
+                ("plugins", {"plugins": [{"id": "good"}]}),
+                ("build", report),
+            ],
+        )

@@ -1,0 +1,348 @@
+"""The whole web stack in memory: site, guard, routes, upgrade, session, dispatcher."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Iterable
+from http.client import HTTPResponse
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field, frozen
+from autobahn.twisted.testing import (
+    MemoryReactorClockResolver,
+    create_memory_agent,
+    create_pumper,
+)
+from autobahn.twisted.websocket import WebSocketClientProtocol
+from twisted.internet.address import IPv4Address
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ConnectionDone
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+
+from bridge.protocol.bucket import TokenBucket
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.session import Rates
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.hub import Hub
+from bridge.rpc.registry import Nothing, Registry, method
+from bridge.token import PairingToken
+from bridge.web.conversation import Edge
+from bridge.web.guard import Guard, Origins
+from bridge.web.site import make_site
+from bridge.web.socket import BridgeFactory
+
+from ..strategies import SECRET
+
+PORT = 42081
+HOST = f"127.0.0.1:{PORT}"
+TOKEN = "q" * 43
+BEARER = ("Authorization", f"Bearer {TOKEN}")
+JSON = ("Content-Type", "application/json")
+PAGE = ("Origin", "http://localhost:22500")
+EVIL = ("Origin", "https://evil.example")
+
+Header = tuple[str, str]
+
+
+@frozen
+class Text:
+    """Some text."""
+
+    text: str
+
+
+@frozen
+class Anything:
+    """Any value."""
+
+    value: Any = None
+
+
+@define
+class Kettle:
+    """A service whose methods do what each test needs."""
+
+    waiting: list[Deferred[Anything]] = field(factory=list)
+    cancelled: int = 0
+    heard: list[str] = field(factory=list)
+
+    @method(Anything, Anything)
+    async def echo(self, params: Anything) -> Anything:
+        """Give it back."""
+        return params
+
+    @method(Text, Nothing)
+    async def note(self, params: Text) -> Nothing:
+        """Note the order of calls."""
+        self.heard.append(params.text)
+        return Nothing()
+
+    @method(Nothing, Anything)
+    def wait(self, params: Nothing) -> Awaitable[Anything]:
+        """Answer when the test says so."""
+
+        def cancel(_: object) -> None:
+            self.cancelled += 1
+
+        waiting: Deferred[Anything] = Deferred(cancel)
+        self.waiting.append(waiting)
+        return waiting
+
+    @method(Nothing, Nothing)
+    async def refuse(self, params: Nothing) -> Nothing:
+        """Refuse."""
+        raise BridgeError(Code.UNAVAILABLE, "no water")
+
+    @method(Nothing, Nothing)
+    async def leak(self, params: Nothing) -> Nothing:
+        """Break."""
+        raise ZeroDivisionError(SECRET)
+
+    @method(Nothing, Anything)
+    async def surrogate(self, params: Nothing) -> Anything:
+        """Answer what no JSON can hold."""
+        return Anything("\ud800" + SECRET)
+
+
+@define
+class Sink:
+    """Keeps what log frames held."""
+
+    got: list[Any] = field(factory=list)
+
+    def frame(self, records: Any) -> None:
+        """Keep the records."""
+        self.got.append(records)
+
+
+@frozen
+class Answer:
+    """A response as a client reads it."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body's value."""
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> Any:
+        """The code of the refusal it holds."""
+        return self.json["error"]["code"]
+
+
+@define
+class Page:
+    """One WebSocket client, and all it has received."""
+
+    stack: Stack
+    client: Any
+    got: list[Any] = field(factory=list)
+
+    def send(self, frame: Any, binary: bool = False) -> Page:
+        """Send a frame: bytes as they are, anything else as JSON."""
+        text = frame if type(frame) is bytes else json.dumps(frame).encode("ascii")
+        self.client.sendMessage(text, isBinary=binary)
+        self.stack.flush()
+        return self
+
+    def hello(self, token: str = TOKEN) -> Page:
+        """Say hello; forget the welcome."""
+        self.send({"type": "hello", "token": token, "client": "test/1.0.0"})
+        if self.got:
+            assert self.got.pop()["type"] == "welcome"
+        return self
+
+    def request(self, method: str, request_id: str = "1", **params: Any) -> Page:
+        """Ask for a method of the kettle."""
+        return self.send(
+            {
+                "type": "request",
+                "id": request_id,
+                "service": "kettle",
+                "method": method,
+                "params": params,
+            }
+        )
+
+    def take(self) -> list[Any]:
+        """Give what was received since the last time."""
+        self.stack.flush()
+        got, self.got[:] = list(self.got), []
+        return got
+
+    @property
+    def closed(self) -> tuple[int, str] | None:
+        """With which code and reason the daemon closed, as the client reads it."""
+        self.stack.flush()
+        if self.client.remoteCloseCode is None:
+            return None
+        return self.client.remoteCloseCode, self.client.remoteCloseReason
+
+
+class _Client(WebSocketClientProtocol):  # type: ignore[misc]
+    """A client whose timers do not run on the global reactor, outliving a test."""
+
+    def connectionMade(self) -> None:
+        """Take the timers away before the first is set."""
+        self.factory._batched_timer = self
+        super().connectionMade()
+
+    def call_later(self, delay: float, call: Any, *args: Any) -> Any:
+        """Call later by the clock of the test."""
+        return self.factory.reactor.callLater(delay, call, *args)
+
+
+class _Connection(StringTransport):
+    """A transport whose protocol changes with an upgrade, as a real one's does."""
+
+    protocol: Any = None
+
+
+class Stack:
+    """A daemon's web, and ways to talk to it."""
+
+    def __init__(
+        self,
+        dev: bool = True,
+        rate: float = 1000.0,
+        burst: int = 1000,
+        requests: tuple[float, int] = (1000.0, 1000),
+        added: Iterable[bytes] = (),
+    ) -> None:
+        """Build it; ``rate`` and ``burst`` are HTTP's, ``requests`` a socket's."""
+        self.clock = MemoryReactorClockResolver()
+        self.kettle, self.hub, self.logs = Kettle(), Hub(), Sink()
+        self.registry = Registry()
+        self.registry.register("kettle", self.kettle)
+        self.trusted = TokenBucket(rate, burst, self.clock.seconds)
+        self.foreign = TokenBucket(rate, burst, self.clock.seconds)
+        self.guard = Guard(
+            Origins(frozenset(added)),
+            PairingToken(Path("token"), TOKEN.encode("ascii")),
+            self.trusted,
+            self.foreign,
+            lambda: PORT,
+        )
+        light = frozenset({("kettle", "refuse")})
+        self.edge = Edge(
+            "1.2.3",
+            Dispatcher(self.registry),
+            self.hub,
+            self.guard,
+            Rates(*requests, self.clock.seconds, light),
+            self.logs,
+            self.clock,
+        )
+        self.sockets = BridgeFactory(self.edge)
+        self.site = make_site(self.edge, self.sockets, dev, reactor=self.clock)
+        self.pumper = create_pumper()
+
+    def flush(self) -> None:
+        """Carry all bytes that are on their way."""
+        self.pumper._flush()
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, in steps short enough for every timer."""
+        steps = max(1, round(seconds / 0.25))
+        for _ in range(steps):
+            self.clock.advance(seconds / steps)
+            self.flush()
+
+    def connect(self) -> tuple[Any, _Connection]:
+        """Open a connection for raw bytes."""
+        address = IPv4Address("TCP", "127.0.0.1", PORT)
+        channel = self.site.buildProtocol(address)
+        transport = _Connection(hostAddress=address, peerAddress=address)
+        assert channel is not None
+        transport.protocol = channel
+        channel.makeConnection(transport)
+        return channel, transport
+
+    def raw(self, *pieces: bytes) -> bytes:
+        """Send bytes, and give all that is answered at once."""
+        _, transport = self.connect()
+        for piece in pieces:
+            transport.protocol.dataReceived(piece)
+        answered: bytes = transport.value()
+        transport.protocol.connectionLost(Failure(ConnectionDone()))
+        self.clock.advance(0)
+        return answered
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *headers: Header,
+        body: bytes | None = None,
+        host: str | None = HOST,
+    ) -> Answer:
+        """Send one request; a body is sent with its length."""
+        return read_answer(self.raw(write_request(method, path, headers, body, host)))
+
+    def call(self, method: str, *headers: Header, body: bytes = b"{}") -> Answer:
+        """Call a method of the kettle by HTTP, as a program that knows the token."""
+        return self.ask(
+            "POST", f"/v1/kettle/{method}", BEARER, JSON, *headers, body=body
+        )
+
+    def open(self, *headers: Header, host: str = HOST) -> Page:
+        """Open a socket."""
+        opening = create_memory_agent(
+            self.clock, self.pumper, lambda: self.site.buildProtocol(None)
+        ).open(f"ws://{host}/v1/ws", {"headers": dict(headers)}, _Client)
+        self.flush()
+        opened: list[Any] = []
+        opening.addCallback(opened.append)
+        (client,) = opened
+        page = Page(self, client)
+        client.on(
+            "message",
+            lambda message, is_binary=False: page.got.append(json.loads(message)),
+        )
+        return page
+
+
+def write_request(
+    method: str,
+    path: str,
+    headers: Iterable[Header],
+    body: bytes | None = None,
+    host: str | None = HOST,
+) -> bytes:
+    """Write one HTTP/1.1 request."""
+    lines = [f"{method} {path} HTTP/1.1"]
+    if host is not None:
+        lines.append(f"Host: {host}")
+    lines += [f"{name}: {value}" for name, value in headers]
+    if body is not None:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (body or b"")
+
+
+class _Received:
+    """What ``http.client`` takes for a socket."""
+
+    def __init__(self, received: bytes) -> None:
+        self._received = received
+
+    def makefile(self, _: str) -> BytesIO:
+        """Give the bytes."""
+        return BytesIO(self._received)
+
+
+def read_answer(received: bytes) -> Answer:
+    """Read one response as Python's HTTP client does."""
+    response = HTTPResponse(_Received(received))  # type: ignore[arg-type]
+    response.begin()
+    headers: dict[str, str] = {}
+    for name, value in response.getheaders():
+        assert name.lower() not in headers, f"{name} twice"
+        headers[name.lower()] = value
+    return Answer(response.status, headers, response.read())

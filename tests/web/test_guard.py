@@ -1,0 +1,395 @@
+"""Tests for bridge.web.guard."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+from twisted.web.http_headers import Headers
+
+from bridge.protocol.bucket import TokenBucket
+from bridge.protocol.errors import BridgeError, Code
+from bridge.web.guard import (
+    Guard,
+    Origins,
+    is_json,
+    is_loopback_name,
+    is_loopback_origin,
+)
+
+from ..strategies import SECRET
+
+PORT = 42081
+GOOD_HOST = b"127.0.0.1:42081"
+
+
+class OnlyToken:
+    """Knows one token."""
+
+    def matches(self, offered: bytes) -> bool:
+        """Compare."""
+        return offered == b"right"
+
+
+class OriginTests(SynchronousTestCase):
+    """Tests for the allowlist."""
+
+    def test_loopback(self) -> None:
+        """A page this machine serves may ask, whatever its port and scheme."""
+        for origin in (
+            b"http://localhost",
+            b"http://localhost:9000",
+            b"http://LOCALHOST:22500",
+            b"https://127.0.0.1",
+            b"http://[::1]:8080",
+            b"http://[::1]",
+            b"http://127.9.9.9:80",
+        ):
+            self.assertTrue(is_loopback_origin(origin), origin)
+
+    def test_names_made_to_look_like_loopback(self) -> None:
+        """Suffixes, prefixes, fragments, users and paths fool nobody."""
+        for origin in (
+            b"",
+            b"null",
+            b"file://",
+            b"localhost",
+            b"http://",
+            b"http://localhost.example.com",
+            b"http://notlocalhost",
+            b"http://127.0.0.1.example.com",
+            b"http://evil.com#localhost",
+            b"http://evil.com?localhost",
+            b"http://user@localhost:80",
+            b"http://localhost:80@evil.com",
+            b"http://localhost:80/path",
+            b"http://localhost/",
+            b"http://localhost:",
+            b"http://localhost:80:80",
+            b"http://localhost:123456",
+            b"http://localhost\\evil.com",
+            b"http://localhost evil.com",
+            b"http://localhost\n",
+            b"http://192.168.2.11:8080",
+            b"http://0.0.0.0:42081",
+            b"http://[::]",
+            b"http://[::2]",
+            b"http://[::1",
+            b"http://::1",
+            b"http://127.1",
+            b"http://2130706433",
+            b"http://0x7f000001",
+            b"HTTP://localhost",
+            b"ftp://localhost",
+            b"chrome-extension://localhost",
+            b"http://localhost\xff",
+            b"http://\xe2\x93\x81ocalhost",
+        ):
+            self.assertFalse(is_loopback_origin(origin), origin)
+
+    def test_added_compares_exactly(self) -> None:
+        """What the operator adds is allowed as it stands, and nothing near it."""
+        origins = Origins(frozenset({b"https://app.example:8443", b"file://"}))
+        for origin, allowed in (
+            (b"https://app.example:8443", True),
+            (b"file://", True),
+            (b"http://localhost", True),
+            (b"https://app.example", False),
+            (b"https://app.example:8443/", False),
+            (b"http://app.example:8443", False),
+            (b"HTTPS://app.example:8443", False),
+            (b"file:///", False),
+        ):
+            self.assertEqual(origins.allow(origin), allowed, origin)
+
+    def test_null_is_never_allowed(self) -> None:
+        """Any sandboxed frame has the origin ``null``; adding it does not help."""
+        self.assertFalse(Origins(frozenset({b"null"})).allow(b"null"))
+
+    @given(st.binary(max_size=40))
+    @settings(deadline=None)
+    def test_any_bytes(self, origin: bytes) -> None:
+        """Any bytes are judged, and nothing but loopback hosts passes."""
+        if Origins().allow(b"http://" + origin):
+            host = origin.rpartition(b":")[0] or origin
+            self.assertTrue(is_loopback_name(host) or is_loopback_name(origin))
+        self.assertFalse(Origins().allow(b"x" + origin))
+
+
+class NameTests(SynchronousTestCase):
+    """Tests for loopback names."""
+
+    def test_names(self) -> None:
+        """``localhost`` and loopback addresses are; everything else is not."""
+        for name, loopback in (
+            (b"localhost", True),
+            (b"LocalHost", True),
+            (b"127.0.0.1", True),
+            (b"127.255.255.254", True),
+            (b"[::1]", True),
+            (b"localhost.", False),
+            (b"localhost.localdomain", False),
+            (b"0.0.0.0", False),
+            (b"[::]", False),
+            (b"10.0.0.1", False),
+            (b"169.254.169.254", False),
+            (b"\xff\xfe", False),
+            (b"", False),
+        ):
+            self.assertEqual(is_loopback_name(name), loopback, name)
+
+
+class GuardCase(SynchronousTestCase):
+    """Has a guard and the clock its buckets read."""
+
+    def setUp(self) -> None:
+        """Build a guard with small buckets."""
+        self.clock = Clock()
+        self.trusted = TokenBucket(1.0, 5, self.clock.seconds)
+        self.foreign = TokenBucket(1.0, 5, self.clock.seconds)
+        origins = Origins(frozenset({b"https://app.example"}))
+        self.guard = Guard(
+            origins, OnlyToken(), self.trusted, self.foreign, lambda: PORT
+        )
+
+    def headers(self, **given: bytes | list[bytes]) -> Headers:
+        """Build headers: ``sec_fetch_site`` is ``Sec-Fetch-Site``."""
+        values: dict[str, bytes | list[bytes]] = {"host": GOOD_HOST, **given}
+        return Headers(
+            {
+                name.replace("_", "-").encode("ascii"): (
+                    value if isinstance(value, list) else [value]
+                )
+                for name, value in values.items()
+            }
+        )
+
+    def refused(self, headers: Headers) -> BridgeError:
+        """Tell what a request with these headers is refused with."""
+        return self.assertRaises(  # type: ignore[no-any-return]
+            BridgeError, self.guard.admit, headers
+        )
+
+
+class CallerClassTests(GuardCase):
+    """Tests for who pays from which bucket."""
+
+    def test_own_site(self) -> None:
+        """Programs, allowed pages and same-origin requests pay from the trusted."""
+        for headers in (
+            self.headers(),
+            self.headers(origin=b"http://localhost:9"),
+            self.headers(origin=b"https://app.example"),
+            self.headers(origin=b"http://localhost:9", sec_fetch_site=b"cross-site"),
+            self.headers(sec_fetch_site=b"none"),
+        ):
+            self.guard.admit(headers)
+        self.assertIsNone(self.trusted.take())
+        self.guard.trusted = TokenBucket(1.0, 1, self.clock.seconds)
+        self.guard.admit(self.headers(sec_fetch_site=b"same-origin"))
+        self.assertEqual(self.foreign.wait(), 0.0)
+
+    def test_cross_site_requests_cannot_starve_the_own_page(self) -> None:
+        """Fifty foreign requests leave the trusted bucket as full as it was."""
+        for _ in range(50):
+            self.refused(self.headers(origin=b"https://evil.example"))
+            self.refused(self.headers(sec_fetch_site=b"cross-site"))
+        self.assertEqual([self.trusted.take() for _ in range(5)], [0.0] * 5)
+
+    def test_own_page_cannot_be_charged_for_foreign_ones(self) -> None:
+        """A drained trusted bucket leaves foreign requests refused as foreign."""
+        for _ in range(5):
+            self.guard.admit(self.headers())
+        self.assertIs(self.refused(self.headers()).code, Code.RATE_LIMITED)
+        foreign = self.headers(origin=b"https://evil.example")
+        self.assertIs(self.refused(foreign).code, Code.FORBIDDEN_ORIGIN)
+
+    def test_cross_site_navigation_without_an_origin(self) -> None:
+        """Fetch metadata alone is enough to refuse: an image, a link, a frame."""
+        for site in (b"cross-site", b"same-site", b"", b"nonsense", b"NONE"):
+            error = self.refused(self.headers(sec_fetch_site=site))
+            self.assertIs(error.code, Code.FORBIDDEN_ORIGIN, site)
+        two = self.headers(sec_fetch_site=[b"none", b"cross-site"])
+        self.clock.advance(10)
+        self.assertIs(self.refused(two).code, Code.FORBIDDEN_ORIGIN)
+
+    def test_two_origins(self) -> None:
+        """Two Origin headers, allowed ones even, are not an allowed origin."""
+        two = self.headers(origin=[b"http://localhost:9", b"http://localhost:9"])
+        self.assertIs(self.refused(two).code, Code.FORBIDDEN_ORIGIN)
+        self.assertIsNone(self.guard.allowed_origin(two))
+
+    def test_empty_origin(self) -> None:
+        """An empty Origin is one that is not allowed, not an absent one."""
+        error = self.refused(self.headers(origin=b""))
+        self.assertIs(error.code, Code.FORBIDDEN_ORIGIN)
+
+    def test_retry_after(self) -> None:
+        """The hint is whole seconds, at least one, and long enough."""
+        for _ in range(5):
+            self.guard.admit(self.headers())
+        error = self.refused(self.headers())
+        self.assertEqual(error.retry_after, 1)
+        self.clock.advance(1)
+        self.guard.admit(self.headers())
+
+    def test_refused_hello_costs_one(self) -> None:
+        """A failed hello takes one token of the trusted bucket."""
+        for _ in range(4):
+            self.guard.count_refused_hello()
+        self.guard.admit(self.headers())
+        self.assertIs(self.refused(self.headers()).code, Code.RATE_LIMITED)
+
+
+class HostTests(GuardCase):
+    """Tests for the Host header."""
+
+    def setUp(self) -> None:
+        """Build a guard that is generous, for many requests."""
+        super().setUp()
+        self.guard.trusted = TokenBucket(1000.0, 1000, self.clock.seconds)
+
+    def test_own_names(self) -> None:
+        """Loopback names and addresses with the bound port are this daemon."""
+        for host in (
+            b"127.0.0.1:42081",
+            b"localhost:42081",
+            b"LOCALHOST:42081",
+            b"[::1]:42081",
+            b"127.0.0.2:42081",
+        ):
+            self.guard.admit(self.headers(host=host))
+
+    def test_dns_rebinding(self) -> None:
+        """A name that points here is not this daemon's name."""
+        for host in (
+            b"evil.example:42081",
+            b"localhost.evil.example:42081",
+            b"127.0.0.1.nip.io:42081",
+            b"0.0.0.0:42081",
+            b"[::]:42081",
+            b"192.168.1.2:42081",
+            b"host.docker.internal:42081",
+            b"127.0.0.1:42082",
+            b"127.0.0.1",
+            b"localhost",
+            b"127.0.0.1:",
+            b"127.0.0.1:42081:42081",
+            b"127.0.0.1:042081x",
+            b"::1:42081",
+            b"user@127.0.0.1:42081",
+            b"127.0.0.1:42081/",
+            b"127.0.0.1 :42081",
+            b"\xff:42081",
+            b"",
+        ):
+            error = self.refused(self.headers(host=host))
+            self.assertIs(error.code, Code.FORBIDDEN_HOST, host)
+
+    def test_missing_or_two(self) -> None:
+        """No Host, or more than one, is a bad request (RFC 9112, section 3.2)."""
+        for hosts in ([], [GOOD_HOST, GOOD_HOST], [GOOD_HOST, b"evil.example"]):
+            error = self.refused(self.headers(host=hosts))
+            self.assertIs(error.code, Code.BAD_REQUEST)
+
+    def test_default_port(self) -> None:
+        """A daemon on port 80 is named without it too."""
+        self.guard.port = lambda: 80
+        self.guard.admit(self.headers(host=b"localhost"))
+        self.guard.admit(self.headers(host=b"localhost:80"))
+
+    def test_judged_before_the_origin(self) -> None:
+        """A foreign page at a foreign name is refused for the name."""
+        headers = self.headers(host=b"evil.example", origin=b"https://evil.example")
+        self.assertIs(self.refused(headers).code, Code.FORBIDDEN_HOST)
+
+    @given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=20))
+    @settings(deadline=None)
+    def test_any_bytes(self, host: bytes, origin: bytes, site: bytes) -> None:
+        """Any header values are judged, and no refusal repeats them."""
+        secret = SECRET.encode()
+        for headers in (
+            self.headers(host=host + secret),
+            self.headers(origin=origin + secret),
+            self.headers(sec_fetch_site=site + secret),
+        ):
+            self.assertNotIn(SECRET, str(self.refused(headers)))
+            self.clock.advance(10)
+
+
+class BearerTests(GuardCase):
+    """Tests for the token of a call."""
+
+    def refusal(self, *values: bytes) -> BridgeError:
+        """Tell what these Authorization headers are refused with."""
+        headers = self.headers(authorization=list(values))
+        return self.assertRaises(  # type: ignore[no-any-return]
+            BridgeError, self.guard.authenticate, headers
+        )
+
+    def test_right(self) -> None:
+        """The scheme may be in any case; blanks around the token are nothing."""
+        for value in (b"Bearer right", b"bearer right", b"BEARER  right "):
+            self.guard.authenticate(self.headers(authorization=value))
+
+    def test_wrong(self) -> None:
+        """No header, another scheme, another token, and odd bytes are refused."""
+        for values in (
+            (),
+            (b"",),
+            (b"right",),
+            (b"Bearer",),
+            (b"Bearer ",),
+            (b"Bearer wrong",),
+            (b"Bearerright",),
+            (b"Basic right",),
+            (b"Bearer right right",),
+            (b"Bearer \xff\xfe",),
+            (b"B\xc3\xa9arer right",),
+        ):
+            self.assertIs(self.refusal(*values).code, Code.UNAUTHORIZED, values)
+
+    def test_two_headers(self) -> None:
+        """Two Authorization headers are a bad request, be one of them right."""
+        error = self.refusal(b"Bearer wrong", b"Bearer right")
+        self.assertIs(error.code, Code.BAD_REQUEST)
+
+    def test_not_repeated(self) -> None:
+        """The refusal does not hold what was offered."""
+        self.assertNotIn(SECRET, str(self.refusal(b"Bearer " + SECRET.encode())))
+
+
+class ContentTypeTests(GuardCase):
+    """Tests for the type of a body."""
+
+    def test_json(self) -> None:
+        """JSON is JSON in any case and with any parameters."""
+        for value in (
+            b"application/json",
+            b"Application/JSON",
+            b"application/json; charset=utf-8",
+            b" application/json ;x=y",
+        ):
+            self.guard.check_content_type(self.headers(content_type=value))
+
+    def test_what_a_form_can_send(self) -> None:
+        """What a browser sends without a preflight is refused."""
+        for values in (
+            [],
+            [b""],
+            [b"text/plain"],
+            [b"application/x-www-form-urlencoded"],
+            [b"multipart/form-data; boundary=x"],
+            [b"text/plain; application/json"],
+            [b"application/jsonp"],
+            [b"application/json, text/plain"],
+            [b"application/json", b"text/plain"],
+            [b"\xff"],
+        ):
+            headers = self.headers(content_type=values)
+            self.assertFalse(is_json(headers))
+            error = self.assertRaises(
+                BridgeError, self.guard.check_content_type, headers
+            )
+            self.assertIs(error.code, Code.UNSUPPORTED_MEDIA_TYPE)

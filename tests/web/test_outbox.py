@@ -1,0 +1,149 @@
+"""Tests for bridge.web.outbox."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.limits import MIB, QUEUED_PUSHES, UNSENT_BYTES
+from bridge.web.outbox import Outbox
+
+
+class OutboxTests(SynchronousTestCase):
+    """Tests for what waits for a slow page."""
+
+    def setUp(self) -> None:
+        """Make an outbox that keeps what it sends."""
+        self.sent: list[bytes] = []
+        self.overflows = 0
+        self.outbox = Outbox(self.sent.append, self.overflow)
+
+    def overflow(self) -> None:
+        """Count."""
+        self.overflows += 1
+
+    def test_sent_at_once(self) -> None:
+        """While the page reads, nothing waits."""
+        self.outbox.put(b"a")
+        self.outbox.put(b"b", "log")
+        self.assertEqual(self.sent, [b"a", b"b"])
+
+    def test_kept_in_order(self) -> None:
+        """While it does not, everything waits, and goes out in order."""
+        self.outbox.pause()
+        for text, event in ((b"1", None), (b"2", "osc"), (b"3", None)):
+            self.outbox.put(text, event)
+        self.assertEqual(self.sent, [])
+        self.outbox.resume()
+        self.outbox.put(b"4")
+        self.assertEqual(self.sent, [b"1", b"2", b"3", b"4"])
+
+    def test_state_is_coalesced(self) -> None:
+        """Of ``plugins`` and of ``build`` only the newest waits."""
+        self.outbox.pause()
+        for n in range(5):
+            self.outbox.put(b"plugins%d" % n, "plugins")
+            self.outbox.put(b"build%d" % n, "build")
+        self.outbox.resume()
+        self.assertEqual(self.sent, [b"plugins4", b"build4"])
+        self.assertEqual(self.outbox.dropped, 0)
+
+    def test_oldest_moments_are_dropped(self) -> None:
+        """Of moments the oldest are dropped and counted; state and answers stay."""
+        self.outbox.pause()
+        self.outbox.put(b"answer")
+        self.outbox.put(b"plugins", "plugins")
+        for n in range(QUEUED_PUSHES + 9):
+            self.outbox.put(b"%d" % n, "log")
+        self.outbox.resume()
+        self.assertEqual(self.outbox.dropped, 10)
+        self.assertEqual(self.sent[:3], [b"answer", b"plugins", b"10"])
+        self.assertEqual(len(self.sent), 1 + QUEUED_PUSHES)
+
+    def test_answers_are_never_dropped(self) -> None:
+        """Responses wait, however many there are."""
+        self.outbox.pause()
+        for n in range(QUEUED_PUSHES * 4):
+            self.outbox.put(b"%d" % n)
+        self.outbox.resume()
+        self.assertEqual(len(self.sent), QUEUED_PUSHES * 4)
+
+    def test_paused_while_resuming(self) -> None:
+        """A transport that is full again is sent no more."""
+        self.outbox.pause()
+        for n in range(4):
+            self.outbox.put(b"%d" % n)
+
+        def send(text: bytes) -> None:
+            self.sent.append(text)
+            if text == b"1":
+                self.outbox.pause()
+
+        self.outbox.send = send
+        self.outbox.resume()
+        self.assertEqual(self.sent, [b"0", b"1"])
+        self.outbox.put(b"4")
+        self.outbox.resume()
+        self.assertEqual(self.sent, [b"0", b"1", b"2", b"3", b"4"])
+
+    def test_overflow(self) -> None:
+        """More unsent than the limit is told once; then nothing is kept or sent."""
+        self.outbox.pause()
+        for _ in range(UNSENT_BYTES // MIB):
+            self.outbox.put(bytes(MIB))
+        self.assertEqual(self.overflows, 0)
+        self.outbox.put(b"x")
+        self.outbox.put(b"x" * MIB)
+        self.assertEqual(self.overflows, 1)
+        self.outbox.resume()
+        self.outbox.put(b"y")
+        self.assertEqual(self.sent, [])
+
+    def test_sent_bytes_do_not_count(self) -> None:
+        """What has been sent makes room for as much again."""
+        for _ in range(3):
+            self.outbox.pause()
+            for _ in range(UNSENT_BYTES // MIB):
+                self.outbox.put(bytes(MIB))
+            self.outbox.resume()
+            self.sent.clear()
+        self.assertEqual(self.overflows, 0)
+
+    def test_clear(self) -> None:
+        """Forgetting leaves nothing to send."""
+        self.outbox.pause()
+        self.outbox.put(b"a")
+        self.outbox.put(b"b", "log")
+        self.outbox.clear()
+        self.outbox.resume()
+        self.assertEqual(self.sent, [])
+
+    @given(
+        st.lists(
+            st.sampled_from(["pause", "resume"])
+            | st.sampled_from([None, "log", "osc", "plugins", "build"]),
+            max_size=60,
+        )
+    )
+    @settings(deadline=None)
+    def test_any_history(self, history: list[str | None]) -> None:
+        """Whatever happens, answers go out once, in order, and pushes never twice."""
+        self.setUp()
+        put: list[bytes] = []
+        answers: list[bytes] = []
+        for n, what in enumerate(history):
+            if what == "pause":
+                self.outbox.pause()
+            elif what == "resume":
+                self.outbox.resume()
+            else:
+                text = b"%d" % n
+                put.append(text)
+                answers += [text] if what is None else []
+                self.outbox.put(text, what)
+        self.outbox.resume()
+        self.assertEqual([t for t in self.sent if t in answers], answers)
+        self.assertEqual(len(set(self.sent)), len(self.sent))
+        self.assertEqual(sorted(self.sent, key=int), self.sent)
+        self.assertLessEqual(set(self.sent), set(put))
