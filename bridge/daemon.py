@@ -129,7 +129,7 @@ class Daemon(Service):
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001
                 self._log.failure("a part did not end well")
-        self._sockets.close_all(CloseReason.SHUTDOWN)
+        await self._sockets.close_all(CloseReason.SHUTDOWN)
         for pool in self._pools:
             pool.stop()
         self._release()

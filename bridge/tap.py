@@ -37,7 +37,7 @@ from .plugins.change import Change
 from .plugins.git import GitCloner
 from .plugins.operations import Operations
 from .plugins.pipeline import Installer, Prompting
-from .plugins.rebuild import Rebuild
+from .plugins.rebuild import Rebuild, published_plugins
 from .plugins.trees import Trees
 from .plugins.trust import Trust
 from .protocol.bucket import TokenBucket
@@ -209,7 +209,8 @@ def _plugins(
     audience = Pushes(hub.push)
     operations = Operations(audience)
     builder = oneshot.make_builder(reactor, place, check)
-    rebuild = Rebuild(store, trees, builder, audience, check)
+    published = published_plugins(place.bundle.parent)
+    rebuild = Rebuild(store, trees, builder, audience, check, published)
     installer = Installer(
         operations,
         Prompting(approver),

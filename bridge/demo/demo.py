@@ -187,7 +187,8 @@ async def start(
         reactor, place, "--dev", "--listen=127.0.0.1:0", f"--ca-file={place.ca_file}"
     )
     endpoint = await daemon.listening
-    site = page_site(place.theme_dir / place.profile.theme_name)
+    profile = place.profile
+    site = page_site(place.theme_dir / profile.theme_name, profile.bundle_name)
     page = reactor.listenTCP(0, site, interface="127.0.0.1").getHost().port
     return Started(
         f"http://127.0.0.1:{page}/#endpoint={quote(endpoint, safe='')}",

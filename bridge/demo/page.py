@@ -6,44 +6,71 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from twisted.web.pages import notFound
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
-from twisted.web.static import File
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src http://127.0.0.1:* ws://127.0.0.1:* http://localhost:* "
     "ws://localhost:*; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_TYPES = {
+    ".html": b"text/html; charset=utf-8",
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".map": b"application/json",
+    ".json": b"application/json",
+}
+_PAGE = {"": "index.html", "index.html": "index.html", "page.css": "page.css"}
 
 
-class _Policed(Request):
-    """Adds what a careful page's server adds."""
+class PageFile(Resource):
+    """
+    One file, read anew for each request: a bundle is replaced while this runs.
 
-    def process(self) -> None:
-        self.setHeader(b"content-security-policy", _POLICY.encode("ascii"))
-        self.setHeader(b"x-content-type-options", b"nosniff")
-        self.setHeader(b"cache-control", b"no-cache")
-        super().process()
+    twisted.web.static would do, but imports what Python warns of.
+    """
+
+    isLeaf = True  # noqa: N815 (Twisted's name)
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def render_GET(self, request: Request) -> bytes:  # noqa: N802
+        """Give the file."""
+        try:
+            content = self._path.read_bytes()
+        except OSError:
+            absent: bytes = notFound().render(request)
+            return absent
+        request.setHeader(b"content-type", _TYPES[self._path.suffix])
+        request.setHeader(b"content-security-policy", _POLICY.encode("ascii"))
+        request.setHeader(b"x-content-type-options", b"nosniff")
+        request.setHeader(b"cache-control", b"no-cache")
+        return content
 
 
-class _Quiet(Site):
-    requestFactory = _Policed  # noqa: N815 (Twisted's name)
+class _QuietSite(Site):
+    noisy = False
 
     def log(self, request: Any) -> None:
         """Write no access log: the demo's terminal is for its reader."""
 
 
-def page_site(theme: Path) -> Site:
+def page_site(theme: Path, bundle_name: str) -> Site:
     """
-    Make the site: ``/`` is the page, ``/theme/`` the published bundle.
+    Make the site: ``/`` is the page, ``/theme/`` the published bundle and its map.
 
     :param theme: The theme's own folder, which need not exist yet.
     """
     root = Resource()
-    page = File(str(files("bridge").joinpath("reference", "page")))
-    for name in ("index.html", "page.css"):
-        root.putChild(name.encode("ascii"), page.getChild(name, None))
-    root.putChild(b"", page.getChild("index.html", None))
-    root.putChild(b"theme", File(str(theme)))
-    return _Quiet(root)
+    page = Path(str(files("bridge").joinpath("reference", "page")))
+    for name, file in _PAGE.items():
+        root.putChild(name.encode("ascii"), PageFile(page / file))
+    published = Resource()
+    for name in (f"{bundle_name}.js", f"{bundle_name}.js.map"):
+        published.putChild(name.encode("ascii"), PageFile(theme / name))
+    root.putChild(b"theme", published)
+    return _QuietSite(root)

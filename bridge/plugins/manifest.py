@@ -185,7 +185,9 @@ def load_manifest(root: Path, profile: HostProfile) -> Manifest:
     try:
         open_regular(root / ENTRY_FILE).close()
     except OSError:
-        raise _invalid(ENTRY_FILE, "missing, or not a regular file") from None
+        raise plugin_error(
+            Prefix.MANIFEST_INVALID, f"{ENTRY_FILE} is missing, or no regular file"
+        ) from None
     return manifest
 
 

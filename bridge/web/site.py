@@ -79,6 +79,8 @@ class Routes:
             raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
         if self.sockets.crowded:
             raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
+        # It has been judged; Autobahn would judge it again, by rules of its own.
+        request.requestHeaders.removeHeader(b"origin")
         resource: IResource = WebSocketResource(self.sockets)
         return resource
 

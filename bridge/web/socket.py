@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import frozen
 from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer, IReactorTime
 from zope.interface import implementer
 
@@ -156,6 +157,7 @@ class BridgeFactory(WebSocketServerFactory):
         self.edge = edge
         self._sockets_waiting: set[BridgeProtocol] = set()
         self._sockets_authenticated: set[BridgeProtocol] = set()
+        self._emptied: list[Deferred[None]] = []
         self.setProtocolOptions(
             # A failure closes with a code, instead of dropping the connection.
             failByDrop=False,
@@ -194,9 +196,25 @@ class BridgeFactory(WebSocketServerFactory):
         """Count a socket no more."""
         self._sockets_waiting.discard(socket)
         self._sockets_authenticated.discard(socket)
+        if not (self._sockets_waiting or self._sockets_authenticated):
+            emptied, self._emptied = self._emptied, []
+            for waiting in emptied:
+                waiting.callback(None)
 
-    def close_all(self, reason: CloseReason) -> None:
-        """Close every socket."""
-        for socket in [*self._sockets_waiting, *self._sockets_authenticated]:
+    def close_all(self, reason: CloseReason) -> Deferred[None]:
+        """
+        Close every socket.
+
+        :return: Fires when they are closed; Autobahn drops a peer that does not
+            answer within a second.
+        """
+        closed: Deferred[None] = Deferred()
+        sockets = [*self._sockets_waiting, *self._sockets_authenticated]
+        if sockets:
+            self._emptied.append(closed)
+        else:
+            closed.callback(None)
+        for socket in sockets:
             if socket.conversation is not None:
                 socket.conversation.close(reason)
+        return closed

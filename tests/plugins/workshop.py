@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from attrs import Factory, define
 from twisted.internet import reactor
@@ -111,7 +112,7 @@ class Workshop:
             self.write(f"plugins/{plugin_id}/{name.replace('__', '.')}", content)
 
     def builder(
-        self, on=reactor, defer_to_thread: Callable[..., Deferred] = deferToThread
+        self, on=reactor, defer_to_thread: Callable[..., Deferred[Any]] = deferToThread
     ) -> Builder:
         """Make the builder."""
         return Builder(

@@ -186,7 +186,7 @@ class Page:
         return self.client.remoteCloseCode, self.client.remoteCloseReason
 
 
-class _Client(WebSocketClientProtocol):  # type: ignore[misc]
+class _Client(WebSocketClientProtocol):
     """A client whose timers do not run on the global reactor, outliving a test."""
 
     def connectionMade(self) -> None:

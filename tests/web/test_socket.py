@@ -17,7 +17,17 @@ from bridge.protocol.limits import (
 from bridge.protocol.wire import dumps
 
 from ..strategies import SECRET
-from .stack import EVIL, HOST, PAGE, TOKEN, Header, Stack, read_answer, write_request
+from .stack import (
+    EVIL,
+    HOST,
+    PAGE,
+    TOKEN,
+    Anything,
+    Header,
+    Stack,
+    read_answer,
+    write_request,
+)
 
 UPGRADE: tuple[Header, ...] = (
     ("Upgrade", "websocket"),
@@ -102,7 +112,7 @@ class HelloTests(SocketCase):
 
     def test_ping_first(self) -> None:
         """Until welcome the socket carries nothing, not even a pong."""
-        page, pongs = self.stack.open(), []
+        page, pongs = self.stack.open(), list[bytes]()
         page.client.onPong = pongs.append
         page.client.sendPing(b"x")
         self.assertEqual(page.closed, HELLO_REQUIRED)
@@ -182,17 +192,10 @@ class AuthenticatedTests(SocketCase):
         """A result over 8 MiB can be sent, though no such frame is received."""
         big = "y" * (FRAME_BYTES + MIB)
         self.page.request("wait")
-        self.stack.kettle.waiting[0].callback(type(self).anything(big))
+        self.stack.kettle.waiting[0].callback(Anything(big))
         (answer,) = self.page.take()
         self.assertEqual(len(answer["result"]["value"]), len(big))
         self.assertIsNone(self.page.closed)
-
-    @staticmethod
-    def anything(value: Any) -> Any:
-        """Build a result."""
-        from .stack import Anything
-
-        return Anything(value)
 
     def test_ping(self) -> None:
         """After welcome a ping is answered."""
@@ -238,7 +241,15 @@ class AuthenticatedTests(SocketCase):
     def test_rotation(self) -> None:
         """After a rotation of the token sockets close with 1001."""
         self.stack.sockets.close_all(CloseReason.TOKEN_ROTATED)
+        self.stack.sockets.close_all(CloseReason.SHUTDOWN)
         self.assertEqual(self.page.closed, (1001, "token_rotated"))
+
+    def test_pushed_to_while_closing(self) -> None:
+        """What is sent to a socket that is closing is let go."""
+        self.page.client.onCloseFrame = lambda *args: None
+        self.stack.sockets.close_all(CloseReason.SHUTDOWN)
+        self.stack.hub.push("log", {})
+        self.assertEqual(self.page.take(), [])
 
     def test_peer_that_never_confirms_the_close(self) -> None:
         """A page that ignores our close is dropped soon after."""
@@ -281,7 +292,7 @@ class SlowReaderTests(SocketCase):
         for _ in range(5):
             self.page.request("wait")
         for waiting in self.stack.kettle.waiting:
-            waiting.callback(AuthenticatedTests.anything("x" * 7 * MIB))
+            waiting.callback(Anything("x" * 7 * MIB))
         self.assertEqual(self.page.closed, (1013, "slow_reader"))
         self.assertEqual(self.page.take(), [])
 
@@ -342,8 +353,8 @@ class UpgradeTests(SocketCase):
 
     def test_added_origins(self) -> None:
         """An added origin may open a socket, ``file://`` too."""
-        stack = Stack(added=[b"file://", b"https://app.example"])
-        for origin in ("file://", "https://app.example"):
+        stack = Stack(added=[b"file://", b"https://app.example", b"vscode-webview:x"])
+        for origin in ("file://", "https://app.example", "vscode-webview:x"):
             head = stack.raw(
                 write_request("GET", "/v1/ws", (*UPGRADE, ("Origin", origin)))
             )

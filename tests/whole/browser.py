@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -40,27 +41,26 @@ class Browser:
 
     def find(self, selector: str) -> WebElement:
         """Wait for a visible element."""
-        waiting: WebDriverWait[Chrome] = WebDriverWait(
-            self.chrome, PATIENCE_SECONDS, poll_frequency=0.1
-        )
-        return waiting.until(
-            lambda chrome: next(
-                (
-                    element
-                    for element in chrome.find_elements(By.CSS_SELECTOR, selector)
-                    if element.is_displayed()
-                ),
-                False,
-            ),
-            f"nothing is shown at {selector}",
-        )
+        found: list[WebElement] = []
+
+        def look() -> bool:
+            there = self.chrome.find_elements(By.CSS_SELECTOR, selector)
+            found[:] = [element for element in there if element.is_displayed()]
+            return bool(found)
+
+        self.until(f"something is shown at {selector}", look)
+        return found[0]
 
     def until(self, what: str, true: Callable[[], bool]) -> None:
         """Wait until something is true of the page."""
         waiting: WebDriverWait[Chrome] = WebDriverWait(
-            self.chrome, PATIENCE_SECONDS, poll_frequency=0.1
+            self.chrome,
+            PATIENCE_SECONDS,
+            poll_frequency=0.1,
+            # The page may redraw between finding and looking.
+            ignored_exceptions=[StaleElementReferenceException],
         )
-        waiting.until(lambda _: true(), what)
+        waiting.until(lambda _: true(), f"never so: {what}")
 
     def text(self, selector: str) -> str:
         """Give the text of an element."""

@@ -13,7 +13,7 @@ class BrowserTests(SynchronousTestCase):
 
     def test_pair_install_reload_run(self):
         """The page pairs, installs a signed plugin, reloads, and the plugin runs."""
-        steps = []
+        steps: list[str] = []
         with running_demo() as (shown, _), open_browser() as browser:
             walk(browser, shown, steps.append)
             self.assertIn("Hello from a plugin", browser.text(CARD))

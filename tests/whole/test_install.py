@@ -211,7 +211,7 @@ class InstallTests(SynchronousTestCase):
         changed = self.home / "trees" / "edited" / "README.md"
         changed.write_text("One more file.\n")
         self.forge.publish(changed.parent, "edited")
-        bad["unsigned: the files"] = edited
+        bad["unsigned: the tree"] = edited
         bad["unsigned: plugin.sig"] = self.publish(
             "other", tree("other"), signed_as="good"
         )

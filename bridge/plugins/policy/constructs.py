@@ -89,6 +89,13 @@ _PAIRS: Final = {
 _FRAMES: Final = frozenset({"top", "parent", "frames"})
 _ANY_MEMBER: Final = frozenset({"self", "process"})
 
+TELLING_MEMBERS: Final = (
+    WINDOW_MEMBERS
+    | {member for _, member in _PAIRS}
+    | {"argv", "binding", "cwd", "dlopen", "env", "exit", "mainModule", "versions"}
+)
+"""Members noted of every name, as it may turn out to stand for one of ``ROOTS``."""
+
 ROOTS: Final = _FRAMES | _ANY_MEMBER | {root for root, _ in _PAIRS}
 """Global names of which only some uses are refused."""
 

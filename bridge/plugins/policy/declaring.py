@@ -13,10 +13,12 @@ from .scopes import Scope
 
 
 def declare(node: Node, kind: str, scope: Scope, page: Page) -> None:
-    """Declare in ``scope`` what a node declares; a function's scope is its own."""
-    declared = _DECLARED.get(kind)
-    if declared is not None:
-        declared(node, scope, page)
+    """
+    Declare in ``scope`` what a node declares; a function's scope is its own.
+
+    :param kind: The node's, one of ``DECLARED``.
+    """
+    DECLARED[kind](node, scope, page)
 
 
 def _name(node: Node, scope: Scope, page: Page) -> None:
@@ -64,7 +66,7 @@ def _specifier(node: Node, scope: Scope, page: Page) -> None:
         scope.declare(bound, page)
 
 
-_DECLARED: Final[dict[str, Callable[[Node, Scope, Page], None]]] = {
+DECLARED: Final[dict[str, Callable[[Node, Scope, Page], None]]] = {
     **dict.fromkeys(FUNCTIONS, _function),
     "variable_declarator": _name,
     "class_declaration": _name,

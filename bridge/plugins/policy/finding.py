@@ -7,7 +7,14 @@ from collections.abc import Collection, Iterable
 from attrs import Factory, define, field
 from tree_sitter import Node
 
-from .constructs import CALLBACKS, MEMBERS, ORDER, access_rule
+from .constructs import (
+    CALLBACKS,
+    MEMBERS,
+    ORDER,
+    ROOTS,
+    TELLING_MEMBERS,
+    access_rule,
+)
 from .imports import TOOLING, import_rule, names_tooling
 from .literals import Page, constant
 from .scopes import Access, Aliases, Scope
@@ -34,7 +41,7 @@ class Finding:
     aliases: Aliases = field(factory=Aliases)
     _found: set[tuple[int, str]] = Factory(set)
     _tooling: set[int] = Factory(set)
-    _accesses: list[Access] = Factory(list)
+    _accesses: set[Access] = Factory(set)
     _passed: set[int] = Factory(set)
 
     def turn(self, page: Page) -> None:
@@ -52,7 +59,9 @@ class Finding:
 
         :param member: See ``Access``.
         """
-        self._accesses.append(Access(name, member, self.page.line(node), self.scope))
+        if member in TELLING_MEMBERS or name in ROOTS or self.aliases.knows(name):
+            line = self.page.line(node)
+            self._accesses.add(Access(name, member, line, self.scope))
 
     def member(self, node: Node, name: str) -> None:
         """Judge the name of any object's member."""

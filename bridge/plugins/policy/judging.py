@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from .calls import call_rules, key_names, member_names
 from .constructs import ASSIGNED, CALLBACKS, CODE_TAGS, WORDS
-from .declaring import declare
+from .declaring import DECLARED, declare
 from .finding import Finding
 from .literals import children, constant, is_sum, named, parts, unwrapped
 from .scopes import object_names, pattern_keys
@@ -30,8 +30,9 @@ def judge(finding: Finding, node: Node, kind: str) -> None:
 
     :raise TooComplexError: Its expressions are nested too deep.
     """
-    declare(node, kind, finding.scope, finding.page)
-    judged = _JUDGES.get(kind)
+    if kind in DECLARED:
+        declare(node, kind, finding.scope, finding.page)
+    judged = JUDGES.get(kind)
     if judged is not None:
         judged(finding, node)
 
@@ -247,7 +248,7 @@ def _with(finding: Finding, node: Node) -> None:
     finding.add(node, "with statement")
 
 
-_JUDGES: Final[dict[str, Callable[[Finding, Node], None]]] = {
+JUDGES: Final[dict[str, Callable[[Finding, Node], None]]] = {
     "identifier": _identifier,
     "shorthand_property_identifier": _shorthand,
     "shorthand_property_identifier_pattern": _shorthand,

@@ -28,6 +28,7 @@ _RUN_BYTES = 20_000
 _ANGLES = 200
 
 _TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
+_STATEMENTS = frozenset({"comment", "hash_bang_line", "statement_block"})
 _QUIET = re.compile(
     rb"//.*|/\*(?:.*?\*/|.*)|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|=>|[<>]="
 )
@@ -73,12 +74,12 @@ def pieces(content: bytes, language: Language) -> Iterator[Piece]:
     :raise BadSyntaxError: It is not clean TypeScript or JavaScript.
     :raise TooComplexError: Parsing it would cost too much.
     """
+    if _is_crowded(content):
+        raise TooComplexError
     start, row, size = 0, 0, WINDOW_BYTES
     while True:
         end = _line_end(content, start + size)
         data = content[start:end]
-        if size > WINDOW_BYTES and _is_crowded(data):
-            raise TooComplexError
         root = _parse(data, language).root_node
         if end == len(content):
             if root.has_error:
@@ -125,12 +126,19 @@ def _complete(root: Node) -> int:
     more = cursor.goto_first_child()
     while more:
         node = cursor.node
-        if node is None or node.has_error or node.is_missing:
+        if node is None or node.has_error or not _is_statement(node):
             break
         ends.append(node.end_byte)
         del ends[0]
         more = cursor.goto_next_sibling()
     return ends[0]
+
+
+def _is_statement(node: Node) -> bool:
+    # What is left open at the end of the text lies about in loose tokens.
+    return node.type in _STATEMENTS or node.type.endswith(
+        ("_statement", "_declaration")
+    )
 
 
 def _first_error(root: Node) -> int:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from attrs import Factory, define
 from tree_sitter import Node, TreeCursor
 
+from .declaring import DECLARED
 from .finding import Finding
-from .judging import judge, judge_type
+from .judging import JUDGES, judge, judge_type
 from .kinds import (
     CASTS,
     LEGACY_COMMENTS,
@@ -28,6 +29,9 @@ from .parsing import Piece
 from .scopes import Scope
 
 AMBIGUOUS = "ambiguous syntax"
+
+_CARED_FOR = frozenset(JUDGES) | frozenset(DECLARED) | SCOPES | TYPES | CASTS
+_CARED_FOR |= TYPESCRIPT_ONLY | SLASHES | STARTS | LEGACY_COMMENTS | ONE_LINE
 
 
 @define
@@ -63,15 +67,17 @@ class Reading:
             if node is None or (depth == 1 and node.start_byte >= piece.end):
                 break
             kind = node.type
-            self._enter(node, kind, depth)
-            self._visit(node, kind, page)
+            if kind in _CARED_FOR or node.id in self._casts:
+                self._enter(node, kind, depth)
+                self._visit(node, kind, page)
             if kind != "regex" and cursor.goto_first_child():
                 depth += 1
                 continue
             if kind != "comment":
                 self._last = node
             depth = _advance(cursor, depth)
-            self._leave(depth)
+            if self._types or self._outer:
+                self._leave(depth)
         self._leave(0)
 
     def _enter(self, node: Node, kind: str, depth: int) -> None:
@@ -111,7 +117,8 @@ class Reading:
             if before == "}":
                 self.finding.add(node, AMBIGUOUS)
         elif kind in STARTS:
-            if before and before not in OPENERS and not self._is_inside_jsx(node, kind):
+            is_inside = self._is_inside_jsx(node, kind)
+            if before and before not in OPENERS and not is_inside:
                 self.finding.add(node, AMBIGUOUS)
         else:
             after = page.data[node.end_byte : node.end_byte + 3]

@@ -85,12 +85,16 @@ class Access:
 class Aliases:
     """What a file calls the global object's members: ``const d = document``."""
 
-    _values: dict[str, list[tuple[str, Scope]]] = Factory(dict)
+    _values: dict[str, set[tuple[str, Scope]]] = Factory(dict)
 
     def bind(self, name: str, value: str, scope: Scope) -> None:
         """Note that ``name`` can hold the value of ``value``."""
         if name != value:
-            self._values.setdefault(name, []).append((value, scope))
+            self._values.setdefault(name, set()).add((value, scope))
+
+    def knows(self, name: str) -> bool:
+        """Whether ``name`` is known by now to stand for something else."""
+        return name in self._values
 
     def roots(self, name: str, scope: Scope) -> Iterator[str]:
         """The names of ``ROOTS`` whose global value ``name`` can hold."""

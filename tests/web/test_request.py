@@ -1,0 +1,396 @@
+"""Tests for bridge.web.request: the judging of every request."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.limits import REST_BODY_BYTES
+from bridge.web.request import is_utf8
+
+from ..strategies import SECRET
+from .stack import (
+    BEARER,
+    EVIL,
+    HOST,
+    JSON,
+    PAGE,
+    Answer,
+    Stack,
+    read_answer,
+    write_request,
+)
+
+ALWAYS = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "vary": "Origin",
+    "x-content-type-options": "nosniff",
+}
+CROSS_SITE = ("Sec-Fetch-Site", "cross-site")
+PREFLIGHT = (
+    ("Access-Control-Request-Method", "POST"),
+    ("Access-Control-Request-Headers", "authorization,content-type"),
+)
+PNA = ("Access-Control-Request-Private-Network", "true")
+
+
+class RequestCase(SynchronousTestCase):
+    """Has a stack of a ``--dev`` daemon."""
+
+    def setUp(self) -> None:
+        """Build it."""
+        self.stack = Stack()
+
+    def assertRefused(self, answer: Answer, status: int, code: str) -> None:
+        """Expect a refusal in the one form there is."""
+        self.assertEqual((answer.status, answer.code), (status, code))
+        self.assertEqual(set(answer.json), {"ok", "error"})
+        self.assertIs(answer.json["ok"], False)
+        for name, value in ALWAYS.items():
+            self.assertEqual(answer.headers[name], value)
+
+
+class HeaderTests(RequestCase):
+    """Tests for the headers of responses."""
+
+    def test_every_response(self) -> None:
+        """Whatever is answered has the same headers, and names no software."""
+        for answer in (
+            self.stack.ask("GET", "/v1/health"),
+            self.stack.ask("HEAD", "/v1/health"),
+            self.stack.ask("GET", "/v1/describe", BEARER),
+            self.stack.ask("GET", "/v1/describe"),
+            self.stack.ask("GET", "/nothing"),
+            self.stack.ask("POST", "/v1/health", body=b""),
+            self.stack.ask("GET", "/v1/health", EVIL),
+            self.stack.ask("GET", "/v1/health", host="evil.example"),
+            self.stack.ask("GET", "/v1/ws"),
+            self.stack.call("echo"),
+            self.stack.call("refuse"),
+            self.stack.call("echo", body=b"\xff"),
+            self.stack.call("echo", body=b"x" * 20),
+        ):
+            names = set(answer.headers) - {"transfer-encoding", "content-length"}
+            extra = {"allow", "www-authenticate"}
+            self.assertEqual(names - extra, set(ALWAYS))
+            for name, value in ALWAYS.items():
+                self.assertEqual(answer.headers[name], value)
+
+    def test_allowed_page(self) -> None:
+        """An allowed page may read the answer, refusals too; never any page."""
+        for answer in (
+            self.stack.ask("GET", "/v1/health", PAGE),
+            self.stack.ask("GET", "/nothing", PAGE),
+            self.stack.ask("GET", "/v1/describe", PAGE),
+        ):
+            self.assertEqual(answer.headers["access-control-allow-origin"], PAGE[1])
+            self.assertNotIn("access-control-allow-credentials", answer.headers)
+
+    def test_foreign_page_cannot_read_anything(self) -> None:
+        """A page that is not allowed gets no header that would let it read."""
+        for origin in (EVIL, ("Origin", "null"), ("Origin", "*"), ("Origin", "")):
+            answer = self.stack.ask("GET", "/v1/health", origin)
+            self.assertRefused(answer, 403, "forbidden_origin")
+            self.assertFalse([h for h in answer.headers if h.startswith("access-")])
+
+    def test_response_splitting(self) -> None:
+        """An origin is given back only when it is an allowed one, so as it is."""
+        raw = write_request("GET", "/v1/health", ()).replace(
+            b"\r\n\r\n", b"\r\nOrigin: http://localhost\rX-Evil: 1\r\n\r\n"
+        )
+        self.assertNotIn(b"X-Evil", self.stack.raw(raw))
+
+
+class PreflightTests(RequestCase):
+    """Tests for preflights."""
+
+    def test_allowed(self) -> None:
+        """An allowed page is told what it may send, at any path."""
+        for path in ("/v1/health", "/v1/kettle/echo", "/nothing", "*"):
+            answer = self.stack.ask("OPTIONS", path, PAGE, *PREFLIGHT)
+            self.assertEqual((answer.status, answer.body), (204, b""))
+            self.assertEqual(
+                answer.headers,
+                {
+                    **{k: v for k, v in ALWAYS.items() if k != "content-type"},
+                    "access-control-allow-origin": PAGE[1],
+                    "access-control-allow-methods": "GET, POST, OPTIONS",
+                    "access-control-allow-headers": "content-type, authorization",
+                    "access-control-max-age": "600",
+                },
+            )
+
+    def test_refused(self) -> None:
+        """A foreign page's preflight is 403 and allows nothing."""
+        answer = self.stack.ask("OPTIONS", "/v1/kettle/echo", EVIL, *PREFLIGHT, PNA)
+        self.assertRefused(answer, 403, "forbidden_origin")
+        self.assertFalse([h for h in answer.headers if h.startswith("access-")])
+
+    def test_without_an_origin(self) -> None:
+        """A program may ask too, and is told nothing of origins."""
+        answer = self.stack.ask("OPTIONS", "/v1/health", PNA)
+        self.assertEqual(answer.status, 204)
+        self.assertFalse([h for h in answer.headers if h.startswith("access-")])
+
+    def test_private_network_access(self) -> None:
+        """The private network header is answered to allowed pages that ask."""
+        name = "access-control-allow-private-network"
+        asked = self.stack.ask("OPTIONS", "/v1/health", PAGE, *PREFLIGHT, PNA)
+        self.assertEqual(asked.headers[name], "true")
+        unasked = self.stack.ask("OPTIONS", "/v1/health", PAGE, *PREFLIGHT)
+        self.assertNotIn(name, unasked.headers)
+
+    def test_pipelined_after_a_preflight(self) -> None:
+        """The answer to a preflight is framed so that the next one is read right."""
+        raw = write_request("OPTIONS", "/v1/health", (PAGE,))
+        answered = self.stack.raw(raw + write_request("GET", "/v1/health", ()))
+        self.assertEqual(answered.count(b"HTTP/1.1 "), 2)
+        _, _, second = answered.partition(b"\r\n\r\n")
+        self.assertEqual(read_answer(second).json["ok"], True)
+
+
+class RateTests(SynchronousTestCase):
+    """Tests for requests over the rate."""
+
+    def setUp(self) -> None:
+        """Build a daemon with small buckets."""
+        self.stack = Stack(rate=0.5, burst=3)
+
+    def test_everything_draws(self) -> None:
+        """Health, preflights, calls and 404s draw from one bucket."""
+        self.stack.ask("GET", "/v1/health")
+        self.stack.ask("OPTIONS", "/v1/health", PAGE)
+        self.stack.ask("GET", "/nothing")
+        for answer in (
+            self.stack.ask("GET", "/v1/health"),
+            self.stack.ask("OPTIONS", "/v1/health", PAGE),
+            self.stack.call("echo"),
+            self.stack.ask("GET", "/nothing"),
+        ):
+            self.assertEqual((answer.status, answer.code), (429, "rate_limited"))
+            self.assertGreaterEqual(int(answer.headers["retry-after"]), 1)
+            self.assertEqual(answer.json["error"]["retryAfter"], 2)
+
+    def test_waiting_as_told(self) -> None:
+        """After as many seconds as ``Retry-After`` says there is an answer."""
+        for _ in range(3):
+            self.stack.ask("GET", "/v1/health")
+        answer = self.stack.ask("GET", "/v1/health")
+        self.stack.clock.advance(int(answer.headers["retry-after"]))
+        self.assertEqual(self.stack.ask("GET", "/v1/health").status, 200)
+
+    def test_drive_by_flood(self) -> None:
+        """A hostile page's flood drains its own bucket, not the user's."""
+        for _ in range(30):
+            self.stack.ask("GET", "/v1/health", EVIL)
+            self.stack.ask("GET", "/v1/health", CROSS_SITE)
+        flood = self.stack.ask("GET", "/v1/health", EVIL)
+        self.assertEqual((flood.status, flood.code), (429, "rate_limited"))
+        self.assertNotIn("access-control-allow-origin", flood.headers)
+        self.assertEqual(self.stack.ask("GET", "/v1/health", PAGE).status, 200)
+
+    def test_limited_page_can_read_why(self) -> None:
+        """An allowed page over the rate may read when to come back."""
+        for _ in range(3):
+            self.stack.ask("GET", "/v1/health", PAGE)
+        answer = self.stack.ask("GET", "/v1/health", PAGE)
+        self.assertEqual(answer.status, 429)
+        self.assertEqual(answer.headers["access-control-allow-origin"], PAGE[1])
+
+    def test_sockets_have_their_own(self) -> None:
+        """A drained bucket of HTTP leaves an open socket what it had."""
+        page = self.stack.open(PAGE).hello()
+        for _ in range(5):
+            self.stack.ask("GET", "/v1/health")
+        page.request("echo", value=1)
+        self.assertEqual(page.take()[0]["result"], {"value": 1})
+
+
+class AttackTests(RequestCase):
+    """Tests named after what they stop."""
+
+    def test_dns_rebinding_call(self) -> None:
+        """A rebound name is refused, token and same origin notwithstanding."""
+        for host in ("evil.example:42081", "0.0.0.0:42081", "127.0.0.1:80"):
+            answer = self.stack.ask(
+                "POST",
+                "/v1/kettle/note",
+                BEARER,
+                JSON,
+                ("Sec-Fetch-Site", "same-origin"),
+                body=b'{"text":"x"}',
+                host=host,
+            )
+            self.assertRefused(answer, 403, "forbidden_host")
+        self.assertEqual(self.stack.kettle.heard, [])
+
+    def test_dns_rebinding_with_its_own_origin(self) -> None:
+        """A rebound page's own origin is foreign."""
+        origin = ("Origin", "http://evil.example:42081")
+        answer = self.stack.ask("GET", "/v1/health", origin, host="evil.example:42081")
+        self.assertRefused(answer, 403, "forbidden_host")
+
+    def test_host_header_missing_or_twice(self) -> None:
+        """No Host, or two of them, is a bad request."""
+        self.assertRefused(
+            self.stack.ask("GET", "/v1/health", host=None), 400, "bad_request"
+        )
+        two = self.stack.ask("GET", "/v1/health", ("Host", HOST))
+        self.assertRefused(two, 400, "bad_request")
+
+    def test_old_http_without_host(self) -> None:
+        """HTTP/1.0 without a Host gets no further."""
+        answered = self.stack.raw(b"GET /v1/health HTTP/1.0\r\n\r\n")
+        self.assertRefused(read_answer(answered), 400, "bad_request")
+
+    def test_cross_site_form_post(self) -> None:
+        """A form can't call: neither its origin nor its content type passes."""
+        for kind in (
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+        ):
+            form = ("Content-Type", kind)
+            foreign = self.stack.ask(
+                "POST", "/v1/kettle/note", EVIL, form, body=b'{"text":"x"}'
+            )
+            self.assertRefused(foreign, 403, "forbidden_origin")
+            own = self.stack.ask(
+                "POST", "/v1/kettle/note", PAGE, BEARER, form, body=b'{"text":"x"}'
+            )
+            self.assertRefused(own, 415, "unsupported_media_type")
+        self.assertEqual(self.stack.kettle.heard, [])
+
+    def test_cross_site_form_is_not_parsed(self) -> None:
+        """No form is read before it is known who sent it."""
+        form = ("Content-Type", "multipart/form-data; boundary=x")
+        urlencoded = ("Content-Type", "application/x-www-form-urlencoded")
+        with (
+            mock.patch("twisted.web.http._getMultiPartArgs") as multipart,
+            mock.patch("twisted.web.http.parse_qs") as pairs,
+        ):
+            for kind in (form, urlencoded):
+                body = b"a=b&" * 1000
+                answer = self.stack.ask("POST", "/v1/kettle/note", kind, body=body)
+                self.assertRefused(answer, 401, "unauthorized")
+        multipart.assert_not_called()
+        pairs.assert_not_called()
+
+    def test_cross_site_image(self) -> None:
+        """A GET of another site without an Origin is refused for what it says."""
+        for site in ("cross-site", "same-site"):
+            answer = self.stack.ask("GET", "/v1/health", ("Sec-Fetch-Site", site))
+            self.assertRefused(answer, 403, "forbidden_origin")
+
+    def test_simple_get_of_another_localhost_port(self) -> None:
+        """Another page of this machine may ask, when it says who it is."""
+        answer = self.stack.ask(
+            "GET", "/v1/health", ("Sec-Fetch-Site", "same-site"), PAGE
+        )
+        self.assertEqual(answer.status, 200)
+
+    def test_request_smuggling(self) -> None:
+        """Two lengths, or a length beside chunks, are not one request and a half."""
+        for headers in (
+            (("Content-Length", "2"), ("Content-Length", "3")),
+            (("Content-Length", "2"), ("Transfer-Encoding", "chunked")),
+            (("Content-Length", "+2"),),
+            (("Content-Length", "-2"),),
+        ):
+            answered = self.stack.raw(
+                write_request("POST", "/v1/kettle/note", (BEARER, JSON, *headers))
+                + b"{}0\r\n\r\n"
+            )
+            self.assertTrue(answered.startswith(b"HTTP/1.1 400"), headers)
+        self.assertEqual(self.stack.kettle.heard, [])
+
+    def test_odd_bytes_in_the_request_line(self) -> None:
+        """What is no method of HTTP is a 400, and no defect."""
+        answered = self.stack.raw(b"\xff\xfe /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertTrue(answered.startswith(b"HTTP/1.1 400"))
+
+    @given(
+        st.sampled_from(["GET", "POST", "PUT", "OPTIONS"]),
+        st.text("abc/%.?#=ä_-*{}<>", max_size=12),
+        st.sampled_from(["Origin", "Authorization", "Content-Type", "Cookie", "X"]),
+    )
+    @settings(deadline=None)
+    def test_never_echoes(self, method: str, tail: str, name: str) -> None:
+        """Whatever path and header come, no answer holds them."""
+        path = "/" + tail.replace("ä", "%e4") + SECRET
+        answer = self.stack.ask(method, path, (name, SECRET), body=b"{}")
+        self.assertIn(answer.status, (204, 400, 401, 403, 404, 405))
+        self.assertNotIn(SECRET.encode(), answer.body)
+        self.assertNotIn(SECRET, str(answer.headers))
+        self.stack.clock.advance(1)
+
+
+class BodyTests(RequestCase):
+    """Tests for bodies."""
+
+    def raw_call(self, body: bytes, *headers: tuple[str, str]) -> Answer:
+        """Call with a body that is written as it is."""
+        head = write_request("POST", "/v1/kettle/echo", (BEARER, JSON, *headers))
+        return read_answer(self.stack.raw(head, body))
+
+    def test_declared_too_large(self) -> None:
+        """A body over the cap is 413."""
+        size = REST_BODY_BYTES + 1
+        answer = self.raw_call(b"x" * size, ("Content-Length", str(size)))
+        self.assertRefused(answer, 413, "payload_too_large")
+
+    def test_chunked_too_large(self) -> None:
+        """So is one that never said how large it is."""
+        chunk = b"%x\r\n%s\r\n" % (2**20, b"x" * 2**20)
+        body = chunk * 8 + b"1\r\nx\r\n0\r\n\r\n"
+        answer = self.raw_call(body, ("Transfer-Encoding", "chunked"))
+        self.assertRefused(answer, 413, "payload_too_large")
+
+    def test_at_the_cap(self) -> None:
+        """A body of exactly the cap is read."""
+        body = b'{"value":"%s"}' % (b"x" * (REST_BODY_BYTES - 12))
+        answer = self.raw_call(body, ("Content-Length", str(len(body))))
+        self.assertEqual(answer.status, 200)
+
+    def test_nothing_is_kept_of_what_is_too_large(self) -> None:
+        """A huge declared length takes no memory and no disk."""
+        with mock.patch("twisted.web.http._getContentFile") as made:
+            made.return_value.tell.return_value = 0
+            self.raw_call(b"x" * 1000, ("Content-Length", str(2**40)))
+        made.assert_called_once_with(0)
+        made.return_value.write.assert_not_called()
+
+    def test_chunked(self) -> None:
+        """A chunked body is read like any other."""
+        body = b'5\r\n{"val\r\n6\r\nue":1}\r\n0\r\n\r\n'
+        answer = self.raw_call(body, ("Transfer-Encoding", "chunked"))
+        self.assertEqual(answer.json, {"value": 1})
+
+
+class BrokenTests(RequestCase):
+    """Tests for defects of our own."""
+
+    def test_internal(self) -> None:
+        """A defect is answered in the one form, tells nothing, and is logged."""
+
+        def broken(*_: object) -> None:
+            raise ZeroDivisionError(SECRET)
+
+        self.patch(self.stack.registry, "names", broken) if False else None
+        with mock.patch("bridge.rpc.registry.Registry.names", broken):
+            answer = self.stack.ask("GET", "/v1/health")
+        self.assertRefused(answer, 500, "internal")
+        self.assertNotIn(SECRET.encode(), answer.body)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_utf8(self) -> None:
+        """What is UTF-8 is told from what is not."""
+        self.assertTrue(is_utf8("é".encode()))
+        for text in (b"\xff", b"\xed\xa0\x80", b"\xc0\x80"):
+            self.assertFalse(is_utf8(text))
