@@ -32,6 +32,7 @@ _REACH: Final = {
     PACKAGES: (PACKAGES,),
 }
 
+
 class BuildError(Exception):
     """Why there is no new bundle; one readable sentence for the build report."""
 

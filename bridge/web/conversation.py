@@ -76,7 +76,7 @@ class Conversation:
     outbox: Outbox = field(init=False)
     _session: effects.Session = field(init=False)
     _delayed: set[IDelayedCall] = field(factory=set)
-    _hello: IDelayedCall | None = None
+    _hello: IDelayedCall = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -165,9 +165,8 @@ class Conversation:
                 self._log.warn("dropped {count} frames of log lines", count=count)
 
     def _welcome(self) -> None:
-        if self._hello is not None and self._hello in self._delayed:
-            self._delayed.discard(self._hello)
-            self._hello.cancel()
+        self._delayed.discard(self._hello)
+        self._hello.cancel()
         if not self._line.welcomed():
             self.close(CloseReason.TOO_MANY_SOCKETS)
             return

@@ -67,7 +67,7 @@ class MetafileTests(SynchronousTestCase):
         )
         self.assertIn("plugins/aa/src/deep/x.ts", inputs)
         self.assertNotIn("(disabled):fs", inputs)
-        self.assertEqual(len(inputs), 8)
+        self.assertEqual(len(inputs), 9)
 
     def test_attack_import_by_room(self):
         """No room reaches further than it may."""

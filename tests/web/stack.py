@@ -215,9 +215,11 @@ class Stack:
         burst: int = 1000,
         requests: tuple[float, int] = (1000.0, 1000),
         added: Iterable[bytes] = (),
+        clock: Any = None,
     ) -> None:
         """Build it; ``rate`` and ``burst`` are HTTP's, ``requests`` a socket's."""
-        self.clock = MemoryReactorClockResolver()
+        self.clock = clock or MemoryReactorClockResolver()
+        self.port = PORT
         self.kettle, self.hub, self.logs = Kettle(), Hub(), Sink()
         self.registry = Registry()
         self.registry.register("kettle", self.kettle)
@@ -228,7 +230,7 @@ class Stack:
             PairingToken(Path("token"), TOKEN.encode("ascii")),
             self.trusted,
             self.foreign,
-            lambda: PORT,
+            lambda: self.port,
         )
         light = frozenset({("kettle", "refuse")})
         self.edge = Edge(

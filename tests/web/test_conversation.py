@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from attrs import define, field
 from hypothesis import given, settings
 from twisted.internet.task import Clock
-from twisted.logger import LogEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import frames
@@ -372,8 +372,9 @@ class ClosingTests(ConversationCase):
     def test_lost_pushes_are_logged(self) -> None:
         """How many pushes a slow page lost stands in the log when it goes."""
         said: list[LogEvent] = []
-        globalLogPublisher.addObserver(said.append)
-        self.addCleanup(globalLogPublisher.removeObserver, said.append)
+        hear = cast(ILogObserver, said.append)
+        globalLogPublisher.addObserver(hear)
+        self.addCleanup(globalLogPublisher.removeObserver, hear)
         self.conversation.outbox.pause()
         for _ in range(260):
             self.hub.push("log", {})

@@ -238,6 +238,14 @@ class AuthenticatedTests(SocketCase):
         for page in (self.page, silent):
             self.assertEqual(page.closed, (1001, "shutdown"))
 
+    def test_shutdown_waits_for_the_closes(self) -> None:
+        """Who closes all learns when the last is closed, at once with none open."""
+        closing = self.stack.sockets.close_all(CloseReason.SHUTDOWN)
+        self.assertNoResult(closing)
+        self.stack.advance(2)
+        self.successResultOf(closing)
+        self.successResultOf(self.stack.sockets.close_all(CloseReason.SHUTDOWN))
+
     def test_rotation(self) -> None:
         """After a rotation of the token sockets close with 1001."""
         self.stack.sockets.close_all(CloseReason.TOKEN_ROTATED)

@@ -191,8 +191,8 @@ class Page:
                 return int.from_bytes(data[:2], "big"), data[2:].decode("utf-8")
 
     def close(self) -> None:
-        """Close the socket."""
-        self.socket.close()
+        """Drop the socket."""
+        self.socket.shutdown()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import tree_sitter_typescript
-from attrs import frozen
+from attrs import define
 from tree_sitter import Language, Node, Parser, Point, Tree
 
 from ...protocol.limits import KIB, SOURCE_NESTING
@@ -22,9 +22,10 @@ from .literals import TooComplexError
 
 WINDOW_BYTES = 64 * KIB
 _READ_BYTES = 16 * KIB
+_FREED_BYTES = 192 * KIB
 _SECONDS = 0.25
 _SECONDS_PER_KIB = 0.004
-_RUN_BYTES = 20_000
+_RUN_BYTES = 64_000
 _ANGLES = 200
 
 _TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
@@ -32,27 +33,53 @@ _STATEMENTS = frozenset({"comment", "hash_bang_line", "statement_block"})
 _QUIET = re.compile(
     rb"//.*|/\*(?:.*?\*/|.*)|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|=>|[<>]="
 )
-_STRUCTURE = re.compile(rb"[()\[\]{};,<>]")
+_STRUCTURE = re.compile(rb"[ \t]*([^()\[\]{};,<>]*)([()\[\]{};,<>]|$)")
+_ANGLE = {b"<": 1, b">": -1}
 
 
 class BadSyntaxError(Exception):
     """A source file that does not parse; the argument is the line, from 1."""
 
 
-@frozen
+@define
 class Piece:
     """
     Some top-level statements of a file.
 
-    :ivar root: Their parent node, whose children from ``end`` on do not count.
-    :ivar end: In ``data``, where the next piece starts.
+    :ivar data: Their text, and some more.
+    :ivar end: In ``data``, where they end.
     :ivar row: Lines of the file before this piece.
     """
 
     data: bytes
-    root: Node
     end: int
     row: int
+    _tree: Tree | None
+
+    @property
+    def root(self) -> Node:
+        """The parent of the statements; its children from ``end`` on do not count."""
+        assert self._tree is not None, "this piece is closed"  # noqa: S101
+        return self._tree.root_node
+
+    def close(self, language: Language) -> None:
+        """
+        Give the nodes' memory back, some at a time.
+
+        Freeing a large tree at once is one long step.  A shorter text parsed from the
+        same tree keeps the nodes it shares, so each round frees a little.
+        """
+        tree, self._tree = self._tree, None
+        rest = self.data
+        while tree is not None and len(rest) > _FREED_BYTES:
+            cut = rest.rfind(b"\n", 0, len(rest) - _FREED_BYTES) + 1
+            rows = rest.count(b"\n"), rest.count(b"\n", 0, cut)
+            tree.edit(cut, len(rest), cut, (rows[1], 0), (rows[0], 0), (rows[1], 0))
+            rest = rest[:cut]
+            try:
+                tree = _parse(rest, language, tree)
+            except TooComplexError:
+                break
 
 
 @lru_cache
@@ -77,23 +104,22 @@ def pieces(content: bytes, language: Language) -> Iterator[Piece]:
     if _is_crowded(content):
         raise TooComplexError
     start, row, size = 0, 0, WINDOW_BYTES
-    while True:
+    while start < len(content):
         end = _line_end(content, start + size)
         data = content[start:end]
-        root = _parse(data, language).root_node
-        if end == len(content):
-            if root.has_error:
-                raise BadSyntaxError(row + _first_error(root) + 1)
-            yield Piece(data, root, len(data), row)
-            return
-        kept = _complete(root)
-        if kept == 0:
-            # A statement longer than this.
-            size *= 2
-            continue
-        yield Piece(data, root, kept, row)
-        row += content.count(b"\n", start, start + kept)
-        start, size = start + kept, WINDOW_BYTES
+        tree = _parse(data, language)
+        kept = _complete(tree.root_node) if end < len(content) else len(data)
+        error = _first_error(tree.root_node) if end == len(content) else None
+        piece = Piece(data, kept, row, tree)
+        del tree
+        if kept and error is None:
+            yield piece
+        piece.close(language)
+        if error is not None:
+            raise BadSyntaxError(row + error + 1)
+        row += data.count(b"\n", 0, kept)
+        # With nothing kept, a statement is longer than this.
+        start, size = start + kept, WINDOW_BYTES if kept else size * 2
 
 
 def _line_end(content: bytes, wanted: int) -> int:
@@ -102,7 +128,7 @@ def _line_end(content: bytes, wanted: int) -> int:
     return content.rfind(b"\n", 0, wanted) + 1 or wanted
 
 
-def _parse(data: bytes, language: Language) -> Tree:
+def _parse(data: bytes, language: Language, old: Tree | None = None) -> Tree:
     # Processor time, so that a busy machine changes no verdict.
     deadline = time.thread_time() + _SECONDS + _SECONDS_PER_KIB * len(data) / KIB
 
@@ -114,6 +140,8 @@ def _parse(data: bytes, language: Language) -> Tree:
 
     try:
         # Only with both callbacks do other threads get their turns during a parse.
+        if old is not None:
+            return Parser(language).parse(read, old, progress_callback=is_late)
         return Parser(language).parse(read, progress_callback=is_late)
     except ValueError:
         raise TooComplexError from None
@@ -141,7 +169,10 @@ def _is_statement(node: Node) -> bool:
     )
 
 
-def _first_error(root: Node) -> int:
+def _first_error(root: Node) -> int | None:
+    """The row of the first place that does not parse; None when all of it does."""
+    if not root.has_error:
+        return None
     cursor = root.walk()
     row = root.start_point.row
     more = True
@@ -169,7 +200,8 @@ def _is_crowded(data: bytes) -> bool:
     It reads brackets as they come and can be misled by templates and JSX: it spares
     time, and no verdict of acceptance rests on it.
     """
-    depth = angles = run = 0
+    runs = [0]
+    angles = 0
     commented = False
     for whole in data.split(b"\n"):
         line = whole
@@ -178,14 +210,16 @@ def _is_crowded(data: bytes) -> bool:
             commented = not closed
         code, opened, _ = _QUIET.sub(_quiet, line).partition(b"/*")
         commented = commented or bool(opened)
-        run += len(code)
-        for token in _STRUCTURE.findall(code):
-            depth += (token in b"([{") - (token in b")]}")
-            angles = max(0, angles + (token == b"<") - (token == b">"))
-            if token in b";{}":
-                angles = 0
-            if token in b";,{}":
-                run = 0
-        if depth > SOURCE_NESTING or angles > _ANGLES or run > _RUN_BYTES:
-            return True
+        for match in _STRUCTURE.finditer(code):
+            text, token = match.groups()
+            runs[-1] += len(text)
+            angles = 0 if token in b";{}" else max(0, angles + _ANGLE.get(token, 0))
+            if token in b"([{":
+                runs.append(0)
+            elif token in b")]}":
+                runs[1:] = runs[1:-1]
+            elif token in b";,":
+                runs[-1] = 0
+            if len(runs) > SOURCE_NESTING or angles > _ANGLES or runs[-1] > _RUN_BYTES:
+                return True
     return False

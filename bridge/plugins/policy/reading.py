@@ -25,7 +25,6 @@ from .kinds import (
     TYPESCRIPT_ONLY,
 )
 from .literals import Page, children
-from .parsing import Piece
 from .scopes import Scope
 
 AMBIGUOUS = "ambiguous syntax"
@@ -51,20 +50,22 @@ class Reading:
     _types: int = 0
     _outer: list[tuple[int, Scope]] = Factory(list)
 
-    def read(self, piece: Piece, page: Page) -> None:
+    def read(self, root: Node, end: int, page: Page) -> None:
         """
-        Walk one piece.
+        Walk one piece of a file.
 
+        :param root: The parent of its statements.
+        :param end: The statement that starts there, and those after it, are left out.
         :raise TooComplexError: Its expressions are nested too deep.
         """
         self.finding.turn(page)
         self._casts.clear()
         self._last, self._jsx = None, 0
-        cursor = piece.root.walk()
+        cursor = root.walk()
         depth = int(cursor.goto_first_child())
         while depth:
             node = cursor.node
-            if node is None or (depth == 1 and node.start_byte >= piece.end):
+            if node is None or (depth == 1 and node.start_byte >= end):
                 break
             kind = node.type
             if kind in _CARED_FOR or node.id in self._casts:
@@ -79,6 +80,8 @@ class Reading:
             if self._types or self._outer:
                 self._leave(depth)
         self._leave(0)
+        # Nothing of the tree is kept: its memory is given back next.
+        self._last = None
 
     def _enter(self, node: Node, kind: str, depth: int) -> None:
         if not self._types and (kind in TYPES or node.id in self._casts):

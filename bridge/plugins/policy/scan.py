@@ -110,7 +110,7 @@ def _constructs(
     try:
         for piece in pieces(content, grammar(suffix)):
             page = Page(piece.data, piece.row, page.steps)
-            reading.read(piece, page)
+            reading.read(piece.root, piece.end, page)
         return finding.hits()
     except BadSyntaxError as e:
         refused.append((e.args[0], "syntax error"))

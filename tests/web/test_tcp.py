@@ -1,0 +1,90 @@
+"""Tests of the web over real TCP, for what only a real transport does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from autobahn.twisted.websocket import WebSocketClientFactory, WebSocketClientProtocol
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, DeferredQueue
+from twisted.internet.protocol import connectionDone
+from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
+from twisted.trial.unittest import TestCase
+
+from bridge.protocol.limits import MIB
+from bridge.protocol.wire import dumps
+
+from .stack import TOKEN, Stack
+
+
+class Client(WebSocketClientProtocol):
+    """A page over TCP."""
+
+    def onOpen(self) -> None:
+        """Say hello."""
+        self.got: DeferredQueue[Any] = DeferredQueue()
+        self.sendMessage(dumps({"type": "hello", "token": TOKEN, "client": "c"}))
+
+    def onMessage(self, payload: bytes, isBinary: bool) -> None:
+        """Keep a frame; the first is the welcome."""
+        frame = json.loads(payload)
+        if frame["type"] == "welcome":
+            self.factory.opened.callback(self)
+        else:
+            self.got.put(frame)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Note the end."""
+        super().connectionLost(reason)
+        self.factory.closed.callback(None)
+
+
+class TcpTests(TestCase):
+    """Tests over real TCP, for what only a real transport does."""
+
+    def connect(self, stack: Stack) -> Deferred[Any]:
+        """Listen, and open a socket whose page reads when told to."""
+        tcp: Any = reactor
+        port = tcp.listenTCP(0, stack.site, interface="127.0.0.1")
+        self.addCleanup(port.stopListening)
+        stack.port = port.getHost().port
+        factory = WebSocketClientFactory(f"ws://127.0.0.1:{stack.port}/v1/ws")
+        factory.protocol = Client
+        factory.opened = Deferred()
+        factory.closed = Deferred()
+        connector = tcp.connectTCP("127.0.0.1", stack.port, factory)
+        self.addCleanup(lambda: factory.closed)
+        self.addCleanup(connector.disconnect)
+        opened: Deferred[Any] = factory.opened
+        return opened
+
+    async def test_slow_reader(self) -> None:
+        """A full transport makes pushes wait: of a hundred the page gets two."""
+        stack = Stack(clock=reactor)
+        client = await self.connect(stack)
+        client.transport.pauseProducing()
+        for n in range(100):
+            stack.hub.push("plugins", {"n": n, "fill": "x" * MIB})
+        stack.hub.push("log", {"n": 0})
+        client.transport.resumeProducing()
+        got = [(await client.got.get()) for _ in range(3)]
+        self.assertEqual(
+            [(frame["event"], frame["data"]["n"]) for frame in got],
+            [("plugins", 0), ("plugins", 99), ("log", 0)],
+        )
+
+    async def test_reader_that_never_reads(self) -> None:
+        """A page that reads nothing is dropped: its place is free again."""
+        stack = Stack(clock=reactor)
+        client = await self.connect(stack)
+        client.transport.pauseProducing()
+        socket: Any = next(iter(stack.sockets._sockets_authenticated))
+        for _ in range(20):
+            socket.conversation.outbox.put(b'"%s"' % (b"x" * 4 * MIB))
+        self.assertEqual(len(stack.hub), 1)
+        while stack.sockets._sockets_authenticated:
+            await deferLater(reactor, 0.05)
+        self.assertEqual(len(stack.hub), 0)
+        client.transport.resumeProducing()
