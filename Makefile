@@ -17,11 +17,12 @@ test: $(VENV)/installed
 reference: $(VENV)/installed
 	$(VENV)/bin/python docs/generate.py
 
+# editable_mode=compat: in the other mode twistd does not find its plugin.
 $(VENV)/installed: setup.cfg setup.py
 	@.ci/system python
 	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --upgrade pip
-	@$(VENV)/bin/python -m pip install --quiet --editable '.[demo,test]' \
+	@PYTHONWARNINGS=ignore $(VENV)/bin/python -m pip install --quiet --editable '.[demo,test]' \
 		--config-settings editable_mode=compat tox
 	@touch $@
 

@@ -6,6 +6,8 @@ Run ``python docs/generate.py`` and commit what it writes; a test compares.
 
 from __future__ import annotations
 
+import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -66,14 +68,23 @@ def rule_words(kind: Any) -> str:
     return ""
 
 
+def meanings(kind: type[Any]) -> dict[str, str]:
+    """Give what a class's docstring says of its attributes."""
+    text = inspect.getdoc(kind) or ""
+    found = re.findall(r"^:ivar (\w+):(.*(?:\n[ ]+.*)*)", text, re.MULTILINE)
+    return {name: " ".join(said.split()) for name, said in found}
+
+
 def field_rows(kind: type[Any]) -> Iterator[tuple[str, str, str, str]]:
     """Give a row for each field of a class."""
     resolve_types(kind, include_extras=True)
+    said = meanings(kind)
     for a in fields(kind):
         required = "required" if a.default is NOTHING else "optional"
         rules = rule_words(a.type)
         code = f"`{rules}`" if "matching" in rules else rules
-        yield f"`{camel(a.name)}`", type_words(a.type), required, code
+        words = "; ".join(filter(None, [said.get(a.name, "").rstrip("."), code]))
+        yield f"`{camel(a.name)}`", type_words(a.type), required, words
 
 
 def _shape(title: str, kind: type[Any]) -> Iterator[str]:
@@ -81,7 +92,7 @@ def _shape(title: str, kind: type[Any]) -> Iterator[str]:
         yield f"{title}: `{{}}`\n" if has(kind) else f"{title}: {type_words(kind)}\n"
         return
     yield f"{title}:\n"
-    yield table(("field", "type", "", "rule"), field_rows(kind))
+    yield table(("field", "type", "", "meaning and rule"), field_rows(kind))
 
 
 def methods() -> Iterator[str]:
@@ -129,7 +140,7 @@ def events() -> Iterator[str]:
     for kind in (frames.Hello, frames.Request, frames.Logs):
         yield f"### `{kind.__name__.lower()}`\n"
         yield f"{summary_of(kind)}\n"
-        yield table(("field", "type", "", "rule"), field_rows(kind))
+        yield table(("field", "type", "", "meaning and rule"), field_rows(kind))
     yield "## Events a page is pushed\n"
     yield table(("event", "when"), ((f"`{e}`", e.meaning) for e in Event))
 

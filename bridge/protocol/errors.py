@@ -86,6 +86,7 @@ class CloseReason(StrEnum):
     NOT_UTF8 = "not_utf8", CloseCode.INVALID_TEXT
     TOO_BIG = "frame_too_large", CloseCode.TOO_BIG
     SLOW_READER = "slow_reader", CloseCode.TRY_AGAIN_LATER
+    LOGS_BEHIND = "logs_behind", CloseCode.TRY_AGAIN_LATER
     LOG_FLOOD = "log_flood", CloseCode.TRY_AGAIN_LATER
     TOO_MANY_SOCKETS = "too_many_sockets", CloseCode.TRY_AGAIN_LATER
 

@@ -32,6 +32,10 @@ class LogSink(Protocol):
     def frame(self, records: Any) -> None:
         """Write the records."""
 
+    @property
+    def overloaded(self) -> bool:
+        """Whether records come faster than they can be written."""
+
 
 @frozen
 class Edge:
@@ -142,7 +146,7 @@ class Conversation:
                 case effects.Close(reason):
                     self.close(reason)
                 case effects.WriteLogs(records):
-                    self._edge.logs.frame(records)
+                    self._write_logs(records)
                 case _:
                     self._refuse(effect)
 
@@ -163,6 +167,11 @@ class Conversation:
                 self._edge.guard.count_refused_hello()
             case effects.ReportDroppedLogs(count):
                 self._log.warn("dropped {count} frames of log lines", count=count)
+
+    def _write_logs(self, records: Any) -> None:
+        self._edge.logs.frame(records)
+        if self._edge.logs.overloaded:
+            self.close(CloseReason.LOGS_BEHIND)
 
     def _welcome(self) -> None:
         self._delayed.discard(self._hello)

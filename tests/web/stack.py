@@ -112,6 +112,7 @@ class Sink:
     """Keeps what log frames held."""
 
     got: list[Any] = field(factory=list)
+    overloaded: bool = False
 
     def frame(self, records: Any) -> None:
         """Keep the records."""

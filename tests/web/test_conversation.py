@@ -266,6 +266,12 @@ class CallTests(ConversationCase):
         self.assertEqual(self.logs.got, [[{"level": "info"}]])
         self.assertEqual(self.wire.got, [])
 
+    def test_log_writer_behind(self) -> None:
+        """A page that logs faster than can be written is closed, to come back later."""
+        self.logs.overloaded = True
+        self.send({"type": "logs", "records": []})
+        self.assertEqual(self.wire.closed, [CloseReason.LOGS_BEHIND])
+
     def test_log_flood(self) -> None:
         """Records over the budget are dropped and told of in the daemon's log."""
         frame = dumps({"type": "logs", "records": []})

@@ -135,7 +135,8 @@ def _assignment(finding: Finding, node: Node) -> None:
     right = node.child_by_field_name("right")
     if left is None:
         return
-    for target in _targets(finding, left):
+    targets = [] if left.type == "identifier" else _targets(finding, left)
+    for target in targets:
         for name in member_names(target, finding.page):
             if name in ASSIGNED:
                 finding.add(target, f"{name} assignment")
@@ -170,10 +171,12 @@ def _bound(finding: Finding, node: Node) -> None:
 
 
 def _bind(finding: Finding, pattern: Node, value: Node) -> None:
+    if pattern.type not in ("identifier", "object_pattern"):
+        return
     for name in set(object_names(value, finding.page)):
         if pattern.type == "identifier":
             finding.aliases.bind(finding.page.name(pattern), name, finding.scope)
-        elif pattern.type == "object_pattern":
+        else:
             for key in pattern_keys(pattern):
                 for member in key_names(key, finding.page):
                     finding.access(key, name, member)

@@ -23,18 +23,22 @@ from .literals import TooComplexError
 WINDOW_BYTES = 64 * KIB
 _READ_BYTES = 16 * KIB
 _FREED_BYTES = 192 * KIB
+_FREED_NODES = 150_000
 _SECONDS = 0.25
 _SECONDS_PER_KIB = 0.004
 _RUN_BYTES = 64_000
 _ANGLES = 200
+_ARROWS = 10_000
 
 _TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 _STATEMENTS = frozenset({"comment", "hash_bang_line", "statement_block"})
 _QUIET = re.compile(
-    rb"//.*|/\*(?:.*?\*/|.*)|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|=>|[<>]="
+    rb"//.*|/\*(?:.*?\*/|.*)|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|[<>]="
 )
-_STRUCTURE = re.compile(rb"[ \t]*([^()\[\]{};,<>]*)([()\[\]{};,<>]|$)")
-_ANGLE = {b"<": 1, b">": -1}
+_STRUCTURE = re.compile(rb"=>|[()\[\]{};,<>]")
+_OPEN = frozenset({b"(", b"[", b"{"})
+_CLOSED = frozenset({b")", b"]", b"}"})
+_SEPARATORS = frozenset({b";", b",", b"{", b"}"})
 
 
 class BadSyntaxError(Exception):
@@ -71,8 +75,8 @@ class Piece:
         """
         tree, self._tree = self._tree, None
         rest = self.data
-        while tree is not None and len(rest) > _FREED_BYTES:
-            cut = rest.rfind(b"\n", 0, len(rest) - _FREED_BYTES) + 1
+        while tree is not None and tree.root_node.descendant_count > _FREED_NODES:
+            cut = rest.rfind(b"\n", 0, max(0, len(rest) - _FREED_BYTES)) + 1
             rows = rest.count(b"\n"), rest.count(b"\n", 0, cut)
             tree.edit(cut, len(rest), cut, (rows[1], 0), (rows[0], 0), (rows[1], 0))
             rest = rest[:cut]
@@ -200,8 +204,7 @@ def _is_crowded(data: bytes) -> bool:
     It reads brackets as they come and can be misled by templates and JSX: it spares
     time, and no verdict of acceptance rests on it.
     """
-    runs = [0]
-    angles = 0
+    depth = angles = arrows = run = 0
     commented = False
     for whole in data.split(b"\n"):
         line = whole
@@ -210,16 +213,18 @@ def _is_crowded(data: bytes) -> bool:
             commented = not closed
         code, opened, _ = _QUIET.sub(_quiet, line).partition(b"/*")
         commented = commented or bool(opened)
-        for match in _STRUCTURE.finditer(code):
-            text, token = match.groups()
-            runs[-1] += len(text)
-            angles = 0 if token in b";{}" else max(0, angles + _ANGLE.get(token, 0))
-            if token in b"([{":
-                runs.append(0)
-            elif token in b")]}":
-                runs[1:] = runs[1:-1]
-            elif token in b";,":
-                runs[-1] = 0
-            if len(runs) > SOURCE_NESTING or angles > _ANGLES or runs[-1] > _RUN_BYTES:
-                return True
+        run += len(code.strip())
+        for token in _STRUCTURE.findall(code):
+            depth += (token in _OPEN) - (token in _CLOSED)
+            angles = max(0, angles + (token == b"<") - (token == b">"))
+            arrows += token == b"=>"
+            if token in _SEPARATORS:
+                run = 0
+                angles, arrows = (angles, arrows) if token == b"," else (0, 0)
+        if (
+            depth > SOURCE_NESTING
+            or max(angles, arrows * _ANGLES // _ARROWS) > _ANGLES
+            or run > _RUN_BYTES
+        ):
+            return True
     return False
