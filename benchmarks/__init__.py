@@ -1,0 +1,1 @@
+"""What the daemon costs, as ratios against a peer in the same run."""
