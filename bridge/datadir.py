@@ -5,8 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from typing import Final
 
 from attrs import frozen
+
+LINKED: Final = ".tmp-dev-"
+"""
+What the name of a linked tree's directory starts with, before the plugin's id.
+
+It starts as a clone's does, so that a daemon which begins removes what is left.
+"""
 
 
 @frozen
@@ -73,6 +81,15 @@ class DataDir:
     def plugin(self, plugin_id: str) -> Path:
         """The tree of one plugin.  The id has been validated by the caller."""
         return self.plugins / plugin_id
+
+    def linked(self, plugin_id: str) -> Path:
+        """The copy of a tree that its author works on; see docs/decisions/0010."""
+        return self.plugins / f"{LINKED}{plugin_id}"
+
+    @property
+    def dev_socket(self) -> Path:
+        """Where ``plugin-bridge dev`` reaches a daemon with ``--dev``."""
+        return self.root / "dev.socket"
 
     def temporary_clone(self, random: str) -> Path:
         """Where a clone goes until it is accepted."""

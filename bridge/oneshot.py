@@ -15,6 +15,7 @@ from .options import Place
 from .plugins.build import Builder, Report
 from .plugins.rebuild import Builds
 from .plugins.records import read_records
+from .plugins.table import plugin_of
 from .plugins.trees import Trees
 from .protocol.wire import dumps, loads, unstructure
 from .store.store import InThread
@@ -50,19 +51,20 @@ class ExclusiveBuilder:
 
     _log: ClassVar[Logger] = Logger()
 
-    def build(self, ids: list[str]) -> Deferred[Report]:
+    def build(self, directories: list[str]) -> Deferred[Report]:
         """See ``bridge.plugins.build.Builder.build``."""
-        return Deferred.fromCoroutine(self._build(ids))
+        return Deferred.fromCoroutine(self._build(directories))
 
-    async def _build(self, ids: list[str]) -> Report:
+    async def _build(self, directories: list[str]) -> Report:
         path = self._data.build / "lock"
         try:
             lock = await self._in_thread(acquire, path, BUILD_PATIENCE_SECONDS)
         except LockedError:
             error = f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
+            ids = sorted(map(plugin_of, directories))
             return Report(ok=False, duration_ms=0, plugins=ids, errors=[error])
         try:
-            return await self._builder.build(ids)
+            return await self._builder.build(directories)
         finally:
             lock.release()
 

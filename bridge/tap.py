@@ -26,6 +26,7 @@ from .banner import Banner
 from .config import Config, read_config
 from .daemon import Daemon, Logged, StartError, bind
 from .datadir import DataDir
+from .devsocket import DevSocket
 from .lock import LockedError, acquire
 from .logs.output import make_output
 from .logs.pagefile import LogFileError, PageFile
@@ -35,12 +36,16 @@ from .options import DaemonOptions, Place, locate
 from .plugins.candidate import Fetcher
 from .plugins.change import Change
 from .plugins.git import GitCloner
+from .plugins.linking import Linking, build_without_linked
 from .plugins.operations import Operations
 from .plugins.pipeline import Installer, Prompting
 from .plugins.rebuild import Rebuild, published_plugins
 from .plugins.trees import Trees
 from .plugins.trust import Trust
+from .plugins.updates import Updates
+from .plugins.upstream import GitUpstream
 from .protocol.bucket import TokenBucket
+from .protocol.limits import UPDATES_AT_ONCE
 from .protocol.session import Rates
 from .rpc.dispatch import Dispatcher
 from .rpc.hub import Event, Hub
@@ -166,28 +171,31 @@ def assemble(reactor: Any, options: Options) -> IService:
 @frozen
 class Threads:
     """
-    The pools; see docs/decisions/0007.
+    The pools; see docs/decisions/0007 and 0009.
 
     :ivar disk: Writes the state file.
     :ivar logs: Writes the page's log lines.
     :ivar checks: Reads and judges trees.
     :ivar clones: Fetches repositories.
+    :ivar updates: Looks for updates.
     """
 
     disk: Pool
     logs: Pool
     checks: Pool
     clones: Pool
+    updates: Pool
 
     @classmethod
     def make(cls, reactor: Any, size: int) -> Threads:
         """Make them; they begin to work when they are started."""
         sizes = {"disk": 1, "logs": 1, "checks": size, "clones": size}
+        sizes["updates"] = UPDATES_AT_ONCE
         return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
 
     def all(self) -> list[Pool]:
         """Give all of them."""
-        return [self.clones, self.checks, self.logs, self.disk]
+        return [self.updates, self.clones, self.checks, self.logs, self.disk]
 
 
 @frozen
@@ -231,6 +239,8 @@ def _plugins(
         reactor,
         check,
     )
+    upstream = GitUpstream(config.ca_file, config.public_clones_only, time.monotonic)
+    updates = Updates(store, upstream, reactor, threads.updates.call)
     service = PluginService(
         installer,
         rebuild,
@@ -240,8 +250,20 @@ def _plugins(
         approver,
         place.bundle,
         check,
+        updates,
     )
-    return _Plugins(service, approver, trees.sweep, [operations, rebuild])
+    linking = Linking(
+        operations, rebuild, trees, store, place.profile, audience, reactor, check
+    )
+    dev = DevSocket(reactor, place.data.dev_socket, linking, __version__)
+
+    def prepare() -> None:
+        trees.sweep()
+        build_without_linked(place.bundle.parent, rebuild)
+        if config.dev:
+            dev.listen()
+
+    return _Plugins(service, approver, prepare, [dev, updates, operations, rebuild])
 
 
 def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guard:

@@ -22,7 +22,7 @@ from .setup import SetupError
 class DemoOptions(TableOptions):
     """The command line of ``plugin-bridge demo``."""
 
-    synopsis = "[--open]"
+    synopsis = "Usage: plugin-bridge demo [--open]"
     optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
         ["open", None, "open the page in your browser"]
     ]

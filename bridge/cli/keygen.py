@@ -7,13 +7,21 @@ import os
 import re
 import secrets
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Final
 
 import platformdirs
+from attrs import frozen
 
 from ..options import TableOptions
 from ..plugins.signature import key_id, public_key_of
+
+KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
+KEY_HELP: Final = (
+    f"The key file; else {KEY_VARIABLE} holds the key's 64 digits, else the file that "
+    "keygen makes is read."
+)
 
 SEED_BYTES: Final = 32
 _KEY_FILE_BYTES: Final = 4096
@@ -126,3 +134,24 @@ def parse_seed(text: str, source: str) -> bytes:
     if _SEED.fullmatch(text) is None:
         raise CommandError(f"{source} does not hold 64 hexadecimal digits")
     return bytes.fromhex(text)
+
+
+@frozen
+class SigningKey:
+    """A signing key, and the file it was read from, if any."""
+
+    seed: bytes
+    file: Path | None
+
+
+def chosen_key(chosen: str | None, environ: Mapping[str, str]) -> SigningKey:
+    """
+    Read the key that ``KEY_HELP`` describes.
+
+    :param chosen: What ``--key`` names.
+    :raise CommandError: It cannot be read, or is no key.
+    """
+    if not chosen and environ.get(KEY_VARIABLE):
+        return SigningKey(parse_seed(environ[KEY_VARIABLE], KEY_VARIABLE), None)
+    file = Path(chosen) if chosen else default_key_file()
+    return SigningKey(read_seed(file), file)

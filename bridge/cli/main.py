@@ -23,13 +23,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "show it all: a page, a plugin, a git server, the daemon"),
     "keygen": ("keygen", "make a signing key, for plugin authors"),
     "sign": ("sign", "sign a plugin's tree, for plugin authors"),
+    "verify": ("verify", "verify a plugin's signature"),
+    "fingerprint": ("fingerprint", "print the fingerprint of your signing key"),
+    "check": ("check", "say of a plugin's tree what the daemon would"),
+    "dev": ("dev", "link a plugin you work on into a daemon started with --dev"),
 }
 """The sub-commands: the module, and what it does."""
 
 
 def help_text() -> str:
     """Say what there is."""
-    lines = [f"  {name:<8} {about}" for name, (_, about) in COMMANDS.items()]
+    lines = [f"  {name:<11} {about}" for name, (_, about) in COMMANDS.items()]
     return "\n".join(
         [
             "Usage: plugin-bridge COMMAND [options]",

@@ -52,7 +52,7 @@ INSERT INTO places (name, visits, last_visit) VALUES
 class SetupOptions(HostOptions):
     """The command line of ``plugin-bridge setup``."""
 
-    synopsis = "[options]"
+    synopsis = "Usage: plugin-bridge setup [options]"
     longdesc = (
         "Installs the bundler (verified by its digest) and the host's sources. What "
         "is in place already is left alone."

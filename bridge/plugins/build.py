@@ -20,6 +20,7 @@ from .bundler import BuildReactor, arguments, run_bundler, settled
 from .metafile import BuildError
 from .pins import BINARY_NAME
 from .staging import Staging
+from .table import plugin_of
 
 DeferToThread = Callable[..., Deferred[Any]]
 
@@ -58,35 +59,37 @@ class Builder:
     version: str
     warn: Callable[[str], None]
 
-    def build(self, ids: Sequence[str]) -> Deferred[Report]:
+    def build(self, directories: Sequence[str]) -> Deferred[Report]:
         """
         Build and publish a bundle of these plugins.
 
         A cancelled build has published a whole bundle or nothing, and ends only when
         nothing else is left of it.
 
-        :param ids: Validated, each installed.
+        :param directories: Names below ``plugins/``: the ids of installed plugins,
+            and the directories of linked trees; one for each plugin.
         :return: The report; a bundle that cannot be made is one that says why.
         """
-        return Deferred.fromCoroutine(self._build(sorted(set(ids))))
+        return Deferred.fromCoroutine(self._build(sorted(set(directories))))
 
-    async def _build(self, ids: list[str]) -> Report:
+    async def _build(self, directories: list[str]) -> Report:
         started = self.reactor.seconds()
         errors = []
         try:
-            await self._publish(ids)
+            await self._publish(directories)
         except BuildError as e:
             errors.append(str(e))
         except OSError as e:
             errors.append(f"the bundle could not be made: {e.strerror or 'I/O error'}")
         duration = round((self.reactor.seconds() - started) * 1000)
+        ids = sorted(map(plugin_of, directories))
         return Report(not errors, duration, ids, errors)
 
-    async def _publish(self, ids: list[str]) -> None:
+    async def _publish(self, directories: list[str]) -> None:
         folder = self.theme_dir / self.profile.theme_name
         run = _Run(self, Staging(self.profile, self.data, folder, self.version))
         try:
-            await run.steps(ids)
+            await run.steps(directories)
         finally:
             await run.in_thread(run.staging.discard)
 
@@ -98,15 +101,15 @@ class _Run:
     builder: Builder
     staging: Staging
 
-    async def steps(self, ids: list[str]) -> None:
+    async def steps(self, directories: list[str]) -> None:
         """Go from the first step to the last."""
         b, staging = self.builder, self.staging
-        executable = await self.in_thread(staging.prepare, ids)
+        executable = await self.in_thread(staging.prepare, directories)
         command = [str(b.data.bin / BINARY_NAME)]
         command += arguments(b.profile, staging.directory)
         # The directory's real path: the bundler speaks of files relative to it.
         said = await run_bundler(b.reactor, executable, command, staging.root)
-        await self.in_thread(staging.check, ids)
+        await self.in_thread(staging.check, directories)
         if said:
             b.warn(said)
         await self.in_thread(staging.publish)

@@ -89,6 +89,12 @@ class Change:
 
         :raise BridgeError: ``build_failed``: it is not in the bundle.
         """
+        if plugin_id in self._trees.linked:
+            raise plugin_error(
+                Prefix.BUILD_FAILED,
+                f"plugin-bridge dev has linked {plugin_id}, so this one would not be "
+                "built; end that first",
+            )
         report = await self._rebuild.run()
         if report.ok and plugin_id in report.plugins:
             return

@@ -32,7 +32,7 @@ class Fetched:
     What a server sent.
 
     :ivar commit: The tip of its default branch, 40 hexadecimal digits.
-    :ivar pack: The pack, not yet judged.
+    :ivar pack: The pack, not yet judged; empty when the tip was known.
     """
 
     commit: str
@@ -59,11 +59,22 @@ class _Client(AbstractHttpGitClient):
             raise clone_failed("not a git repository")
         return answer, answer.read
 
+    @staticmethod
+    def _warn_filter_objects() -> None:
+        """Say nothing; dulwich would write to standard error."""
+
 
 @define
 class _Tip:
-    """Chooses what to ask for: only what HEAD points to."""
+    """
+    Chooses what to ask for: what HEAD points to.
 
+    :ivar known: Not asked for when it is that.
+    :ivar also: Asked for, too.
+    """
+
+    known: bytes | None
+    also: bytes | None
     commit: bytes | None = None
 
     def wants(self, refs: Any, depth: int | None = None) -> list[Any]:
@@ -73,7 +84,9 @@ class _Tip:
             raise clone_failed("the repository is empty or has no default branch")
         if _HEX.fullmatch(self.commit) is None:
             raise clone_failed("the repository's object format is not SHA-1")
-        return [self.commit]
+        if self.commit == self.known:
+            return []
+        return [self.commit] if self.also is None else [self.commit, self.also]
 
 
 def fetch(
@@ -83,16 +96,20 @@ def fetch(
     *,
     depth: int = 1,
     filter_spec: Literal[b"tree:0"] | None = None,
+    known: str | None = None,
+    also: str | None = None,
 ) -> Fetched:
     """
     Fetch the tip of the default branch into memory.
 
     :param depth: How many commits of its history to ask for.
     :param filter_spec: Which objects to leave out, if the server can.
+    :param known: Nothing is fetched when the tip is this commit.
+    :param also: A commit to ask for beside the tip; a server may refuse.
     :raise BridgeError: ``clone_failed: …``, whatever went wrong.
     """
     pack = io.BytesIO()
-    tip = _Tip()
+    tip = _Tip(_encoded(known), _encoded(also))
     try:
         _Client(url, server).fetch_pack(
             "",
@@ -110,6 +127,10 @@ def fetch(
         raise clone_failed(_words(e)) from None
     assert tip.commit is not None  # noqa: S101 - for mypy
     return Fetched(tip.commit.decode("ascii"), pack.getvalue())
+
+
+def _encoded(commit: str | None) -> bytes | None:
+    return None if commit is None else commit.encode("ascii")
 
 
 def _words(error: Exception) -> str:

@@ -8,8 +8,9 @@ in the report.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from attrs import define, evolve, field, frozen
 from twisted.internet.defer import Deferred, fail
@@ -33,8 +34,8 @@ from .trees import Trees
 class Builds(Protocol):
     """Makes bundles; see ``Builder``."""
 
-    def build(self, ids: list[str]) -> Deferred[Report]:
-        """Build a bundle of these plugins; a failed build is a report too."""
+    def build(self, directories: list[str]) -> Deferred[Report]:
+        """Build a bundle of these; a failed build is a report too."""
 
 
 def published_plugins(folder: Path) -> list[str] | None:
@@ -44,17 +45,27 @@ def published_plugins(folder: Path) -> list[str] | None:
     :param folder: The theme's folder.
     :return: ``None`` when there is no bundle, or it does not say.
     """
+    found = _published(folder).get("plugins")
+    return found if type(found) is list else None
+
+
+def has_linked(folder: Path) -> bool:
+    """Whether the published bundle was built of linked trees, too.  Blocks."""
+    return "dev" in _published(folder)
+
+
+def _published(folder: Path) -> dict[str, Any]:
     try:
         info = loads(read_bounded(folder / INFO_FILE, MANIFEST_BYTES))
     except (OSError, BridgeError):
-        return None
-    found = info.get("plugins") if type(info) is dict else None
-    return found if type(found) is list else None
+        return {}
+    return info if type(info) is dict else {}
 
 
 @frozen(eq=False)
 class _Waiter:
     restoring: bool
+    before: Callable[[], Awaitable[object]] | None = None
     report: Deferred[Report] = field(factory=Deferred)
 
 
@@ -82,7 +93,12 @@ class Rebuild:
 
     _log: ClassVar[Logger] = Logger()
 
-    def run(self, *, restoring: bool = False) -> Deferred[Report]:
+    def run(
+        self,
+        *,
+        restoring: bool = False,
+        before: Callable[[], Awaitable[object]] | None = None,
+    ) -> Deferred[Report]:
         """
         Build the bundle of every installed plugin.
 
@@ -92,10 +108,11 @@ class Rebuild:
         reload for a bundle that is no different.
 
         :param restoring: Whether it only takes a failed build back.
+        :param before: Called first, while nothing is built.
         """
         if self._closed:
             return fail(shutting_down())
-        waiter = _Waiter(restoring)
+        waiter = _Waiter(restoring, before)
         self._waiters.append(waiter)
         if not self._running:
             self._running = True
@@ -106,6 +123,9 @@ class Rebuild:
         while self._waiters:
             waiters, self._waiters = self._waiters, []
             try:
+                for waiter in waiters:
+                    if waiter.before is not None:
+                        await waiter.before()
                 report = await self._build()
             except Exception:  # noqa: BLE001
                 failure = Failure()

@@ -19,11 +19,17 @@ from urllib.parse import unquote
 
 from attrs import evolve, frozen
 
+from ..protocol.limits import MIB
 from .files import shown
 from .metafile import PACKAGES, PLUGINS, BuildError
 
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_decode_at: Final = json.JSONDecoder().raw_decode
+_SPACE: Final = re.compile(rb"[ \t\r\n]*")
+_PLAIN: Final = re.compile(rb"null|[0-9]{1,9}")
+_MAPPING_CHARACTERS: Final = (
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/,;"
+)
+_QUOTE: Final = ord(b'"')
+_BACKSLASH: Final = ord(b"\\")
 
 
 @frozen
@@ -32,15 +38,16 @@ class SourceMap:
     A source map, version 3.
 
     :ivar contents: The text of each of ``sources``, or ``None`` for one left out.
+    :ivar mappings: As in the file; most of a map is this.
     """
 
     sources: list[str]
     contents: list[str | None]
-    mappings: str
+    mappings: bytes
     names: list[str]
 
 
-def parse_map(text: str) -> SourceMap:
+def parse_map(text: bytes) -> SourceMap:
     """
     Read a source map.
 
@@ -53,67 +60,95 @@ def parse_map(text: str) -> SourceMap:
 
 
 def _parsed(fields: dict[str, Any]) -> SourceMap:
-    if fields.pop("version", None) != 3:
+    if fields.pop("version") != b"3":
         raise ValueError
-    sources, names = fields.pop("sources"), fields.pop("names", [])
-    contents, mappings = fields.pop("sourcesContent"), fields.pop("mappings")
-    lists = (sources, names, contents)
-    if fields or type(mappings) is not str or any(type(x) is not list for x in lists):
+    lists = (fields.pop("sources"), fields.pop("sourcesContent"), fields.pop("names"))
+    mappings = fields.pop("mappings")
+    if fields or type(mappings) is not bytes or {list} != set(map(type, lists)):
         raise ValueError
+    sources, contents, names = ([json.loads(piece) for piece in x] for x in lists)
     if len(sources) != len(contents) or not _strings([*sources, *names]):
         raise ValueError
-    if not _strings([c for c in contents if c is not None]):
+    if not _strings([content for content in contents if content is not None]):
         raise ValueError
-    return SourceMap(sources, contents, mappings, names)
+    return SourceMap(sources, contents, _mappings(mappings), names)
 
 
 def _strings(values: list[Any]) -> bool:
     return all(type(value) is str for value in values)
 
 
-def _members(text: str) -> Iterator[tuple[str, Any]]:
-    """The members of an object whose values are atoms or lists of atoms."""
-    at = _past("{", text, _space(text, 0))
+def _mappings(piece: bytes) -> bytes:
+    if piece[:1] != b'"':
+        raise ValueError
+    for at in range(1, len(piece) - 1, MIB):
+        if piece[at : min(at + MIB, len(piece) - 1)].translate(
+            None, _MAPPING_CHARACTERS
+        ):
+            raise ValueError
+    return piece[1:-1]
+
+
+def _members(text: bytes) -> Iterator[tuple[str, bytes | list[bytes]]]:
+    """The members of an object, each value in pieces still to be decoded."""
+    at = _past(b"{", text, _space(text, 0))
     while True:
         name, at = _atom(text, at)
-        at = _past(":", text, _space(text, at))
-        value, at = _elements(text, at) if text[at] == "[" else _atom(text, at)
-        yield name, value
+        at = _past(b":", text, _space(text, at))
+        value: bytes | list[bytes]
+        value, at = (_list if text[at : at + 1] == b"[" else _atom)(text, at)
+        yield str(json.loads(name)), value
         at = _space(text, at)
-        if text[at] == "}":
+        if text[at : at + 1] == b"}":
             break
-        at = _past(",", text, at)
+        at = _past(b",", text, at)
     if _space(text, at + 1) != len(text):
         raise ValueError
 
 
-def _elements(text: str, at: int) -> tuple[list[Any], int]:
-    values: list[Any] = []
-    at = _past("[", text, at)
-    if text[at] == "]":
-        return values, at + 1
+def _list(text: bytes, at: int) -> tuple[list[bytes], int]:
+    pieces: list[bytes] = []
+    at = _past(b"[", text, at)
+    if text[at : at + 1] == b"]":
+        return pieces, at + 1
     while True:
-        value, at = _atom(text, at)
-        values.append(value)
+        piece, at = _atom(text, at)
+        pieces.append(piece)
         at = _space(text, at)
-        if text[at] == "]":
-            return values, at + 1
-        at = _past(",", text, at)
+        if text[at : at + 1] == b"]":
+            return pieces, at + 1
+        at = _past(b",", text, at)
 
 
-def _atom(text: str, at: int) -> tuple[Any, int]:
-    if text[at] in "[{":
-        raise ValueError
-    return _decode_at(text, at)
+def _atom(text: bytes, at: int) -> tuple[bytes, int]:
+    """A string, a number or null, as it is written."""
+    if text[at] == _QUOTE:
+        end = _end_of_string(text, at)
+    else:
+        found = _PLAIN.match(text, at)
+        if found is None:
+            raise ValueError
+        end = found.end()
+    return text[at:end], end
 
 
-def _past(mark: str, text: str, at: int) -> int:
-    if text[at] != mark:
+def _end_of_string(text: bytes, at: int) -> int:
+    while True:
+        at = text.index(b'"', at + 1)
+        before = at
+        while text[before - 1] == _BACKSLASH:
+            before -= 1
+        if (at - before) % 2 == 0:
+            return at + 1
+
+
+def _past(mark: bytes, text: bytes, at: int) -> int:
+    if text[at : at + 1] != mark:
         raise ValueError
     return _space(text, at + 1)
 
 
-def _space(text: str, at: int) -> int:
+def _space(text: bytes, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
@@ -189,4 +224,6 @@ def map_pieces(given: SourceMap) -> Iterator[bytes]:
         for n, value in enumerate(values):
             yield (b"," if n else b"") + json.dumps(value).encode()
         yield b"]"
-    yield b',"mappings":' + json.dumps(given.mappings).encode() + b"}\n"
+    yield b',"mappings":"'
+    yield given.mappings
+    yield b'"}\n'

@@ -28,7 +28,7 @@ from .files import TooLargeError, read_bounded, shown
 from .metafile import BuildError, check_metafile
 from .pins import BINARY_NAME, CHECKSUM_NAME
 from .sourcemap import check_map, map_pieces, parse_map
-from .table import TABLE_FILE, table_text
+from .table import TABLE_FILE, plugin_of, table_text
 
 INFO_FILE: Final = "info.json"
 
@@ -69,11 +69,11 @@ class Staging:
         """The bundle's file name."""
         return f"{self._profile.bundle_name}.js"
 
-    def prepare(self, ids: Sequence[str]) -> Executable:
+    def prepare(self, directories: Sequence[str]) -> Executable:
         """
         Verify the bundler, and make what it needs.
 
-        :param ids: The plugins of this build, validated.
+        :param directories: See ``Builder.build``.
         :raise BuildError: Something is missing, or is not what it should be.
         :raise OSError: There is no room, or no permission.
         """
@@ -89,10 +89,10 @@ class Staging:
             _remove(stale)
         self.directory.mkdir(mode=0o700)
         self.executable = verified_copy(self._data.bin, self.directory)
-        write_atomically(self.root / TABLE_FILE, table_text(ids).encode())
+        write_atomically(self.root / TABLE_FILE, table_text(directories).encode())
         return self.executable
 
-    def check(self, ids: Sequence[str]) -> None:
+    def check(self, directories: Sequence[str]) -> None:
         """
         Judge what the bundler read and wrote, and make the rest of what is published.
 
@@ -101,18 +101,24 @@ class Staging:
         """
         try:
             metafile = read_bounded(self.directory / METAFILE, BUILD_METAFILE_BYTES)
-            inputs = check_metafile(metafile, ids, (self.bundle, self.bundle + ".map"))
+            written = (self.bundle, f"{self.bundle}.map")
+            inputs = check_metafile(metafile, directories, written)
             self._check_real(inputs)
             self._make_portable(inputs)
             bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
         except TooLargeError:
-            raise BuildError("the bundle is too large") from None
+            raise BuildError(
+                f"the bundle or its map is over {BUILD_BUNDLE_BYTES} bytes"
+            ) from None
         info = {
             "author": self._profile.info_author,
             "version": self._version,
             "sha256": hashlib.sha256(bundle).hexdigest(),
-            "plugins": list(ids),
+            "plugins": sorted(map(plugin_of, directories)),
         }
+        linked = [name for name in directories if plugin_of(name) != name]
+        if linked:
+            info["dev"] = sorted(map(plugin_of, linked))
         text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
         _write(self.directory / INFO_FILE, [text.encode()])
         _sync(self.directory / self.bundle)
@@ -124,7 +130,7 @@ class Staging:
 
     def _make_portable(self, inputs: Collection[str]) -> None:
         path = self.directory / f"{self.bundle}.map"
-        text = read_bounded(path, BUILD_BUNDLE_BYTES).decode("utf-8", "replace")
+        text = read_bounded(path, BUILD_BUNDLE_BYTES)
         here, root = str(self.directory), str(self.root)
         checked = check_map(parse_map(text), here, root, inputs, self._read)
         path.unlink()

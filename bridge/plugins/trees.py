@@ -49,11 +49,14 @@ class Trees:
 
     :ivar profile: Says how manifests and signatures are read.
     :ivar random: Gives 16 fresh hexadecimal digits.
+    :ivar linked: The list entries of linked trees, by plugin id: each stands for the
+        installed plugin of this id, if there is one.  Only kept in memory.
     """
 
     _data: DataDir
     _profile: HostProfile
     _random: Callable[[], str]
+    linked: dict[str, dict[str, Any]] = field(factory=dict, init=False)
 
     @property
     def directory(self) -> Path:
@@ -95,6 +98,26 @@ class Trees:
         sync_directory(self.directory)
         self.remove(aside)
 
+    def exchange_linked(
+        self, plugin_id: str, copy: Path | None, aside: Path | None
+    ) -> None:
+        """
+        Make a copy the linked tree of a plugin, or have none.
+
+        :param aside: Where the one before is moved; ``None`` when there is none.
+        :raise OSError: It could not be done, and all is as before.
+        """
+        place = self._data.linked(plugin_id)
+        if aside is not None:
+            os.rename(place, aside)
+        try:
+            if copy is not None:
+                os.rename(copy, place)
+        except OSError:
+            if aside is not None:
+                os.rename(aside, place)
+            raise
+
     def remove(self, path: Path) -> None:
         """
         Remove a clone, read-only files too; nothing happens when there is none.
@@ -124,25 +147,32 @@ class Trees:
         return [stray.name for stray in strays]
 
     def listing(self, records: Mapping[str, Record]) -> Listing:
-        """List the recorded plugins, each verified as before a build."""
-        listing = Listing()
+        """List linked trees and the recorded plugins, verified as before a build."""
+        linked = dict(self.linked)
+        listing = Listing(list(linked.values()))
         for plugin_id, record in records.items():
+            if plugin_id in linked:
+                continue
             try:
                 listing.plugins.append(self.entry(plugin_id, record))
                 self.verify(plugin_id, record)
             except BridgeError as e:
                 listing.broken.append({"id": plugin_id, "reason": e.message})
+        listing.plugins.sort(key=_id)
         return listing
 
     def entries(self, records: Mapping[str, Record]) -> list[dict[str, Any]]:
-        """List the recorded plugins whose manifest can be read, none verified."""
-        found = []
+        """List what ``listing`` does, none of it verified."""
+        linked = dict(self.linked)
+        found = list(linked.values())
         for plugin_id, record in records.items():
+            if plugin_id in linked:
+                continue
             try:
                 found.append(self.entry(plugin_id, record))
             except BridgeError:
                 continue
-        return found
+        return sorted(found, key=_id)
 
     def entry(self, plugin_id: str, record: Record) -> dict[str, Any]:
         """
@@ -190,13 +220,17 @@ class Trees:
         self, records: Mapping[str, Record]
     ) -> tuple[list[str], dict[str, str]]:
         """
-        Verify every tree.
+        Verify every tree that no linked one stands for.
 
-        :return: The ids of the sound ones, and why each other is not, by id.
+        :return: The directories to build, which are the ids of the sound ones and
+            the linked trees; and why each other plugin is not, by id.
         """
-        sound: list[str] = []
+        linked = dict(self.linked)
+        sound = [self._data.linked(plugin_id).name for plugin_id in linked]
         faults: dict[str, str] = {}
         for plugin_id, record in records.items():
+            if plugin_id in linked:
+                continue
             try:
                 self.verify(plugin_id, record)
             except BridgeError as e:
@@ -212,6 +246,10 @@ class Trees:
                 Prefix.NOT_INSTALLED, "its directory is gone; uninstall it"
             )
         return root
+
+
+def _id(entry: dict[str, Any]) -> str:
+    return str(entry["id"])
 
 
 def iso_time(milliseconds: int) -> str:

@@ -20,6 +20,7 @@ from ..plugins.rebuild import Rebuild
 from ..plugins.records import read_records
 from ..plugins.trees import Trees
 from ..plugins.trust import Trust
+from ..plugins.updates import Update, Updates
 from ..protocol.wire import unstructure
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method
@@ -61,6 +62,17 @@ class Plugins:
 
     plugins: list[dict[str, Any]]
     broken: list[dict[str, str]]
+
+
+@frozen
+class Outdated:
+    """
+    The plugins that are behind their repositories.
+
+    :ivar updates: Update entries, by id.
+    """
+
+    updates: list[Update]
 
 
 @frozen
@@ -113,6 +125,7 @@ class PluginService:
     _approver: IApprover
     _bundle: Path
     _in_thread: InThread
+    _updates: Updates
 
     def describe(self) -> dict[str, Any]:
         """Say where plugins are, and how installing one is confirmed."""
@@ -135,6 +148,11 @@ class PluginService:
         records = read_records(self._store)
         listing = await self._in_thread(self._trees.listing, records)
         return Plugins(listing.plugins, listing.broken)
+
+    @method(Anything, Outdated)
+    async def check_updates(self, params: Anything) -> Outdated:
+        """Find the plugins that are behind; a slow remote is in a later answer."""
+        return Outdated(await self._updates.check())
 
     @method(Anything, Report)
     async def build(self, params: Anything) -> Report:

@@ -14,6 +14,7 @@ from unittest import mock
 from twisted.python import usage
 
 from bridge.cli import sign as module
+from bridge.cli import worktree
 from bridge.cli.sign import SignOptions, main, sign
 from bridge.host import load_profile
 from bridge.plugins.manifest import read_manifest
@@ -320,7 +321,7 @@ class WorkTreeTests(SignTestCase):
 
     def test_too_large(self):
         """Files too large to install are not read into memory."""
-        self.patch(module, "TREE_BYTES", 10)
+        self.patch(worktree, "TREE_BYTES", 10)
         self.assert_refused("the committed files are larger than 10 bytes")
 
     def test_lost_content(self):
@@ -344,7 +345,7 @@ class WorkTreeTests(SignTestCase):
     def test_no_git(self):
         """Without git a work tree cannot be signed, and that is said."""
         with mock.patch.dict(os.environ, {"PATH": str(self.root)}):
-            self.assert_refused("git is needed to sign a git work tree")
+            self.assert_refused("git is needed to read a git work tree")
 
     def test_attack_configured_program(self):
         """A program that a repository's configuration names is not run by asking."""

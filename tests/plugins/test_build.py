@@ -559,7 +559,9 @@ class BundlerEndTests(BuildCase):
             "#!/bin/sh\nfor a; do case $a in "
             '--metafile=*) truncate -s 1G "${a#*=}";; esac; done\n'
         )
-        self.assertEqual(await self.refusal(), "the bundle is too large")
+        self.assertEqual(
+            await self.refusal(), "the bundle or its map is over 67108864 bytes"
+        )
 
     async def test_it_cannot_be_started(self):
         """A system that can't start a process gives an error."""

@@ -7,12 +7,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins.progress import Audience, Progress, Step
+from bridge.plugins.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 
-from ..plugins.bench import KEY, Bench, url_of
+from ..plugins.bench import COMMIT, KEY, Bench, at_once, url_of
+from ..plugins.remotes import LATEST, FakeUpstream
 
 
 class PluginServiceTests(SynchronousTestCase):
@@ -32,6 +34,7 @@ class PluginServiceTests(SynchronousTestCase):
             bench.approver,
             bench.data.root / "theme" / "host.js",
             bench.threads,
+            Updates(bench.store, FakeUpstream(), bench.clock, at_once),
         )
         registry = Registry()
         registry.register("plugins", self.service)
@@ -75,6 +78,27 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual(answer["plugins"], [entry])
         self.assertEqual([b["id"] for b in answer["broken"]], ["good"])
 
+    def test_check_updates(self):
+        """A plugin that is behind is listed with what is new."""
+        self.assertEqual(self.result("check_updates", {}), {"updates": []})
+        self.result("install", {"url": url_of("good")})
+        (update,) = self.result("check_updates", {})["updates"]
+        entry = {
+            "commit": LATEST,
+            "summary": "Make it better",
+            "time": "2023-11-14T22:13:20Z",
+        }
+        self.assertEqual(
+            update,
+            {
+                "id": "good",
+                "current": COMMIT,
+                "latest": LATEST,
+                "commitsBehind": 1,
+                "changelog": [entry],
+            },
+        )
+
     def test_build(self):
         """The answer is the report, also when the build failed."""
         self.bench.builder.outcomes = [None, "no bundler"]
@@ -96,7 +120,7 @@ class PluginServiceTests(SynchronousTestCase):
 
     def test_ignored_params(self):
         """Methods without parameters take any object, and nothing else."""
-        for name in ("list", "build", "keys"):
+        for name in ("list", "check_updates", "build", "keys"):
             self.result(name, {"anything": [1, {"at": "all"}]})
             bad: list[Any] = [[], "text", None, 5]
             for params in bad:
@@ -110,7 +134,7 @@ class PluginServiceTests(SynchronousTestCase):
             described,
             {
                 "summary": "Clones, verifies and compiles plugins.",
-                "methods": ["install", "list", "build", "keys"],
+                "methods": ["install", "list", "check_updates", "build", "keys"],
                 "pluginsDir": str(self.bench.data.plugins),
                 "bundle": str(self.bench.data.root / "theme" / "host.js"),
                 "confirmation": "a double",

@@ -150,6 +150,28 @@ class InstallTests(SynchronousTestCase):
             self.assertEqual(report["plugins"], ["good"])
         self.assertEqual(self.bundle.read_bytes(), before)
 
+    def test_an_update_is_found(self):
+        """A new commit is listed, and neither files nor state change by that."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            plugin = page.result("plugins", "install", {"url": url})["plugin"]
+            before = self.left()
+            latest = self.forge.publish(self.home / "trees" / "good", "good", "New")
+            (update,) = page.result("plugins", "check_updates")["updates"]
+            self.assertEqual(self.left(), before)
+        (entry,) = update.pop("changelog")
+        self.assertEqual(
+            update,
+            {
+                "id": "good",
+                "current": plugin["commit"],
+                "latest": latest,
+                "commitsBehind": 1,
+            },
+        )
+        self.assertEqual((entry["commit"], entry["summary"]), (latest, "New"))
+        self.assertRegex(entry["time"], r"\A\d{4}-\d\d-\d\dT.*Z\Z")
+
     def test_build_plugins_beside_a_running_daemon(self):
         """``--build-plugins`` works beside a daemon, as installers do it."""
         with self.daemon("--dev"):

@@ -15,7 +15,7 @@ from .finding import Finding
 from .literals import children, constant, is_sum, named, parts, unwrapped
 from .scopes import object_names, pattern_keys
 
-_SOURCE_MAP = re.compile(r"[#@]\s*sourceMappingURL\s*=", re.IGNORECASE)
+_SOURCE_MAP = re.compile(rb"[#@]\s*sourceMappingURL\s*=")
 _TARGETS = {
     "pair_pattern": "value",
     "assignment_pattern": "left",
@@ -46,7 +46,9 @@ def judge_type(finding: Finding, node: Node, kind: str) -> None:
 
 
 def _comment(finding: Finding, node: Node) -> None:
-    if _SOURCE_MAP.search(finding.page.text(node)):
+    data = finding.page.data
+    place = data.find(b"sourceMappingURL", node.start_byte, node.end_byte)
+    if place >= 0 and _SOURCE_MAP.search(data, node.start_byte, node.end_byte):
         finding.add(node, "source map reference")
 
 

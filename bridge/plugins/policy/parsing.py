@@ -8,6 +8,7 @@ closed at once.  So a file is parsed some top-level statements at a time.
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from collections.abc import Iterator
@@ -32,8 +33,9 @@ _ARROWS = 10_000
 
 _TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 _STATEMENTS = frozenset({"comment", "hash_bang_line", "statement_block"})
+# An apostrophe after a letter is one in JSX text: no string starts there.
 _QUIET = re.compile(
-    rb"//.*|/\*(?:.*?\*/|.*)|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|[<>]="
+    rb"//.*|/\*(?:.*?\*/|.*)|(?<![A-Za-z])'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|[<>]="
 )
 _STRUCTURE = re.compile(rb"=>|[()\[\]{};,<>]")
 _OPEN = frozenset({b"(", b"[", b"{"})
@@ -204,27 +206,42 @@ def _is_crowded(data: bytes) -> bool:
     It reads brackets as they come and can be misled by templates and JSX: it spares
     time, and no verdict of acceptance rests on it.
     """
-    depth = angles = arrows = run = 0
+    arrows = [0]
+    angles = run = 0
     commented = False
-    for whole in data.split(b"\n"):
-        line = whole
+    for whole in io.BytesIO(data):
+        line = whole.rstrip(b"\n")
         if commented:
-            _, closed, line = whole.partition(b"*/")
+            _, closed, line = line.partition(b"*/")
             commented = not closed
         code, opened, _ = _QUIET.sub(_quiet, line).partition(b"/*")
         commented = commented or bool(opened)
         run += len(code.strip())
         for token in _STRUCTURE.findall(code):
-            depth += (token in _OPEN) - (token in _CLOSED)
+            _count_arrows(arrows, token)
             angles = max(0, angles + (token == b"<") - (token == b">"))
-            arrows += token == b"=>"
             if token in _SEPARATORS:
                 run = 0
-                angles, arrows = (angles, arrows) if token == b"," else (0, 0)
+                angles = angles if token == b"," else 0
         if (
-            depth > SOURCE_NESTING
-            or max(angles, arrows * _ANGLES // _ARROWS) > _ANGLES
+            len(arrows) > SOURCE_NESTING
+            or arrows[-1] > _ARROWS
+            or angles > _ANGLES
             or run > _RUN_BYTES
         ):
             return True
     return False
+
+
+def _count_arrows(open_brackets: list[int], token: bytes) -> None:
+    """Keep, for each open bracket, the arrow functions not ended since."""
+    if token in _OPEN:
+        open_brackets.append(0)
+    elif token in _CLOSED:
+        # The last one stays when more are closed than were opened.
+        if len(open_brackets) > 1:
+            open_brackets.pop()
+    elif token == b"=>":
+        open_brackets[-1] += 1
+    elif token in _SEPARATORS:
+        open_brackets[-1] = 0

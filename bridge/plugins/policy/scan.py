@@ -86,7 +86,7 @@ def _tree_hits(root: Path, modules: Collection[str]) -> Iterator[Hit]:
 def _source_hits(name: str, content: bytes, modules: Collection[str]) -> Iterator[Hit]:
     text = content.decode("utf-8", "replace").lstrip("\ufeff")
     text = text.replace("\r\n", "\n")
-    shapes = list(shape_hits(text.split("\n")))
+    shapes = list(shape_hits(text))
     constructs: list[tuple[int, str]] = []
     if not {MINIFIED, PACKED}.intersection(rule for _, rule in shapes):
         # A carriage return alone ends a comment too.

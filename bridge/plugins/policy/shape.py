@@ -6,6 +6,7 @@ They look at lines of text, before anything is parsed.
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from collections import Counter
@@ -35,25 +36,27 @@ _MANGLED = re.compile("_0x[0-9A-Fa-f]{4}")
 _BLOB = re.compile(f"[A-Za-z0-9+/=_-]{{{SOURCE_BLOB_CHARACTERS},}}")
 
 
-def shape_hits(lines: list[str]) -> Iterator[tuple[int, str]]:
+def shape_hits(text: str) -> Iterator[tuple[int, str]]:
     """
     Judge a file's lines.
 
-    :param lines: Without their line ends, and without a byte order mark.
+    :param text: With its lines ended by LF alone, and without a byte order mark.
     :return: Line numbers, from 1, and names of rules.
     """
-    for number, line in enumerate(lines, 1):
+    count = total = 0
+    # Read line by line: a list of two million of them takes long to make at once.
+    for number, ended in enumerate(io.StringIO(text, newline="\n"), 1):
+        line = ended.removesuffix("\n")
+        if line.strip():
+            count += 1
+            total += len(line)
         # What is left of a line this long is not worth the time it takes to read.
         if len(line) > SOURCE_LINE_CHARACTERS:
             yield number, MINIFIED
         else:
             for rule in _line_rules(line):
                 yield number, rule
-    filled = [len(line) for line in lines if line.strip()]
-    if (
-        len(filled) >= SOURCE_PACKED_LINES
-        and sum(filled) > len(filled) * SOURCE_PACKED_CHARACTERS
-    ):
+    if count >= SOURCE_PACKED_LINES and total > count * SOURCE_PACKED_CHARACTERS:
         yield 1, PACKED
 
 

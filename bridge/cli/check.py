@@ -1,0 +1,110 @@
+"""``plugin-bridge check``: what the daemon would say of a plugin, before it does."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
+
+from ..options import HostOptions
+from ..plugins.policy.hits import Hit
+from ..protocol.wire import dumps, unstructure
+from .sources import hit_lines
+from .trial import Trial, Verdict
+
+
+class CheckOptions(HostOptions):
+    """The command line of ``plugin-bridge check``."""
+
+    synopsis = "Usage: plugin-bridge check [--unsigned] [--json] [--host HOST] DIR"
+    longdesc = (
+        "Takes the steps the daemon takes when it installs the plugin in DIR: its "
+        "files, its manifest, the source policy, the signature, and a trial build "
+        "with the bundler and the host's sources of the data directory. When DIR is "
+        "a git work tree, what git ignores is left out. Exit status: 0 when every "
+        "step was done and passed, 1 otherwise, 2 wrong usage."
+    )
+    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+        ["unsigned", None, "leave the signature out"],
+        ["json", None, "print one JSON object"],
+    ]
+
+    def parseArgs(  # type: ignore[override] # noqa: N802
+        self, directory: str
+    ) -> None:
+        """Take the plugin's directory."""
+        self["directory"] = directory
+
+
+def main(arguments: list[str]) -> int:
+    """Check a plugin; gives the exit status."""
+    from twisted.internet import reactor
+
+    options = CheckOptions()
+    options.parseOptions(arguments)
+    return check(reactor, options)
+
+
+def check(reactor: Any, options: CheckOptions) -> int:
+    """
+    Check a plugin; runs the reactor, which the bundler needs.
+
+    :return: The exit status.
+    """
+    outcomes: list[Verdict | Failure] = []
+    with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
+        trial = Trial(
+            reactor,
+            _at_once,
+            options.place(),
+            options.value("host"),
+            Path(options["directory"]),
+            Path(scratch),
+            bool(options["unsigned"]),
+            time.time,
+        )
+
+        def begin() -> None:
+            running = Deferred.fromCoroutine(trial.run())
+            running.addBoth(outcomes.append)
+            running.addBoth(lambda _: reactor.stop())
+
+        reactor.callWhenRunning(begin)
+        reactor.run()
+    # Without one, the user has interrupted it.
+    outcome = outcomes[0] if outcomes else None
+    if isinstance(outcome, Failure):
+        outcome.raiseException()
+    if not isinstance(outcome, Verdict):
+        return 1
+    sys.stdout.write(as_json(outcome) if options["json"] else as_text(outcome))
+    return 0 if outcome.ok else 1
+
+
+def _at_once(work: Any, *arguments: Any) -> Deferred[Any]:
+    # Nothing else runs in this process, so nothing minds being blocked.
+    return succeed(None).addCallback(lambda _: work(*arguments))
+
+
+def as_json(verdict: Verdict) -> str:
+    """Give the verdict as one line of JSON."""
+    return dumps(unstructure(verdict)).decode("utf-8") + "\n"
+
+
+def as_text(verdict: Verdict) -> str:
+    """Give the verdict as a terminal shows it: a line for each step, and details."""
+    lines = []
+    for step in verdict.steps:
+        first, *rest = step.message.split("\n")
+        outcome = step.outcome.replace("_", " ")
+        lines.append(f"{step.step:<10} {outcome}: {first}")
+        lines += [f"  {line}" for line in rest]
+        if step.step == "policy":
+            for hit in verdict.hits:
+                lines += hit_lines(Hit(hit.file, hit.line, hit.rule), hit.source)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,131 @@
+"""
+Looking at a plugin's repository without fetching its files.
+
+The transport and its rules are those of a clone.  Everything stays in memory, and
+nothing installed is read or written.  It blocks; the caller runs it in a thread.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from attrs import field, frozen
+
+from ..protocol import limits
+from ..protocol.errors import BridgeError
+from .history import Behind, compare, read_commits
+from .pack import unpack
+from .resolve import LookUp
+from .transfer import CloneLimits, Transfer, clone_failed
+from .urls import check_url
+
+if TYPE_CHECKING:
+    from .http import Server
+
+_COMMIT: Final = re.compile("[0-9a-f]{40}")
+
+
+def update_limits() -> CloneLimits:
+    """Limit a look: commits are small, but not every server leaves the rest out."""
+    return CloneLimits(
+        seconds=limits.UPDATE_SECONDS,
+        received_bytes=limits.UPDATE_RECEIVED_BYTES,
+        objects=limits.UPDATE_OBJECTS,
+    )
+
+
+@frozen
+class GitUpstream:
+    """
+    Looks at repositories over https.
+
+    :ivar ca_file: PEM certificates to trust beside the system's.
+    :ivar public_only: Refuse hosts that are not on the public internet.
+    :ivar now: A monotonic clock, in seconds.
+    """
+
+    ca_file: Path | None
+    public_only: bool
+    now: Callable[[], float]
+    limits: CloneLimits = field(factory=update_limits)
+    look_up: LookUp = socket.getaddrinfo
+
+    def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
+        """
+        See how far a commit is behind the default branch of ``url``.
+
+        :param current: The commit, 40 hexadecimal digits.
+        :param stop: Set by another thread to give up, within about a second.
+        :return: ``None`` when it is the branch's tip.
+        :raise BridgeError: ``not_https``, or ``clone_failed`` for everything else.
+        """
+        check_url(url)
+        if _COMMIT.fullmatch(current) is None:
+            raise clone_failed("the record names no commit")
+        with Transfer(self.limits, self.now, lambda count: None, stop) as transfer:
+            try:
+                return self._look(url, current, transfer)
+            except BridgeError:
+                # A cut connection fails somehow; why it was cut is what counts.
+                transfer.check()
+                raise
+
+    def _look(self, url: str, current: str, transfer: Transfer) -> Behind | None:
+        # This loads dulwich, which the daemon's start does not need.
+        from .http import open_server
+
+        server = open_server(
+            url,
+            transfer,
+            ca_file=self.ca_file,
+            public_only=self.public_only,
+            look_up=self.look_up,
+        )
+        try:
+            return self._asked(url, server, current, transfer)
+        finally:
+            server.close()
+
+    def _asked(
+        self, url: str, server: Server, current: str, transfer: Transfer
+    ) -> Behind | None:
+        found = self._compared(url, server, current, transfer)
+        if found is None or found.met:
+            return found
+        # Far behind, or the branch was rewritten.  Most servers also give a commit
+        # that no branch leads to, and then it is known where the two parted.
+        try:
+            return self._compared(url, server, current, transfer, also=current)
+        except BridgeError:
+            transfer.check()
+            return found
+
+    def _compared(
+        self,
+        url: str,
+        server: Server,
+        current: str,
+        transfer: Transfer,
+        also: str | None = None,
+    ) -> Behind | None:
+        from .fetch import fetch
+
+        fetched = fetch(
+            url,
+            server,
+            transfer,
+            depth=limits.UPDATE_COMMITS,
+            filter_spec=b"tree:0",
+            known=current,
+            also=also,
+        )
+        if fetched.commit == current:
+            return None
+        unpacked = unpack(fetched.pack, self.limits, transfer.check)
+        commits = read_commits(unpacked, transfer.check)
+        return compare(fetched.commit, current, commits, transfer.check)
