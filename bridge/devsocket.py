@@ -84,7 +84,7 @@ class DevConnection(LineReceiver):
     delimiter = b"\n"
     MAX_LENGTH = DEV_LINE_BYTES
 
-    _log = Logger(namespace="bridge.dev")
+    _log = Logger()
 
     def __init__(self, link: Link, version: str) -> None:
         self.ended: Deferred[None] = Deferred()
@@ -180,7 +180,7 @@ class DevSocket:
     _port: IListeningPort | None = field(default=None, init=False)
     _open: list[DevConnection] = field(factory=list, init=False)
 
-    _log: ClassVar[Logger] = Logger(namespace="bridge.dev")
+    _log: ClassVar[Logger] = Logger()
 
     def listen(self) -> None:
         """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar, TypeVar
 
-from attrs import frozen
-from twisted.internet.defer import Deferred, succeed
+from attrs import evolve, frozen
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from . import __version__
 from .datadir import DataDir
@@ -17,12 +19,13 @@ from .plugins.rebuild import Builds
 from .plugins.records import read_records
 from .plugins.table import plugin_of
 from .plugins.trees import Trees
-from .protocol.wire import dumps, loads, unstructure
 from .store.store import InThread
 from .store.view import StateView
 from .token import PairingToken
 
 BUILD_PATIENCE_SECONDS = 90.0
+
+T = TypeVar("T")
 
 
 def token(data: DataDir, rotate: bool) -> str:
@@ -84,37 +87,50 @@ def make_builder(reactor: Any, place: Place, in_thread: InThread) -> Builds:
     return ExclusiveBuilder(builder, place.data, in_thread)
 
 
-def build(reactor: Any, place: Place) -> bytes:
+async def build(reactor: Any, place: Place) -> Report:
     """
-    Build the bundle once; runs the reactor.
+    Build the bundle once.
 
     It only reads the state, so it may run beside a daemon.
 
-    :return: The report, as one line of JSON.
     :raise StoreError: The state file can't be read.
     """
     place.data.create()
     records = read_records(StateView.read(place.data.state))
     trees = Trees(place.data, place.profile, lambda: "")
     sound, faults = trees.sort_out(records)
-    reports: list[Report] = []
-
-    def in_thread(f: Any, *args: Any) -> Deferred[Any]:
-        # Nothing else runs in this process, so nothing minds being blocked.
-        return succeed(None).addCallback(lambda _: f(*args))
-
-    def begin() -> None:
-        building = make_builder(reactor, place, in_thread).build(sound)
-        building.addCallback(reports.append)
-        building.addBoth(lambda _: reactor.stop())
-
-    reactor.callWhenRunning(begin)
-    reactor.run()
+    report = await make_builder(reactor, place, maybeDeferred).build(sound)
     left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]
-    told = unstructure(reports[0])
-    return dumps({**told, "errors": [*told["errors"], *left_out]})
+    return evolve(report, errors=[*report.errors, *left_out])
 
 
-def succeeded(report: bytes) -> bool:
-    """Whether a report names no error."""
-    return not loads(report)["errors"]
+def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:
+    """
+    Run the reactor for one thing.
+
+    :param reactor: Not running, and not to be run again.
+    """
+    done: list[Deferred[T]] = []
+
+    def start() -> None:
+        doing = Deferred.fromCoroutine(_awaited(begin))
+        done.append(doing)
+        doing.addBoth(_stopping, reactor)
+
+    reactor.callWhenRunning(start)
+    reactor.run()
+    outcome: Any = done[0].result
+    if isinstance(outcome, Failure):
+        done[0].addErrback(lambda _: None)
+        outcome.raiseException()
+    result: T = outcome
+    return result
+
+
+async def _awaited(begin: Callable[[], Awaitable[T]]) -> T:
+    return await begin()
+
+
+def _stopping(outcome: Any, reactor: Any) -> Any:
+    reactor.callLater(0, reactor.stop)
+    return outcome

@@ -47,6 +47,7 @@ from .plugins.upstream import GitUpstream
 from .protocol.bucket import TokenBucket
 from .protocol.limits import UPDATES_AT_ONCE
 from .protocol.session import Rates
+from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
 from .rpc.hub import Event, Hub
 from .rpc.registry import Registry
@@ -85,9 +86,11 @@ class Options(DaemonOptions):
         if config.build_plugins:
             from twisted.internet import reactor
 
-            report = _told(lambda: oneshot.build(reactor, self.place))
-            sys.stdout.write(report.decode("utf-8") + "\n")
-            raise SystemExit(0 if oneshot.succeeded(report) else 1)
+            report = _told(
+                lambda: oneshot.run(reactor, lambda: oneshot.build(reactor, self.place))
+            )
+            sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
+            raise SystemExit(1 if report.errors else 0)
 
 
 def makeService(options: Options) -> IService:

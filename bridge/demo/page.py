@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from twisted.web.pages import notFound
-from twisted.web.resource import Resource
+from twisted.web.resource import IResource, Resource
 from twisted.web.server import Request, Site
 
 _POLICY = (
@@ -52,6 +52,14 @@ class PageFile(Resource):
         return content
 
 
+class _Folder(Resource):
+    """Has the files put into it, and says plainly when there is none."""
+
+    def getChild(self, path: bytes, request: Request) -> IResource:  # noqa: N802
+        """Answer for what is not there."""
+        return notFound()
+
+
 class _QuietSite(Site):
     noisy = False
 
@@ -65,11 +73,11 @@ def page_site(theme: Path, bundle_name: str) -> Site:
 
     :param theme: The theme's own folder, which need not exist yet.
     """
-    root = Resource()
+    root = _Folder()
     page = Path(str(files("bridge").joinpath("reference", "page")))
     for name, file in _PAGE.items():
         root.putChild(name.encode("ascii"), PageFile(page / file))
-    published = Resource()
+    published = _Folder()
     for name in (f"{bundle_name}.js", f"{bundle_name}.js.map"):
         published.putChild(name.encode("ascii"), PageFile(theme / name))
     root.putChild(b"theme", published)

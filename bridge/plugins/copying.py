@@ -37,8 +37,9 @@ def copy_files(root: Path, names: Iterable[str], into: Path) -> None:
         try:
             copy.add(name)
         except BridgeError as e:
-            where = "" if shown(name) in e.message else f" ({shown(name)})"
-            raise BridgeError(e.code, e.message + where) from None
+            if not e.message.startswith(Prefix.CLONE_FAILED):
+                raise
+            raise BridgeError(e.code, f"{e.message} ({shown(name)})") from None
 
 
 @define

@@ -130,7 +130,7 @@ class Link:
     _linking: Linking
     _plugin_id: str | None = field(default=None, init=False)
 
-    _log: ClassVar[Logger] = Logger(namespace="bridge.dev")
+    _log: ClassVar[Logger] = Logger()
 
     async def update(self, root: Path, names: Iterable[str]) -> Linked:
         """

@@ -217,7 +217,7 @@ class Operations:
             return shutting_down()
         if isinstance(error, BridgeError):
             told = self._log.error if error.code == Code.INTERNAL else self._log.warn
-            told("{op} ended at {step}: {message}", message=error.message, **where)
+            told("{op} ended at {step}: {reason}", reason=error.message, **where)
             return error
         self._log.failure("{op} broke at {step}", **where)
         return BridgeError(

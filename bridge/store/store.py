@@ -158,7 +158,7 @@ class Store:
             take_back(commit.undo)
         reason = getattr(error, "strerror", None) or type(error).__name__
         message = f"{self._file.path.name} could not be written: {reason}"
-        self._log.error("{message}", message=message)
+        self._log.error("{reason}", reason=message)
         for commit in commits:
             commit.done.errback(BridgeError(Code.INTERNAL, message))
 

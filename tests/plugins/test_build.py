@@ -54,6 +54,31 @@ class BuildCase(TestCase):
         self.assertEqual(self.shop.published(), before)
 
 
+class LinkedTests(BuildCase):
+    """A build with a linked tree in it."""
+
+    async def test_linked(self):
+        """A linked tree is compiled under its plugin's id, and the bundle says so."""
+        self.shop.plugin("bb")
+        (self.shop.data.plugin("bb")).rename(self.shop.data.linked("bb"))
+        report = await self.shop.build("aa", ".tmp-dev-bb")
+        self.assertEqual((report.errors, report.plugins), ([], ["aa", "bb"]))
+        published = self.shop.published()
+        self.assertIn(b'console.log("bb")', published["reference-host.js"])
+        info = json.loads(published["info.json"])
+        self.assertEqual((info["plugins"], info["dev"]), (["aa", "bb"], ["bb"]))
+
+    async def test_attack_shadowed_tree(self):
+        """A linked tree can't reach the installed one that it stands for."""
+        self.shop.plugin("bb")
+        source = 'import x from "../bb/main";\nexport default x;\n'
+        self.shop.write("plugins/.tmp-dev-bb/main.ts", source)
+        self.shop.write("plugins/.tmp-dev-bb/plugin.json", '{"id": "bb"}')
+        report = await self.shop.build("aa", ".tmp-dev-bb")
+        self.assertFalse(report.ok)
+        self.assertIn("plugins/bb/main.ts", report.errors[0])
+
+
 class PublishingTests(BuildCase):
     """A build that succeeds."""
 

@@ -6,7 +6,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.rebuild import Rebuild, published_plugins
+from bridge.plugins.rebuild import Rebuild, has_linked, published_plugins
 from bridge.plugins.records import Record
 from bridge.protocol.errors import BridgeError
 
@@ -181,6 +181,35 @@ class RestoringTests(RebuildTestCase):
         self.assertEqual(len(self.bench.audience.reports), 3)
 
 
+class BeforeTests(RebuildTestCase):
+    """Tests for what is done between builds."""
+
+    def test_nothing_is_built_meanwhile(self):
+        """It is done after the build under way and before the next."""
+        first: Deferred[Any] = Deferred()
+        self.builder.outcomes = [first]
+
+        async def before():
+            self.bench.events.append("before")
+
+        self.rebuild.run()
+        asked = self.rebuild.run(before=before)
+        self.assertNotIn("before", self.bench.events)
+        first.callback(None)
+        self.successResultOf(asked)
+        order = [e for e in self.bench.events if not e.startswith("push")]
+        self.assertEqual(order, ["run first second", "before", "run first second"])
+
+    def test_failure(self):
+        """When it fails, nothing is built, and all who wait are told."""
+
+        async def before():
+            raise OSError(5, "I/O error")
+
+        self.failureResultOf(self.rebuild.run(before=before), OSError)
+        self.assertEqual(self.bench.events, [])
+
+
 class CloseTests(RebuildTestCase):
     """Tests for the end."""
 
@@ -218,3 +247,14 @@ class PublishedPluginsTests(RebuildTestCase):
         ):
             info.write_text(text)
             self.assertEqual(published_plugins(folder), found)
+
+    def test_linked_trees(self):
+        """It says, too, whether a bundle has linked trees in it."""
+        info = self.bench.data.root / "info.json"
+        for text, linked in (
+            (json.dumps({"plugins": ["first"], "dev": ["first"]}), True),
+            (json.dumps({"plugins": ["first"]}), False),
+            ("[]", False),
+        ):
+            info.write_text(text)
+            self.assertEqual(has_linked(self.bench.data.root), linked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.table import table_text
+from bridge.plugins.table import plugin_of, table_text
 
 
 class TableTests(SynchronousTestCase):
@@ -31,9 +31,18 @@ class TableTests(SynchronousTestCase):
             "export const COMPILED_PLUGINS = [] as const;\n",
         )
 
+    def test_linked_tree(self):
+        """A linked tree is imported from its own directory, in the order of ids."""
+        text = table_text([".tmp-dev-b2", "a1", "c3"])
+        for n, directory in enumerate(("a1", ".tmp-dev-b2", "c3")):
+            self.assertIn(f"import p{n} from '../plugins/{directory}/main.ts';", text)
+        self.assertEqual(plugin_of(".tmp-dev-b2"), "b2")
+        self.assertEqual(plugin_of("a1"), "a1")
+
     def test_attack_code_as_an_id(self):
         """Nothing but an id becomes code, even if somebody forgot to check."""
-        for name in ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1"):
+        evil = ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1")
+        for name in (*evil, *(f".tmp-dev-{name}" for name in evil), ".tmp-aa"):
             with self.subTest(name=name), self.assertRaises(ValueError) as caught:
                 table_text([name])
             self.assertEqual(str(caught.exception), "not a plugin id")

@@ -231,6 +231,51 @@ class ListingTests(TreesTestCase):
         self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
 
 
+class LinkedTests(TreesTestCase):
+    """Tests for linked trees."""
+
+    def setUp(self):
+        """Copy one, and link it."""
+        super().setUp()
+        self.copy = self.trees.fresh()
+        write_tree(self.copy, files_of("sample"), None)
+        self.trees.linked["sample"] = {"id": "sample", "dev": True}
+
+    def test_it_stands_for_the_installed_one(self):
+        """It is listed and built in place of the installed tree of its id."""
+        self.write()
+        self.write("other")
+        records = {"other": RECORD, "sample": RECORD}
+        listing = self.trees.listing(records)
+        self.assertEqual([p["id"] for p in listing.plugins], ["other", "sample"])
+        self.assertEqual(listing.broken, [])
+        self.assertEqual(listing.plugins, self.trees.entries(records))
+        self.assertIn("dev", listing.plugins[1])
+        directories, faults = self.trees.sort_out(records)
+        self.assertEqual(sorted(directories), [".tmp-dev-sample", "other"])
+        self.assertEqual(faults, {})
+
+    def test_exchange(self):
+        """Trees are exchanged by renaming, there and back."""
+        aside = self.trees.fresh()
+        self.trees.exchange_linked("sample", self.copy, None)
+        self.assertEqual(self.names(), [".tmp-dev-sample"])
+        write_tree(self.copy, files_of("sample"), None)
+        self.trees.exchange_linked("sample", self.copy, aside)
+        self.assertEqual(self.names(), sorted([".tmp-dev-sample", aside.name]))
+        self.trees.exchange_linked("sample", None, self.copy)
+        self.assertEqual(self.names(), sorted([self.copy.name, aside.name]))
+
+    def test_failed_exchange(self):
+        """When the new one can't be put in, the old one is there again."""
+        self.trees.exchange_linked("sample", self.copy, None)
+        gone, aside = self.trees.fresh(), self.trees.fresh()
+        for before in (aside, None):
+            with self.assertRaises(OSError):
+                self.trees.exchange_linked("sample", gone, before)
+            self.assertEqual(self.names(), [".tmp-dev-sample"])
+
+
 class IsoTimeTests(SynchronousTestCase):
     """Tests for ``iso_time``."""
 

@@ -1,0 +1,71 @@
+"""Tests for bridge.cli.main and bridge.cli.run."""
+
+import contextlib
+import io
+import sys
+from typing import Any
+
+from twisted.scripts import twistd
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli import run
+from bridge.cli.main import COMMANDS, main
+
+
+class MainTests(SynchronousTestCase):
+    """Tests for the command."""
+
+    def outcome(self, *arguments):
+        """Run the command: its status, and what it prints."""
+        said = io.StringIO()
+        status: Any = None
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            try:
+                status = main(list(arguments))
+            except SystemExit as e:
+                status = e.code
+        return status, said.getvalue()
+
+    def test_help(self):
+        """``--help`` lists every sub-command; so does no command, as an error."""
+        status, text = self.outcome("--help")
+        self.assertEqual(status, 0)
+        for name in COMMANDS:
+            self.assertIn(f"  {name} ", text)
+        self.assertEqual(self.outcome(), (2, text))
+
+    def test_each_has_help(self):
+        """Each sub-command tells its options and ends with 0."""
+        for name in COMMANDS:
+            if name != "run":  # which is twistd
+                status, text = self.outcome(name, "--help")
+                self.assertEqual(status, 0, text)
+                self.assertIn(f"plugin-bridge {name}", text)
+
+    def test_version(self):
+        """``--version`` tells it."""
+        status, text = self.outcome("--version")
+        self.assertEqual(status, 0)
+        self.assertTrue(text.startswith("plugin-bridge "))
+
+    def test_usage_errors(self):
+        """What is no command, or has wrong options, ends with status 2."""
+        for arguments in (
+            ["nonsense"],
+            ["setup", "--nonsense"],
+            ["setup", "--host=/nowhere"],
+            ["setup", "--data-dir="],
+        ):
+            status, text = self.outcome(*arguments)
+            self.assertEqual(status, 2, text)
+            self.assertEqual(text.count("\n"), 1)
+
+    def test_run_is_twistd(self):
+        """``run`` hands its options to ``twistd -n bridge``."""
+        lines = []
+        self.patch(twistd, "run", lambda: lines.append(sys.argv))
+        self.patch(sys, "argv", [])
+        self.assertEqual(run.main(["--dev"]), 0)
+        self.assertEqual(
+            lines, [["twistd", "--nodaemon", "--pidfile=", "bridge", "--dev"]]
+        )

@@ -1,0 +1,69 @@
+"""Lines of sources as a terminal may show them."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.sources import hit_lines, source_line, visible
+from bridge.plugins.policy.hits import Hit
+
+from ..directories import fresh_directory
+
+
+class VisibleTests(SynchronousTestCase):
+    """Writing out what can't be seen."""
+
+    def test_written_out(self):
+        """What controls a terminal, or the direction of text, is seen."""
+        self.assertEqual(
+            visible("a\x1b[31mé\u202e\u2028\x9b"), "a\\x1b[31mé\\u202e\\u2028\\x9b"
+        )
+
+    @settings(deadline=None)
+    @given(st.text())
+    def test_attack_terminal(self, text):
+        """Nothing that a terminal obeys is left of any text, lone surrogates too."""
+        shown = visible(text)
+        self.assertEqual(len(shown.splitlines()) if shown else 1, 1)
+        self.assertTrue(shown.isprintable() or " " in shown or not shown.isascii())
+        self.assertEqual(visible(shown), shown)
+
+
+class SourceLineTests(SynchronousTestCase):
+    """The line of a hit."""
+
+    def setUp(self):
+        """Write a source file."""
+        self.root = fresh_directory(self)
+        (self.root / "a.ts").write_bytes(b"one\r\n  eval('\x1b')\rthree\n" + b"x" * 500)
+
+    def line(self, number, file="a.ts"):
+        """The line of a hit."""
+        return source_line(self.root, Hit(file, number, "eval"))
+
+    def test_lines(self):
+        """Lines are counted as the scan counts them, trimmed and cut."""
+        self.assertEqual(self.line(1), "one")
+        self.assertEqual(self.line(2), "eval('\\x1b')")
+        self.assertEqual(self.line(3), "three")
+        self.assertEqual(self.line(4), "x" * 120 + "…")
+
+    def test_no_such_line(self):
+        """A hit without a line, or without a file, shows none."""
+        (self.root / "link.ts").symlink_to("a.ts")
+        for number, file in (
+            (0, "a.ts"),
+            (9, "a.ts"),
+            (1, ""),
+            (1, "no"),
+            (1, "link.ts"),
+        ):
+            self.assertEqual(self.line(number, file), "")
+
+    def test_printed(self):
+        """A hit is where and which, and its source beneath, if there is any."""
+        hit = Hit("a.ts", 2, "eval")
+        self.assertEqual(hit_lines(hit, "eval()"), ["  a.ts:2 eval", "      eval()"])
+        self.assertEqual(hit_lines(hit, ""), ["  a.ts:2 eval"])

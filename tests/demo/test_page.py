@@ -1,0 +1,52 @@
+"""Tests for bridge.demo.page."""
+
+from treq.testing import StubTreq
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.demo.page import page_site
+
+from ..directories import fresh_directory
+
+
+class PageTests(SynchronousTestCase):
+    """Tests for the demo's web server."""
+
+    def setUp(self):
+        """A site whose theme has no bundle yet."""
+        self.theme = fresh_directory(self)
+        self.http = StubTreq(page_site(self.theme, "host").resource)
+
+    def get(self, path):
+        """Fetch a file: status, content type, text."""
+        answer = self.successResultOf(self.http.get(f"http://127.0.0.1{path}"))
+        kind = answer.headers.getRawHeaders("content-type", [""])[0]
+        return answer.code, kind, self.successResultOf(answer.text())
+
+    def test_page(self):
+        """The page is at the root, with its style, and may run only its own script."""
+        status, kind, text = self.get("/")
+        self.assertEqual((status, kind), (200, "text/html; charset=utf-8"))
+        self.assertIn("theme/reference-host.js", text)
+        self.assertEqual(self.get("/page.css")[1], "text/css; charset=utf-8")
+        answer = self.successResultOf(self.http.get("http://127.0.0.1/"))
+        (policy,) = answer.headers.getRawHeaders("content-security-policy")
+        self.assertIn("script-src 'self'", policy)
+
+    def test_bundle_is_read_anew(self):
+        """A bundle is served as soon as it is published, and never a stale one."""
+        self.assertEqual(self.get("/theme/host.js")[0], 404)
+        for text in ("one", "two"):
+            (self.theme / "host.js").write_text(text)
+            got = self.get("/theme/host.js")
+            self.assertEqual(got, (200, "text/javascript; charset=utf-8", text))
+
+    def test_attack_path_traversal(self):
+        """Nothing but the named files is served, however it is spelled."""
+        (self.theme / "info.json").write_text("{}")
+        for path in (
+            "/theme/info.json",
+            "/theme/..%2fpage.css",
+            "/../page.css/x",
+            "/x",
+        ):
+            self.assertEqual(self.get(path)[0], 404, path)

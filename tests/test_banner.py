@@ -1,0 +1,61 @@
+"""Tests for bridge.banner."""
+
+from pathlib import Path
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.banner import Banner
+from bridge.config import read_config
+from bridge.rpc.registry import Registry
+
+
+class Kettle:
+    """Boils water."""
+
+
+class BannerTests(SynchronousTestCase):
+    """Tests for what the daemon says when it starts."""
+
+    def setUp(self):
+        """A banner."""
+        registry = Registry()
+        registry.register("kettle", Kettle())
+        self.banner = Banner(
+            read_config({}, {}),
+            Path("/data"),
+            Path("/themes"),
+            Path("/data/token"),
+            registry,
+            "desktop notification",
+            "/data/log",
+        )
+
+    def test_lines(self):
+        """It names every service, place and rule, and warns of nothing but sinks."""
+        lines = list(self.banner.lines())
+        text = "\n".join(line for _, line in lines)
+        for said in (
+            "service kettle: Boils water.",
+            "/data",
+            "/themes",
+            "/data/token",
+            "desktop notification",
+            "/data/log",
+            "developer mode: off",
+            "loopback only",
+            "5 requests a second, burst 10; 4 threads",
+        ):
+            self.assertIn(said, text)
+        warned = [line for level, line in lines if level == "warn"]
+        self.assertEqual(warned, ["no notification sink is started"])
+
+    def test_warnings(self):
+        """Developer mode, no prompt, added origins and notices are warned of."""
+        config = read_config({"dev": True, "allow-origin": ["file://"]}, {})
+        banner = evolve(
+            self.banner, config=config, confirmation="none: x", notices=("found y",)
+        )
+        warned = [line for level, line in banner.lines() if level == "warn"]
+        for said in ("none: x", "ON", "file://", "found y"):
+            self.assertIn(said, "\n".join(warned))

@@ -1,0 +1,65 @@
+"""Tests for bridge.lock."""
+
+import os
+import stat
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.lock import LockedError, acquire
+
+from .directories import fresh_directory
+
+
+class LockTests(SynchronousTestCase):
+    """Tests for locks on files."""
+
+    def setUp(self):
+        """A path."""
+        self.path = fresh_directory(self) / "lock"
+
+    def test_held_once(self):
+        """Who comes second is told who holds it, and gets it once it is released."""
+        first = acquire(self.path)
+        refused = self.assertRaises(LockedError, acquire, self.path)
+        self.assertEqual(refused.pid, os.getpid())
+        first.release()
+        acquire(self.path).release()
+
+    def test_patience(self):
+        """A patient taker waits, and gets the lock when it becomes free."""
+        first = acquire(self.path)
+        waits = []
+
+        def sleep(seconds):
+            waits.append(seconds)
+            if len(waits) == 3:
+                first.release()
+
+        acquire(self.path, 10.0, sleep).release()
+        self.assertEqual(len(waits), 3)
+
+    def test_patience_ends(self):
+        """Patience has an end."""
+        first = acquire(self.path)
+        self.addCleanup(first.release)
+        waits: list[float] = []
+        self.assertRaises(LockedError, acquire, self.path, 0.2, waits.append)
+        self.assertGreaterEqual(sum(waits), 0.2)
+
+    def test_private(self):
+        """The file can be read by its owner alone."""
+        acquire(self.path).release()
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+
+    def test_attack_symlink(self):
+        """A link in its place is not followed."""
+        self.path.symlink_to(self.path.with_name("elsewhere"))
+        self.assertRaises(OSError, acquire, self.path)
+
+    def test_foreign_content(self):
+        """A holder that wrote no number is just not named."""
+        self.path.write_bytes(b"nonsense")
+        first = acquire(self.path)
+        self.addCleanup(first.release)
+        self.path.write_bytes(b"nonsense")
+        self.assertIsNone(self.assertRaises(LockedError, acquire, self.path).pid)

@@ -1,0 +1,264 @@
+"""Tests for bridge.tap, bridge.daemon and bridge.oneshot: the whole, in one process."""
+
+import contextlib
+import io
+import os
+import socket
+from typing import Any
+
+import treq
+from twisted.internet import reactor
+from twisted.internet.defer import maybeDeferred
+from twisted.logger import ILogObserver, globalLogPublisher
+from twisted.python.components import Componentized
+from twisted.trial.unittest import TestCase
+
+from bridge import oneshot, tap
+from bridge.config import Address
+from bridge.daemon import StartError, bind
+from bridge.lock import acquire
+from bridge.protocol.errors import CloseReason
+
+from .directories import fresh_directory
+from .npm import esbuild
+
+
+class DaemonTests(TestCase):
+    """Tests for what ``makeService`` makes."""
+
+    def setUp(self):
+        """An empty data directory."""
+        self.data = fresh_directory(self) / "data"
+        for name in list(os.environ):
+            if name.startswith("BRIDGE_"):
+                self.patch(os, "environ", {**os.environ, name: ""})
+
+    def options(self, *arguments):
+        """A command line."""
+        options = tap.Options()
+        options.parseOptions(
+            [
+                "--host=reference",
+                "--listen=127.0.0.1:0",
+                f"--data-dir={self.data}",
+                *arguments,
+            ]
+        )
+        return options
+
+    def start(self, *arguments):
+        """Start a daemon that is stopped after the test; what it logs is kept."""
+        self.events: list[Any] = []
+        keep: Any = self.events.append
+        globalLogPublisher.addObserver(keep)
+        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        daemon = tap.assemble(reactor, self.options(*arguments))
+        daemon.startService()
+        self.addCleanup(lambda: daemon.running and maybeDeferred(daemon.stopService))
+        return daemon
+
+    def said(self):
+        """What was logged."""
+        return "\n".join(event.get("line", "") for event in self.events)
+
+    async def get(self, daemon, path, headers: Any = None):
+        """Make a request without a connection that outlives it."""
+        port = daemon._port.getHost().port
+        answer = await treq.get(
+            f"http://127.0.0.1:{port}{path}", headers=headers, persistent=False
+        )
+        return answer.code, await answer.json()
+
+    async def test_runs(self):
+        """It listens, says its banner, answers, and stops."""
+        daemon = self.start("--dev", "--no-log-capture")
+        self.assertIn("developer mode: ON", self.said())
+        self.assertIn("log file of the page: disabled", self.said())
+        status, health = await self.get(daemon, "/v1/health")
+        self.assertEqual((status, health["ok"]), (200, True))
+        token = (self.data / "token").read_text("ascii").strip()
+        bearer = {"Authorization": f"Bearer {token}"}
+        status, described = await self.get(daemon, "/v1/describe", bearer)
+        self.assertEqual(status, 200)
+        self.assertEqual(list(described["services"]), health["services"])
+        await daemon.stopService()
+        acquire(self.data / "lock").release()
+
+    async def test_token_is_followed(self):
+        """When the token file is replaced, every socket is closed."""
+        daemon = self.start()
+        reasons: list[CloseReason] = []
+        self.patch(daemon._sockets, "close_all", reasons.append)
+        daemon._follow_token()
+        self.assertEqual(reasons, [])
+        oneshot.token(self.options().place.data, rotate=True)
+        daemon._follow_token()
+        self.assertEqual(reasons, [CloseReason.TOKEN_ROTATED])
+        self.assertTrue(any("pair again" in str(e) for e in self.events))
+        self.patch(daemon._sockets, "close_all", lambda _: None)
+
+    async def test_a_part_that_fails_to_end_stops_nothing(self):
+        """What a part raises at the end is logged, and the rest is ended."""
+        daemon = self.start()
+
+        class Bad:
+            def close(self):
+                raise ZeroDivisionError
+
+        daemon._finish = [Bad(), *daemon._finish]
+        await daemon.stopService()
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        acquire(self.data / "lock").release()
+
+    async def test_page_log_that_cannot_be_kept(self):
+        """A log directory others can write to is not used; the banner says so."""
+        unsafe = self.data.with_name("unsafe")
+        unsafe.mkdir()
+        unsafe.chmod(0o777)
+        self.start(f"--log-file={unsafe}/page.log")
+        self.assertIn("log lines are dropped", self.said())
+
+    def test_prints_its_log_unless_twistd_does(self):
+        """The daemon is the application's log observer, unless twistd was told one."""
+        for parent, ours in (
+            (None, True),
+            ({"nodaemon": True}, True),
+            ({"nodaemon": True, "logfile": "x"}, False),
+            ({"nodaemon": False}, False),
+        ):
+            options = self.options()
+            options.parent = parent
+            daemon = tap.assemble(reactor, options)
+            self.assertEqual(daemon._logged.output is not None, ours, parent)
+            daemon._socket.close()
+            daemon._release()
+
+    def test_joins_an_application(self):
+        """Joining an application makes its lines the log's."""
+        daemon = tap.assemble(reactor, self.options())
+        self.addCleanup(daemon._release)
+        self.addCleanup(daemon._socket.close)
+
+        class Application(Componentized):
+            """An application."""
+
+            def addService(self, service):
+                """Take it."""
+
+        application = Application()
+        daemon.setServiceParent(application)
+        self.assertIs(application.getComponent(ILogObserver), daemon._logged.output)
+
+    def refused(self, make):
+        """Run what ends the process: its status, and the line it prints."""
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            ended = self.assertRaises(SystemExit, make)
+        return ended.code, said.getvalue()
+
+    def test_locked_directory(self):
+        """A directory in use, and one that can't be made, are told in one line."""
+        options = self.options()
+        options.place.data.create()
+        lock = acquire(self.data / "lock")
+        status, line = self.refused(lambda: tap.makeService(options))
+        self.assertEqual(status, 1)
+        self.assertIn(f"another daemon (process {os.getpid()})", line)
+        lock.release()
+        (self.data / "lock").unlink()
+        (self.data / "lock").symlink_to("elsewhere")
+        status, line = self.refused(lambda: tap.makeService(options))
+        self.assertIn("cannot lock", line)
+        self.data = self.data.with_name("file") / "data"
+        self.data.parent.write_text("in the way")
+        status, line = self.refused(lambda: tap.makeService(self.options()))
+        self.assertEqual(status, 1)
+        self.assertIn("cannot make", line)
+
+    def test_one_shot_modes(self):
+        """``--print-token`` and ``--rotate-token`` print a token and end with 0."""
+        _, first = self.refused(lambda: self.options("--print-token"))
+        status, again = self.refused(lambda: self.options("--print-token"))
+        self.assertEqual((status, again), (0, first))
+        status, other = self.refused(lambda: self.options("--rotate-token"))
+        self.assertEqual(status, 0)
+        self.assertNotEqual(other, first)
+
+    def test_build_mode(self):
+        """``--build-plugins`` prints its report; its status tells of errors."""
+        report = tap.oneshot.Report(ok=False, duration_ms=1, plugins=[], errors=["e"])
+        self.patch(tap.oneshot, "run", lambda *_: report)
+        status, text = self.refused(lambda: self.options("--build-plugins"))
+        self.assertEqual(status, 1)
+        self.assertIn('"durationMs":1', text)
+
+    def test_taken_port(self):
+        """A port in use is told in one line."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            error = self.assertRaises(StartError, bind, Address("127.0.0.1", port))
+        self.assertIn(f"127.0.0.1:{port}", str(error))
+
+    async def test_build_once(self):
+        """The one-shot build publishes a bundle, and waits for no daemon."""
+        from bridge.cli.setup import setup
+
+        place = self.options().place
+        setup(place.profile, place.data, esbuild(), None, lambda _: None)
+        report = await oneshot.build(reactor, place)
+        self.assertEqual((report.ok, report.errors), (True, []))
+        self.assertTrue(place.bundle.exists())
+
+    async def test_build_beside_a_build_that_hangs(self):
+        """A build waits for another process's, and says when that takes too long."""
+        place = self.options().place
+        place.data.create()
+        lock = acquire(place.data.build / "lock")
+        self.addCleanup(lock.release)
+        self.patch(oneshot, "BUILD_PATIENCE_SECONDS", 0.1)
+        report = await oneshot.build(reactor, place)
+        self.assertFalse(report.ok)
+        self.assertIn("another build", report.errors[0])
+
+
+class OneReactor:
+    """A reactor that runs what it is told at once."""
+
+    def __init__(self):
+        self.begun = []
+        self.stopped = False
+
+    def callWhenRunning(self, begin):
+        """Keep what to begin with."""
+        self.begun.append(begin)
+
+    def callLater(self, seconds, call):
+        """Call at once."""
+        call()
+
+    def stop(self):
+        """Note it."""
+        self.stopped = True
+
+    def run(self):
+        """Begin."""
+        for begin in self.begun:
+            begin()
+
+
+class RunTests(TestCase):
+    """Tests for running a reactor for one thing."""
+
+    def test_result_and_failure(self):
+        """What was done is given back, or what it raised is raised."""
+
+        async def well():
+            return 7
+
+        async def badly():
+            raise ZeroDivisionError
+
+        ran = OneReactor()
+        self.assertEqual(oneshot.run(ran, well), 7)
+        self.assertTrue(ran.stopped)
+        self.assertRaises(ZeroDivisionError, oneshot.run, OneReactor(), badly)
