@@ -90,17 +90,17 @@ class DirectoryTests(WorkTreeTestCase):
             published(self.root / "no")
         self.assertIn("there is no directory", str(caught.exception))
         denied = PermissionError(13, "Permission denied")
-        with mock.patch.object(worktree.os, "scandir", side_effect=denied):
-            with self.assertRaises(CommandError) as caught:
-                published(self.root)
+        patched = mock.patch.object(worktree.os, "scandir", side_effect=denied)
+        with patched, self.assertRaises(CommandError) as caught:
+            published(self.root)
         self.assertIn("cannot be read: Permission denied", str(caught.exception))
 
     def test_disk_full(self):
         """A copy that can't be written is a failure of this machine."""
         full = OSError(28, "No space left on device")
-        with mock.patch.object(worktree, "copy_files", side_effect=full):
-            with self.assertRaises(CommandError) as caught:
-                self.copied()
+        patched = mock.patch.object(worktree, "copy_files", side_effect=full)
+        with patched, self.assertRaises(CommandError) as caught:
+            self.copied()
         self.assertEqual(
             str(caught.exception), "the tree cannot be copied: No space left on device"
         )

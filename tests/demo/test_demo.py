@@ -1,0 +1,70 @@
+"""Tests for bridge.demo.demo: how it starts and ends the daemon."""
+
+from pathlib import Path
+
+from twisted.internet.error import ProcessDone
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.demo.demo import NAME, DaemonProcess, DemoError, Place, command
+from bridge.demo.demo import publish_plugin as publish
+from bridge.host import load_profile
+from bridge.plugins.manifest import load_manifest
+from bridge.plugins.policy.scan import scan_tree
+from bridge.plugins.signature import verify_tree
+
+from ..directories import fresh_directory
+
+NOW = 1_800_000_000
+
+
+class DaemonProcessTests(SynchronousTestCase):
+    """Tests for watching the daemon's output."""
+
+    def setUp(self):
+        """A process that has said nothing."""
+        self.kept: list[bytes] = []
+        self.daemon = DaemonProcess(self.kept.append)
+
+    def test_address(self):
+        """Its address is found, however the line arrives; all of it is kept."""
+        for piece in (b"noise\nx listening", b" on http://127.0.0.1:1", b"\nmore\n"):
+            self.daemon.outReceived(piece)
+        self.daemon.errReceived(b"later")
+        address = self.successResultOf(self.daemon.listening)
+        self.assertEqual(address, "http://127.0.0.1:1")
+        self.assertEqual(len(self.kept), 4)
+
+    def test_did_not_start(self):
+        """A daemon that ends first fails with what it said."""
+        self.daemon.errReceived(b"plugin-bridge: no\n")
+        self.daemon.processEnded(Failure(ProcessDone(0)))
+        failure = self.failureResultOf(self.daemon.listening, DemoError)
+        self.assertIn("plugin-bridge: no", str(failure.value))
+        self.successResultOf(self.daemon.ended)
+
+
+class PublishTests(SynchronousTestCase):
+    """Tests for the sample plugin."""
+
+    def setUp(self):
+        """A place."""
+        self.place = Place(fresh_directory(self), load_profile("reference"))
+
+    def test_the_sample_passes_every_check(self):
+        """What is published has a good manifest, source and signature."""
+        publish(self.place, lambda count: b"\x05" * count, NOW)
+        tree = self.place.root / "plugin"
+        self.assertEqual(load_manifest(tree, self.place.profile).id, NAME)
+        self.assertEqual(scan_tree(tree), [])
+        signed = verify_tree(tree, NAME, self.place.profile, NOW)
+        self.assertEqual(signed.signed_at, NOW)
+        self.assertTrue((self.place.repositories / f"{NAME}.git").is_dir())
+
+    def test_command(self):
+        """The daemon is started as a user would, in the demo's own directories."""
+        line = command(self.place, "--dev")
+        self.assertEqual(line[1:5], ["-m", "bridge", "run", "--host=reference"])
+        self.assertIn(f"--data-dir={self.place.root}/data", line)
+        self.assertEqual(line[-1], "--dev")
+        self.assertEqual(self.place.theme_dir, Path(self.place.root, "data", "themes"))

@@ -1,0 +1,250 @@
+"""``plugin-bridge dev`` with a real daemon, a real bundler and real files."""
+
+import json
+import queue
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..npm import esbuild
+from .daemon import PATIENCE_SECONDS, command, environment, run, running
+from .test_install import tree
+
+LINK = ".tmp-dev-mine"
+
+
+class DevCommand:
+    """A running ``plugin-bridge dev``."""
+
+    def __init__(self, process):
+        self.process = process
+        self.lines = []
+        self._queue = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line)
+            self._queue.put(line)
+        self.process.stdout.close()
+        self._queue.put(None)
+
+    def wait_for(self, pattern):
+        """Wait for a line."""
+        while (line := self._queue.get(timeout=PATIENCE_SECONDS)) is not None:
+            if re.search(pattern, line):
+                return
+        raise AssertionError("it ended:\n" + "".join(self.lines))
+
+    def stop(self, number=signal.SIGINT):
+        """End it; gives its exit status."""
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self):
+        """Wait for its end; gives its exit status."""
+        status = self.process.wait(PATIENCE_SECONDS)
+        self._reader.join()
+        return status
+
+
+@pytest.mark.whole
+class DevTests(SynchronousTestCase):
+    """Tests for a plugin that its author works on."""
+
+    def setUp(self):
+        """A data directory that is set up, and a plugin."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+        self.data = self.home / "data"
+        self.where = ["--host=reference", f"--data-dir={self.data}"]
+        ready = run(self.home, "setup", *self.where, f"--bundler={esbuild()}")
+        self.assertEqual(ready.returncode, 0, ready.stdout + ready.stderr)
+        self.tree = self.home / "work" / "mine"
+        for name, content in tree("mine").items():
+            self.write(name, content)
+
+    def write(self, name, content):
+        """Write a file of the plugin."""
+        path = self.tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+    def replace(self, old, new):
+        """Edit ``main.ts``."""
+        path = self.tree / "main.ts"
+        path.write_text(path.read_text().replace(old, new))
+
+    @contextmanager
+    def dev(self):
+        """Run the command until the block ends, or the block has ended it."""
+        process = subprocess.Popen(
+            command("dev", *self.where, str(self.tree)),
+            cwd=self.home,
+            env=environment(self.home),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        dev = DevCommand(process)
+        try:
+            yield dev
+        finally:
+            if process.poll() is None:
+                dev.stop(signal.SIGTERM)
+            dev.wait()
+
+    @property
+    def bundle(self):
+        """The published bundle; empty when there is none."""
+        path = self.data / "themes" / "reference-host" / "reference-host.js"
+        return path.read_bytes() if path.exists() else b""
+
+    def trees(self):
+        """What is in ``plugins/``."""
+        return sorted(path.name for path in (self.data / "plugins").iterdir())
+
+    def wait_until(self, fact):
+        """Wait for what a daemon does by itself."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not fact():
+            self.assertLess(time.monotonic(), deadline, "it never came true")
+            time.sleep(0.05)
+
+    def test_edit_and_see(self):
+        """The bundle follows the files: good ones are in it, bad ones are told."""
+        with running(self.home, "--dev") as daemon, daemon.page() as page:
+            with self.dev() as dev:
+                dev.wait_for("linked mine 1.0.0")
+                dev.wait_for("built in")
+                self.assertIn(b"Marker of mine", self.bundle)
+                self.assertEqual(self.trees(), [LINK])
+                (entry,) = page.result("plugins", "list")["plugins"]
+                self.assertEqual((entry["id"], entry["dev"]), ("mine", True))
+                self.assertEqual(entry["keyId"], "")
+                events = [p["event"] for p in page.pushes if p["event"] != "log"]
+                self.assertEqual(events, ["plugins", "build"])
+
+                self.replace("Marker of mine", "Another marker")
+                dev.wait_for("built in")
+                self.assertIn(b"Another marker", self.bundle)
+
+                self.replace("Another marker", "Evil marker');eval('")
+                dev.wait_for("refused: policy: main.ts:6 eval")
+                dev.wait_for(r"^ +ctx\.ui\.card\('Evil marker'\);eval\(''\);$")
+                dev.wait_for("the last good build stays")
+                self.replace("Evil marker');eval('", "Broken marker' + (1 + '")
+                dev.wait_for("refused: build_failed")
+                dev.wait_for(r"main\.ts:6:")
+                self.write("main.ts", tree("mine")["main.ts"] + "import '../../x';\n")
+                dev.wait_for("refused: ")
+                self.assertIn(b"Another marker", self.bundle)
+                self.assertEqual(self.trees(), [LINK])
+
+                self.write("main.ts", tree("mine")["main.ts"])
+                dev.wait_for("built in")
+                self.assertIn(b"Marker of mine", self.bundle)
+                self.assertEqual(dev.stop(), 0)
+            self.wait_until(lambda: b"Marker of mine" not in self.bundle)
+            self.wait_until(lambda: self.trees() == [])
+            self.assertEqual(page.result("plugins", "list")["plugins"], [])
+
+    def test_metafile_rules_hold(self):
+        """What a plugin may not reach it does not reach linked, either."""
+        self.replace("@bridge/plugin-api", "../../host/packages/host/src/index")
+        with running(self.home, "--dev"), self.dev() as dev:
+            dev.wait_for("refused: ")
+        self.assertEqual((self.bundle, self.trees()), (b"", []))
+
+    def test_killed_daemon(self):
+        """After SIGKILL the next daemon has neither the copy nor the bundle of it."""
+        with running(self.home, "--dev") as daemon, self.dev() as dev:
+            dev.wait_for("built in")
+            daemon.stop(signal.SIGKILL)
+            self.assertEqual(dev.wait(), 1)
+            self.assertIn("the daemon has ended", dev.lines[-1])
+        self.assertIn(b"Marker of mine", self.bundle)
+        self.assertEqual(self.trees(), [LINK])
+        with running(self.home) as daemon, daemon.page() as page:
+            self.wait_until(lambda: b"Marker of mine" not in self.bundle)
+            self.assertEqual(self.trees(), [])
+            self.assertEqual(page.result("plugins", "list")["plugins"], [])
+
+    def test_stopped_daemon(self):
+        """A daemon that is stopped takes the plugin out before it ends."""
+        with running(self.home, "--dev") as daemon, self.dev() as dev:
+            dev.wait_for("built in")
+            daemon.stop()
+            self.assertEqual(dev.wait(), 1)
+            self.assertIn("shutting down", dev.lines[-1])
+        self.assertNotIn(b"Marker of mine", self.bundle)
+        self.assertEqual(self.trees(), [])
+        self.assertFalse((self.data / "dev.socket").exists())
+        self.assertNotIn("Traceback", "".join(daemon.lines))
+
+    def test_without_dev(self):
+        """A daemon without ``--dev`` has no such socket; the command says so."""
+        with running(self.home):
+            self.assertFalse((self.data / "dev.socket").exists())
+            ended = run(self.home, "dev", *self.where, str(self.tree))
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("start one: plugin-bridge run --dev", ended.stderr)
+        self.assertEqual(self.trees(), [])
+
+    def test_attack_page(self):
+        """A page has no way to it: no service, no path, and not the socket's words."""
+        asked = {"directory": str(self.tree), "files": ["main.ts", "plugin.json"]}
+        with running(self.home, "--dev") as daemon:
+            mode = (self.data / "dev.socket").lstat().st_mode
+            self.assertTrue(stat.S_ISSOCK(mode))
+            self.assertEqual(stat.S_IMODE(mode), 0o600)
+            for service in ("dev", "link", "plugins"):
+                for method in ("dev", "link"):
+                    answer = daemon.call_by_http(service, method, asked)
+                    self.assertEqual(answer["ok"], False)
+            with daemon.page() as page:
+                self.assertNotIn("dev", page.welcome["services"])
+                self.assertIn("unknown", json.dumps(page.call("dev", "link", asked)))
+                page.send(asked)
+                self.assertEqual(page.receive()["event"], "error")
+            # What a browser would send, had it a way to the socket.
+            with socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(PATIENCE_SECONDS)
+                client.connect(str(self.data / "dev.socket"))
+                client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n")
+                said = b""
+                while more := client.recv(65536):
+                    said += more
+            self.assertEqual(json.loads(said.splitlines()[-1])["type"], "error")
+        self.assertEqual(self.trees(), [])
+
+    def test_git_work_tree(self):
+        """What git ignores is not linked."""
+        self.write(".gitignore", "dist/\n")
+        self.write("dist/x.js", "eval('1');\n")
+        subprocess.run(["git", "init", "--quiet"], cwd=self.tree, check=True)
+        with running(self.home, "--dev"), self.dev() as dev:
+            dev.wait_for("built in")
+            names = sorted(p.name for p in (self.data / "plugins" / LINK).iterdir())
+        self.assertEqual(names, [".gitignore", "main.ts", "plugin.json"])
+
+    def test_tree_that_goes(self):
+        """When the whole tree is gone the last good build stays, and it is told."""
+        with running(self.home, "--dev"), self.dev() as dev:
+            dev.wait_for("built in")
+            shutil.rmtree(self.tree)
+            dev.wait_for("not sent: there is no directory")
+            self.assertIn(b"Marker of mine", self.bundle)

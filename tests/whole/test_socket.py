@@ -1,0 +1,104 @@
+"""The socket of a real daemon, seen from the page's side."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+from websocket import WebSocketBadStatusException, create_connection
+
+from .daemon import Page, running
+
+
+@pytest.mark.whole
+class SocketTests(SynchronousTestCase):
+    """Tests for hello, calls and refusals over TCP."""
+
+    def setUp(self):
+        """A daemon, shared by the steps of a test."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+
+    def closed(self, daemon, *frames):
+        """Open a socket, send frames, and give how it was closed."""
+        page = Page(daemon.port)
+        try:
+            for frame in frames:
+                page.send(frame)
+            return page.closed_with()
+        finally:
+            page.close()
+
+    def test_wrong_token(self):
+        """A wrong token closes with 1008 ``unauthorized``."""
+        hello = {"type": "hello", "token": "A" * 43, "client": "c/1.0.0"}
+        with running(self.home) as daemon:
+            self.assertEqual(self.closed(daemon, hello), (1008, "unauthorized"))
+
+    def test_no_hello(self):
+        """Any other first frame, and five seconds of silence, close with 1008."""
+        request = {"type": "request", "id": "1", "service": "state", "method": "list"}
+        with running(self.home) as daemon:
+            for frames in ([request], []):
+                closed = self.closed(daemon, *frames)
+                self.assertEqual(closed, (1008, "hello_required"))
+
+    def test_foreign_origin(self):
+        """A page of another origin gets 403 instead of a socket."""
+        with running(self.home) as daemon:
+            refused = self.assertRaises(
+                WebSocketBadStatusException,
+                create_connection,
+                f"ws://127.0.0.1:{daemon.port}/v1/ws",
+                origin="https://evil.example",
+            )
+        self.assertEqual(refused.status_code, 403)
+
+    def test_services_are_an_object_by_name(self):
+        """``welcome`` has the version, and the services by name, as pages expect."""
+        with running(self.home) as daemon, daemon.page() as page:
+            self.assertEqual(page.welcome["type"], "welcome")
+            self.assertEqual(
+                set(page.welcome["services"]), {"logs", "plugins", "state"}
+            )
+
+    def test_burst_is_paced_and_answered(self):
+        """More calls than the burst are all answered, in order, when it is a few."""
+        with running(self.home) as daemon, daemon.page() as page:
+            for number in range(16):
+                page.send(
+                    {
+                        "type": "request",
+                        "id": str(number),
+                        "service": "state",
+                        "method": "list",
+                        "params": {"ns": "host"},
+                    }
+                )
+            answered = [page.receive() for _ in range(16)]
+        self.assertEqual([a["id"] for a in answered], [str(n) for n in range(16)])
+        self.assertTrue(all(a["ok"] for a in answered))
+
+    def test_logs_are_kept_and_never_answered(self):
+        """A ``logs`` frame ends in the file; the next frame is a response."""
+        records = [{"level": "info", "scope": "host", "message": "a line", "ts": 1}]
+        with running(self.home) as daemon, daemon.page() as page:
+            page.send({"type": "logs", "records": records})
+            info = page.result("logs", "info")
+            self.assertEqual(info["ok"], True)
+            self.assertEqual([p for p in page.pushes if p["event"] == "error"], [])
+        self.assertIn("[host] a line", Path(info["location"]).read_text("utf-8"))
+
+    def test_404_names_dev(self):
+        """Without ``--dev`` every other path says what would put something there."""
+        with running(self.home) as daemon:
+            for method, path in (
+                ("GET", "/"),
+                ("GET", "/v1/describe"),
+                ("POST", "/v1/state/list"),
+                ("DELETE", "/v2"),
+            ):
+                status, _, body = daemon.http(method, path)
+                self.assertEqual(status, 404)
+                self.assertIn("--dev", body["error"]["message"])
