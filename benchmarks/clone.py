@@ -1,0 +1,77 @@
+"""
+The cost of a careful clone: ours against ``git clone --depth 1``.
+
+Run ``python -m benchmarks.clone``.  Both fetch 200 files, 4 MB, over TLS from the same
+git server on this machine, in turn.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from bridge.plugins.git import GitCloner
+from tests.forge import start_forge_process
+
+ROUNDS = 5
+FILES = 200
+FILE_BYTES = 20_000
+
+
+def by_git(url: str, ca_file: Path, into: Path) -> None:
+    """Clone with the system's git, reading nothing of the user's."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_SSL_CAINFO": str(ca_file),
+    }
+    subprocess.run(
+        ["git", "clone", "--quiet", "--depth=1", url, str(into)],
+        env=environment,
+        check=True,
+    )
+
+
+def main() -> None:
+    """Measure, and print."""
+    forge = start_forge_process()
+    cloner = GitCloner(forge.ca_file, False, time.monotonic)
+    found: dict[str, list[float]] = {"git": [], "plugin-bridge": []}
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            base = Path(directory)
+            tree = base / "tree"
+            tree.mkdir()
+            noise = random.Random(1)  # noqa: S311 (incompressible, and repeatable)
+            for index in range(FILES):
+                (tree / f"file{index}").write_bytes(noise.randbytes(FILE_BYTES))
+            forge.publish(tree, "sample")
+            url = forge.url("sample")
+            for _ in range(ROUNDS):
+                for name in found:
+                    into = base / "clone"
+                    begun = time.perf_counter()
+                    if name == "git":
+                        by_git(url, forge.ca_file, into)
+                    else:
+                        cloner.clone(url, into, lambda _: None, threading.Event())
+                    found[name].append(time.perf_counter() - begun)
+                    shutil.rmtree(into)
+    finally:
+        forge.stop()
+    base_seconds = statistics.median(found["git"])
+    for name, times in found.items():
+        seconds = statistics.median(times)
+        print(f"{name:14} {seconds:6.2f} s ({seconds / base_seconds:.2f})")
+
+
+if __name__ == "__main__":
+    main()
