@@ -119,6 +119,7 @@ class GuardedSite(Site):
 
     requestFactory = GuardedRequest  # noqa: N815 (Twisted's name)
     displayTracebacks = False  # noqa: N815
+    noisy = False
 
     def __init__(
         self,

@@ -148,6 +148,7 @@ class BridgeFactory(WebSocketServerFactory):
     """Builds a ``BridgeProtocol`` for every socket, and knows them all."""
 
     protocol: Any = BridgeProtocol
+    noisy = False
 
     def __init__(self, edge: Edge) -> None:
         # Without a name given, Autobahn would tell its own and its version.

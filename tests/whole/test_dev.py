@@ -148,7 +148,7 @@ class DevTests(SynchronousTestCase):
                 dev.wait_for("the last good build stays")
                 self.write("main.ts", tree("mine")["main.ts"] + "import './gone';\n")
                 dev.wait_for("refused: build_failed")
-                dev.wait_for(r"^ +main\.ts:8:")
+                dev.wait_for(r"^ +main\.ts:9:")
                 self.assertIn(b"Another marker", self.bundle)
                 self.assertEqual(self.trees(), [LINK])
 

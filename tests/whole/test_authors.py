@@ -1,0 +1,111 @@
+"""The way of a plugin's author, from the template to a signed tree."""
+
+import json
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..cli.test_worktree import commit
+from ..npm import ROOT, esbuild, tsc
+from .daemon import run
+
+TEMPLATE = ROOT / "docs" / "template"
+
+
+@pytest.mark.whole
+class AuthorTests(SynchronousTestCase):
+    """Tests for the template, and for the commands an author types."""
+
+    def setUp(self):
+        """A data directory that is set up, and a copy of the template."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+        self.data = self.home / "data"
+        self.environ = {"BRIDGE_HOST": "reference", "BRIDGE_DATA_DIR": str(self.data)}
+        self.do("setup", f"--bundler={esbuild()}")
+        self.plugin = self.home / "my-plugin"
+        shutil.copytree(TEMPLATE, self.plugin)
+
+    def do(self, *arguments, status=0):
+        """Run a command; gives what it prints."""
+        ended = run(self.home, *arguments, more=self.environ)
+        self.assertEqual(ended.returncode, status, ended.stdout + ended.stderr)
+        return ended.stdout + ended.stderr
+
+    def test_template_where_it_is(self):
+        """The template passes every check but the signature's, as it is."""
+        said = self.do("check", "--unsigned", str(TEMPLATE))
+        self.assertEqual(said.count(" ok: "), 4)
+        said = self.do("check", str(TEMPLATE), status=1)
+        self.assertIn("signature  refused: unsigned: there is no plugin.sig", said)
+
+    def test_from_the_template_to_a_signed_tree(self):
+        """The commands of its README lead to a tree that passes every check."""
+        (self.plugin / ".host").symlink_to(self.data / "host")
+        commit(self.plugin)
+        key = self.home / "key"
+        self.do("keygen", "--out", str(key))
+        fingerprint = self.do("fingerprint", "--key", str(key)).strip()
+        self.do("sign", "--key", str(key), str(self.plugin))
+        verdict = json.loads(self.do("check", "--json", str(self.plugin)))
+        self.assertTrue(verdict["ok"])
+        self.assertEqual(verdict["keyId"], fingerprint)
+        self.assertIn(fingerprint, self.do("verify", str(self.plugin)))
+        commit(self.plugin)
+        (self.plugin / "README.md").write_text("Changed after signing.\n")
+        said = self.do("verify", str(self.plugin), status=1)
+        self.assertIn("plugin-bridge verify: unsigned: the tree", said)
+
+    def test_refused(self):
+        """Every breach is shown with its line; the terminal obeys none of them."""
+        source = self.plugin / "main.ts"
+        source.write_text(source.read_text() + "eval('\x1b[2J');\nfetch('/');\n")
+        said = self.do("check", "--unsigned", str(self.plugin), status=1)
+        self.assertIn("  main.ts:12 eval\n      eval('\\x1b[2J');\n", said)
+        self.assertIn("  main.ts:13 fetch\n      fetch('/');\n", said)
+        self.assertNotIn("\x1b", said)
+
+    def test_usage(self):
+        """A wrong command line, and a host that is none, exit with status 2."""
+        for arguments in (
+            ["check"],
+            ["check", "--host=nowhere", str(self.plugin)],
+            ["verify", "a", "b"],
+            ["fingerprint", "a"],
+            ["dev"],
+        ):
+            said = self.do(*arguments, status=2)
+            self.assertEqual(said.count("\n"), 1, said)
+
+    def test_types(self):
+        """The template passes the strict compiler, with the link its README names."""
+        (self.plugin / ".host").symlink_to(self.data / "host")
+        compiled = tsc(self.plugin / "tsconfig.json")
+        self.assertEqual((compiled.returncode, compiled.stdout), (0, ""))
+
+    def test_signing_workflow(self):
+        """It starts by hand only; one step of a protected job has the key."""
+        text = (TEMPLATE / ".github" / "workflows" / "sign.yml").read_text()
+        head = text.partition("jobs:")[0]
+        self.assertIn("on:\n  workflow_dispatch:\n\n", head)
+        self.assertIn("    environment: signing\n", text)
+        self.assertEqual(text.count("secrets."), 1)
+        self.assertIn("BRIDGE_SIGNING_KEY: ${{ secrets.SIGNING_KEY }}", text)
+        step = text.partition("name: Sign\n")[2].partition("- name:")[0]
+        self.assertIn("secrets.SIGNING_KEY", step)
+
+    def test_workflows_run_nobodys_moving_code(self):
+        """Actions are named by their commit, and only the signing one may write."""
+        for path in sorted((TEMPLATE / ".github" / "workflows").iterdir()):
+            text = path.read_text()
+            for line in text.splitlines():
+                if "uses:" in line:
+                    self.assertRegex(line, r"uses: actions/checkout@[0-9a-f]{40} # v")
+                if "run:" in line:
+                    self.assertNotIn("${{", line)
+            granted = "contents: write" if path.name == "sign.yml" else "contents: read"
+            self.assertIn(f"permissions:\n  {granted}\n\n", text)
