@@ -46,6 +46,9 @@ from .protocol.wire import converter, dumps, loads, structure, unstructure
 
 MODE: Final = 0o600
 
+# What the shortest of sockaddr_un holds, less its end.
+_MOST_PATH_BYTES: Final = 103
+
 
 @frozen
 class WorkTree:
@@ -250,8 +253,11 @@ def _make_room(path: Path) -> None:
     """
     Remove the socket of a daemon that was killed.
 
-    :raise OSError: What is there is no socket, or somebody else's.
+    :raise OSError: What is there is no socket, or somebody else's; or the path is
+        longer than a socket's may be, which Twisted would leak a socket over.
     """
+    if len(os.fsencode(path)) > _MOST_PATH_BYTES:
+        raise OSError(f"{path} is too long for a socket")
     try:
         found = path.lstat()
     except FileNotFoundError:

@@ -30,7 +30,7 @@ class DevCommand:
     def __init__(self, process):
         self.process = process
         self.lines = []
-        self._queue = queue.Queue()
+        self._queue: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
