@@ -72,7 +72,7 @@ class Daemon(Service):
     """
     Runs the parts that ``bridge.tap`` has made.
 
-    :ivar prepare: Tidies up after a daemon that was killed; blocks, and is quick.
+    :ivar prepare: Begins what goes on beside the listening; blocks, and is quick.
     :ivar banner: What is said when it is listening.
     :ivar finish: The parts to close at the end, in order.
     :ivar release: Called last: gives the data directory up.

@@ -7,16 +7,19 @@ from typing import Any, ClassVar, TypeVar
 
 from attrs import evolve, frozen
 from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from . import __version__
 from .datadir import DataDir
-from .lock import LockedError, acquire
+from .lock import FileLock, LockedError, acquire
 from .options import Place
 from .plugins.build import Builder, Report
+from .plugins.journal import Journal
 from .plugins.rebuild import Builds
 from .plugins.records import read_records
+from .plugins.recovery import recover
 from .plugins.table import plugin_of
 from .plugins.trees import Trees
 from .store.store import InThread
@@ -24,6 +27,7 @@ from .store.view import StateView
 from .token import PairingToken
 
 BUILD_PATIENCE_SECONDS = 90.0
+BUILD_AGAIN_SECONDS = 0.05
 
 T = TypeVar("T")
 
@@ -74,8 +78,12 @@ class ExclusiveBuilder:
 
 def make_builder(reactor: Any, place: Place, in_thread: InThread) -> Builds:
     """Make what builds bundles for a host."""
+    return ExclusiveBuilder(_builder(reactor, place, in_thread), place.data, in_thread)
+
+
+def _builder(reactor: Any, place: Place, in_thread: InThread) -> Builder:
     log = Logger(namespace="bridge.build")
-    builder = Builder(
+    return Builder(
         place.profile,
         place.data,
         place.theme_dir,
@@ -84,24 +92,73 @@ def make_builder(reactor: Any, place: Place, in_thread: InThread) -> Builds:
         __version__,
         lambda text: log.warn("the bundler warns: {text}", text=text),
     )
-    return ExclusiveBuilder(builder, place.data, in_thread)
 
 
 async def build(reactor: Any, place: Place) -> Report:
     """
     Build the bundle once.
 
-    It only reads the state, so it may run beside a daemon.
+    It only reads the state, so it may run beside a daemon; and it waits for the
+    operation that a daemon has under way, whose trees and records disagree.
 
     :raise StoreError: The state file can't be read.
+    :raise JournalError: An operation was interrupted, and can't be settled.
     """
     place.data.create()
-    records = read_records(StateView.read(place.data.state))
     trees = Trees(place.data, place.profile, lambda: "")
-    sound, faults = trees.sort_out(records)
-    report = await make_builder(reactor, place, maybeDeferred).build(sound)
+    lock = await _quiet(reactor, place, trees)
+    if lock is None:
+        error = f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
+        return Report(ok=False, duration_ms=0, plugins=[], errors=[error])
+    try:
+        records = read_records(StateView.read(place.data.state))
+        sound, faults = trees.sort_out(records)
+        report = await _builder(reactor, place, maybeDeferred).build(sound)
+    finally:
+        lock.release()
     left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]
     return evolve(report, errors=[*report.errors, *left_out])
+
+
+async def _quiet(reactor: Any, place: Place, trees: Trees) -> FileLock | None:
+    """
+    Take the build lock when no operation is under way.
+
+    :return: ``None`` when patience has run out.
+    """
+    journal = Journal(place.data.journal)
+    end = reactor.seconds() + BUILD_PATIENCE_SECONDS
+    while reactor.seconds() < end:
+        try:
+            lock = acquire(place.data.build / "lock")
+        except LockedError:
+            await _later(reactor)
+            continue
+        if _is_settled(place, journal, trees):
+            return lock
+        # The operation ends with a build, for which it needs this lock.
+        lock.release()
+        await _later(reactor)
+    return None
+
+
+def _is_settled(place: Place, journal: Journal, trees: Trees) -> bool:
+    """See that no operation is under way; settle one that a dead daemon has left."""
+    if not journal.exists():
+        return True
+    try:
+        lock = acquire(place.data.lock)
+    except LockedError:
+        return False
+    try:
+        recover(journal, StateView.read(place.data.state), trees)
+    finally:
+        lock.release()
+    return True
+
+
+def _later(reactor: Any) -> Deferred[None]:
+    return deferLater(reactor, BUILD_AGAIN_SECONDS)
 
 
 def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:

@@ -36,12 +36,17 @@ from .options import DaemonOptions, Place, locate
 from .plugins.candidate import Fetcher
 from .plugins.change import Change
 from .plugins.git import GitCloner
+from .plugins.journal import Journal, JournalError
 from .plugins.linking import Linking, build_without_linked
 from .plugins.operations import Operations
-from .plugins.pipeline import Installer, Prompting
+from .plugins.pipeline import Installer
+from .plugins.prompting import Prompting
 from .plugins.rebuild import Rebuild, published_plugins
+from .plugins.recovery import RecoveredBuild, recover
 from .plugins.trees import Trees
 from .plugins.trust import Trust
+from .plugins.uninstall import KeyRing, Uninstaller
+from .plugins.update import Updater
 from .plugins.updates import Updates
 from .plugins.upstream import GitUpstream
 from .protocol.bucket import TokenBucket
@@ -104,7 +109,7 @@ def _told(make: Callable[[], T]) -> T:
     """Let a failure end the process with one line, and no traceback."""
     try:
         return make()
-    except (StartError, TokenError, StoreError) as e:
+    except (StartError, TokenError, StoreError, JournalError) as e:
         sys.stderr.write(f"plugin-bridge: {e}\n")
         raise SystemExit(1) from None
 
@@ -113,7 +118,8 @@ def assemble(reactor: Any, options: Options) -> IService:
     """
     Make every part of the daemon.
 
-    :raise StartError: It can't start here; so do ``TokenError`` and ``StoreError``.
+    :raise StartError: It can't start here; so do ``TokenError``, ``StoreError`` and
+        ``JournalError``.
     """
     config, data = options.config, options.place.data
     _make_directory(data)
@@ -154,7 +160,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         registry,
         plugins.approver.description,
         str(page_log.path) if page_log is not None else "disabled",
-        (*notices, *([store.notice] if store.notice else [])),
+        (*notices, *([store.notice] if store.notice else []), *plugins.notices),
     )
     return Daemon(
         reactor=reactor,
@@ -205,6 +211,7 @@ class Threads:
 class _Plugins:
     service: PluginService
     approver: IApprover
+    notices: list[str]
     prepare: Callable[[], object]
     finish: list[Any]
 
@@ -216,36 +223,46 @@ def _plugins(
     check = threads.checks.call
     approver: IApprover = DevApprover(_announce) if config.dev else NobodyApprover()
     trees = Trees(place.data, place.profile, lambda: os.urandom(8).hex())
+    journal = Journal(place.data.journal)
+    recovered = recover(journal, store, trees)
     trust = Trust(store)
     audience = Pushes(hub.push)
     operations = Operations(audience)
     builder = oneshot.make_builder(reactor, place, check)
     published = published_plugins(place.bundle.parent)
     rebuild = Rebuild(store, trees, builder, audience, check, published)
-    installer = Installer(
-        operations,
-        Prompting(approver),
-        Prompts(place.profile.application),
-        Fetcher(
-            GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
-            trees,
-            place.profile,
-            reactor,
-            check,
-            threads.clones.call,
-            reactor.callFromThread,
-        ),
-        Change(store, trees, rebuild, audience, check),
-        trust,
-        store,
+    prompting = Prompting(approver, Prompts(place.profile.application), trust)
+    fetcher = Fetcher(
+        GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
         trees,
+        place.profile,
         reactor,
         check,
+        threads.clones.call,
+        reactor.callFromThread,
     )
+    change = Change(store, trees, rebuild, audience, check, journal)
+
+    def pipeline(kind: Callable[..., T]) -> T:
+        return kind(
+            operations,
+            prompting,
+            fetcher,
+            change,
+            trust,
+            store,
+            trees,
+            reactor,
+            check,
+        )
+
     upstream = GitUpstream(config.ca_file, config.public_clones_only, time.monotonic)
     updates = Updates(store, upstream, reactor, threads.updates.call)
     service = PluginService(
-        installer,
+        pipeline(Installer),
+        pipeline(Updater),
+        Uninstaller(operations, prompting, change, store, trees, check),
+        KeyRing(operations, prompting, store, trust),
         rebuild,
         store,
         trees,
@@ -261,12 +278,15 @@ def _plugins(
     dev = DevSocket(reactor, place.data.dev_socket, linking, __version__)
 
     def prepare() -> None:
-        trees.sweep()
+        if recovered is not None:
+            RecoveredBuild(operations, rebuild, journal, check).begin()
         build_without_linked(place.bundle.parent, rebuild)
         if config.dev:
             dev.listen()
 
-    return _Plugins(service, approver, prepare, [dev, updates, operations, rebuild])
+    notices = [] if recovered is None else [recovered.notice]
+    finish: list[Any] = [dev, updates, operations, rebuild]
+    return _Plugins(service, approver, notices, prepare, finish)
 
 
 def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guard:

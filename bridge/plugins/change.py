@@ -1,7 +1,9 @@
 """
 What commits a change: trees, records and the bundle, each with what undoes it.
 
-Every method is called by an operation that holds the commit lock.
+Every method is called by an operation that holds the commit lock.  The new set replaces
+the old one at the instant of the store's commit: what is interrupted before it is taken
+back at the next start, and what is interrupted after it is finished then.
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from attrs import define
+from attrs import define, field
 from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..store import Edit, Store
 from ..store.store import InThread
-from .candidate import Candidate
+from .exchange import Exchange, make_durable
+from .journal import Journal
 from .operations import Running
 from .progress import Audience, Step
 from .rebuild import Rebuild
@@ -32,23 +35,67 @@ class Change:
     _rebuild: Rebuild
     _audience: Audience
     _in_thread: InThread
+    _journal: Journal
+    _unsettled: Exchange | None = field(default=None, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    async def put_in(self, running: Running, candidate: Candidate) -> None:
+    async def exchange(self, running: Running, exchange: Exchange) -> None:
         """
-        Move a candidate's tree to its place.
+        Put the new tree in place and the old one aside.
 
-        :raise OSError: It could not be moved.
+        :raise OSError: It could not be done.
         """
-        plugin_id = candidate.manifest.id
+        await self._settle_earlier()
+        running.undo.afterwards("end the journal", lambda: self._end(exchange))
+        if exchange.old is not None:
+            # A build that somebody else asked for may see the place empty.
+            running.undo.afterwards("build without it", self._restore)
+        running.undo.add("put the trees back", self._settle)
+        self._unsettled = exchange
+        if exchange.new is not None:
+            clone = self._trees.directory / exchange.new
+            await self._in_thread(make_durable, clone)
+        await self._in_thread(self._journal.begin, exchange)
+        await self._in_thread(exchange.do, self._trees.directory)
+        running.undo.add("tell of it", lambda: self._taken_back(running))
 
-        async def take_out() -> None:
-            running.reached(Step.ROLLBACK, f"Taking {plugin_id} out again")
-            await self._in_thread(self._trees.take_out, plugin_id)
+    async def _taken_back(self, running: Running) -> None:
+        running.reached(Step.ROLLBACK, "Putting everything back")
 
-        await self._in_thread(self._trees.put_in, candidate.root, plugin_id)
-        running.undo.add("take the tree out", take_out)
+    async def _settle_earlier(self) -> None:
+        """Finish what an earlier operation failed to undo."""
+        earlier = self._unsettled
+        if earlier is None:
+            return
+        await self._settle()
+        for name in (earlier.new, earlier.old):
+            if name is not None:
+                await self._in_thread(self._trees.remove, self._trees.directory / name)
+
+    async def _settle(self) -> None:
+        """Have the trees that the state speaks of; until then, nothing else moves."""
+        if self._unsettled is None:
+            return
+        move = self._unsettled.settling(self._store)
+        await self._in_thread(move, self._trees.directory)
+        self._unsettled = None
+
+    async def _end(self, exchange: Exchange) -> None:
+        if self._unsettled is not None:
+            return  # the next exchange, or the next start, tries again
+        await self._in_thread(self._journal.end)
+        if exchange.old is not None:
+            old = self._trees.directory / exchange.old
+            await self._in_thread(self._trees.remove, old)
+
+    async def finish(self, exchange: Exchange) -> None:
+        """Remove what was only kept to undo with; a failure is only logged."""
+        self._unsettled = None
+        try:
+            await self._end(exchange)
+        except Exception:  # noqa: BLE001
+            self._log.failure("what is left is removed at the next start")
 
     async def record(
         self, running: Running, edits: Sequence[Edit], undoing: Sequence[Edit] = ()
@@ -77,11 +124,25 @@ class Change:
         await self._tell()
         report = await self._rebuild.run(restoring=True)
         if not report.ok:
-            self._log.error("the bundle could not be built without the plugin either")
+            self._log.error("the bundle could not be built as it was, either")
 
     async def _tell(self) -> None:
         entries = await self._in_thread(self._trees.entries, read_records(self._store))
         self._audience.plugins(entries)
+
+    async def rebuild_without(self, running: Running) -> None:
+        """
+        Tell pages of the new set, and build it, whatever comes of that.
+
+        A failed build is told by its report; nothing is taken back.
+        """
+        running.undo.keep()
+        try:
+            await self._tell()
+            running.reached(Step.BUILD, "Building the bundle")
+            await self._rebuild.run()
+        except Exception:  # noqa: BLE001
+            self._log.failure("the bundle still has the plugin in it")
 
     async def build(self, plugin_id: str) -> None:
         """

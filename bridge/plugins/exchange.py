@@ -15,12 +15,12 @@ what is where says what is still to be done.  Everything here blocks.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from attrs import frozen
 
-from ..approval import Operation
 from ..datadir import sync_directory
 from ..protocol.rules import Text
 from .manifest import PLUGIN_ID
@@ -34,13 +34,14 @@ class Exchange:
     """
     What an operation does to the tree of one plugin.
 
+    :ivar op: What the operation is called.
     :ivar new: The name of the clone that takes the place; ``None`` when none does.
     :ivar old: The name the tree in place is given; ``None`` when there is none.
     :ivar record: What the state holds of the plugin afterwards; ``None`` when that
         is nothing.
     """
 
-    op: Operation
+    op: Annotated[str, Text(20, like=r"[a-z_]+")]
     plugin_id: Annotated[str, Text(40, like=PLUGIN_ID)]
     new: Annotated[str, _TEMPORARY] | None
     old: Annotated[str, _TEMPORARY] | None
@@ -49,6 +50,14 @@ class Exchange:
     def is_recorded(self, store: Entries) -> bool:
         """Whether the state is the one afterwards."""
         return store.entries(RECORDS).get(self.plugin_id) == self.record
+
+    def settling(self, store: Entries) -> Callable[[Path], None]:
+        """
+        Choose what puts the tree in place that the state speaks of.
+
+        :return: ``do`` or ``undo``, however far either of them came before.
+        """
+        return self.do if self.is_recorded(store) else self.undo
 
     def do(self, directory: Path) -> None:
         """

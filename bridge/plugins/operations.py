@@ -31,7 +31,7 @@ class Undo:
     """What takes an operation's effects back: the last of them first."""
 
     _steps: list[tuple[str, Callable[[], Awaitable[Any]]]] = field(factory=list)
-    _afterwards: list[tuple[str, Callable[[], Awaitable[Any]]]] = field(factory=list)
+    _afterwards: dict[str, Callable[[], Awaitable[Any]]] = field(factory=dict)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -44,17 +44,27 @@ class Undo:
         self._steps.append((what, how))
 
     def afterwards(self, what: str, how: Callable[[], Awaitable[Any]]) -> None:
-        """Remember what to do when everything has been taken back."""
-        self._afterwards.append((what, how))
+        """
+        Remember what to do when everything has been taken back.
+
+        It is done before what was remembered earlier; and once, however often it
+        is remembered under one name.
+        """
+        self._afterwards.setdefault(what, how)
+
+    def keep(self) -> None:
+        """Forget all of it: what was done stays."""
+        self._steps, self._afterwards = [], {}
 
     async def run(self) -> None:
         """Take everything back; what fails is logged, and the rest goes on."""
-        for what, how in [*reversed(self._steps), *self._afterwards]:
+        afterwards = reversed(self._afterwards.items())
+        for what, how in [*reversed(self._steps), *afterwards]:
             try:
                 await how()
             except Exception:  # noqa: BLE001
                 self._log.failure("undoing failed: {what}", what=what)
-        self._steps, self._afterwards = [], []
+        self.keep()
 
 
 @define(eq=False)

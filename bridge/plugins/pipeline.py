@@ -2,50 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 
-from ..approval import IApprover, Operation, Prompt, Prompts, unavailable
+from ..approval import Operation
 from ..protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..store import Drop, Store
 from ..store.store import InThread
 from .candidate import Candidate, Fetcher
 from .change import Change
+from .exchange import Exchange
 from .operations import Operations, Running
 from .progress import Step
+from .prompting import Prompting
 from .records import Record, is_recorded, settings_namespace
 from .trees import Trees
 from .trust import Trust
 from .urls import check_url
-
-
-@define(eq=False)
-class Prompting:
-    """Puts an operation's questions to the user, and tells pages that it does."""
-
-    _approver: IApprover
-
-    _log: ClassVar[Logger] = Logger()
-
-    async def ask(self, running: Running, prompt: Prompt) -> None:
-        """
-        Wait until the user has confirmed.
-
-        :raise BridgeError: ``denied`` or ``approval_unavailable``.
-        """
-        running.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
-        try:
-            await running.until(lambda: self._approver.approve(prompt))
-        except BridgeError:
-            raise
-        except Exception:  # noqa: BLE001
-            running.check()
-            self._log.failure("the prompt broke")
-            raise unavailable("the prompt could not be shown") from None
 
 
 @define(eq=False)
@@ -54,7 +30,6 @@ class Installer:
 
     _operations: Operations
     _prompting: Prompting
-    _prompts: Prompts
     _fetcher: Fetcher
     _change: Change
     _trust: Trust
@@ -95,16 +70,16 @@ class Installer:
         return self._operations.run(Operation.INSTALL, None, body)
 
     async def _install(self, running: Running, url: str) -> dict[str, Any]:
-        prompt = self._prompts.install(url, str(self._trees.directory))
+        prompts = self._prompting.prompts
+        prompt = prompts.install(url, str(self._trees.directory))
         await self._prompting.ask(running, prompt)
         candidate = await self._fetcher.fetch(running, url)
         await running.hold(self._operations.plugin_lock(candidate.manifest.id))
         await self._refuse_installed(candidate.manifest.id)
         self._trust.check_mark(candidate.manifest.id, candidate.signed)
-        accepted = await self._ask_for_trust(running, candidate)
+        accepted = await self._prompting.ask_for_trust(running, candidate)
         await running.hold(self._operations.commit_lock)
-        if not (accepted or self._trust.is_trusted(candidate.signed.key_id)):
-            raise not_trusted("the author's key was forgotten meanwhile")
+        self._prompting.check_trust(candidate, accepted)
         running.commit()
         return await self._commit(running, candidate)
 
@@ -116,33 +91,10 @@ class Installer:
                 f"{plugin_id} is installed; uninstall it first",
             )
 
-    async def _ask_for_trust(self, running: Running, candidate: Candidate) -> bool:
-        """Ask when the key is new; whether the user has now accepted it."""
-        if self._trust.is_trusted(candidate.signed.key_id):
-            return False
-        manifest = candidate.manifest
-        prompt = self._prompts.trust_key(
-            manifest.id,
-            candidate.url,
-            candidate.signed.key_id,
-            name=manifest.name,
-            version=manifest.version,
-            permissions=manifest.permissions,
-            optional=manifest.optional_permissions,
-        )
-        try:
-            await self._prompting.ask(running, prompt)
-        except BridgeError as e:
-            if not e.message.startswith(f"{Prefix.DENIED}:"):
-                raise
-            raise not_trusted("the author's key was not accepted") from None
-        return True
-
     async def _commit(self, running: Running, candidate: Candidate) -> dict[str, Any]:
         plugin_id, signed = candidate.manifest.id, candidate.signed
         running.reached(Step.MOVE, f"Putting {plugin_id} in place")
         await self._refuse_installed(plugin_id)
-        await self._change.put_in(running, candidate)
         now = int(self._clock.seconds() * 1000)
         record = Record(
             url=candidate.url,
@@ -152,6 +104,10 @@ class Installer:
             installed_at=now,
             updated_at=now,
         )
+        exchange = Exchange(
+            Operation.INSTALL, plugin_id, candidate.root.name, None, record.fields()
+        )
+        await self._change.exchange(running, exchange)
         trusted = self._trust.acceptance(plugin_id, candidate.url, signed, now)
         entry: dict[str, Any] = await self._in_thread(
             self._trees.entry, plugin_id, record
@@ -164,9 +120,5 @@ class Installer:
         await self._change.announce(running)
         running.reached(Step.BUILD, "Building the bundle")
         await self._change.build(plugin_id)
+        await self._change.finish(exchange)
         return entry
-
-
-def not_trusted(detail: str) -> BridgeError:
-    """Word why a key is not accepted: ``not_trusted: <detail>``."""
-    return plugin_error(Prefix.NOT_TRUSTED, detail)

@@ -33,6 +33,7 @@ class Step(StrEnum):
     MOVE = "move", "the tree is put in place and recorded"
     BUILD = "build", "the bundle is built with it"
     ROLLBACK = "rollback", "what was done is taken back"
+    REMOVE = "remove", "the tree, its record and its settings are removed"
 
 
 PIPELINE: Final = (

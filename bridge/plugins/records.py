@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 
 from attrs import asdict, frozen
 
+from ..protocol.errors import Prefix, plugin_error
 from ..protocol.wire import camel
 from ..store import Drop, Edit, Put, Remove, Store
 from .manifest import PLUGIN_ID
@@ -44,10 +45,13 @@ class Record:
     installed_at: int
     updated_at: int
 
+    def fields(self) -> dict[str, Any]:
+        """Give what is in the store of this."""
+        return {camel(name): value for name, value in asdict(self).items()}
+
     def put(self, plugin_id: str) -> Put:
         """What to commit to remember this."""
-        fields = {camel(name): value for name, value in asdict(self).items()}
-        return Put(RECORDS, plugin_id, fields)
+        return Put(RECORDS, plugin_id, self.fields())
 
 
 def read_record(value: Any) -> Record:
@@ -95,6 +99,18 @@ def read_records(store: Entries) -> dict[str, Record]:
         for plugin_id, value in sorted(store.entries(RECORDS).items())
         if re.fullmatch(PLUGIN_ID, plugin_id)
     }
+
+
+def recorded(store: Store, plugin_id: str) -> Record:
+    """
+    The record of an installed plugin.
+
+    :raise BridgeError: ``not_installed``.
+    """
+    value = store.get(RECORDS, plugin_id)
+    if value is None:
+        raise plugin_error(Prefix.NOT_INSTALLED, f"{plugin_id} is not installed")
+    return read_record(value)
 
 
 def is_recorded(store: Store, plugin_id: str) -> bool:

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
-from ..datadir import DataDir, sync_directory
+from ..datadir import DataDir
 from ..host import HostProfile
 from ..protocol.errors import BridgeError, Prefix, plugin_error
-from .manifest import load_manifest
+from .manifest import Manifest, load_manifest
 from .records import Record
 from .signature import verify_tree
 
@@ -70,33 +70,6 @@ class Trees:
     def has(self, plugin_id: str) -> bool:
         """Whether anything is where the plugin's tree would be."""
         return os.path.lexists(self._data.plugin(plugin_id))
-
-    def put_in(self, clone: Path, plugin_id: str) -> None:
-        """
-        Move a clone to where the plugin's tree belongs; durable when this returns.
-
-        :raise FileExistsError: Something is there.
-        :raise OSError: It could not be moved.
-        """
-        if self.has(plugin_id):  # renaming would replace an empty directory
-            raise FileExistsError
-        os.rename(clone, self._data.plugin(plugin_id))
-        sync_directory(self.directory)
-
-    def take_out(self, plugin_id: str) -> None:
-        """
-        Remove a plugin's tree; nothing happens when there is none.
-
-        It is gone at one instant; a power loss leaves at most a stray clone.
-
-        :raise OSError: It could not be removed.
-        """
-        if not self.has(plugin_id):
-            return
-        aside = self.fresh()
-        os.rename(self._data.plugin(plugin_id), aside)
-        sync_directory(self.directory)
-        self.remove(aside)
 
     def exchange_linked(
         self, plugin_id: str, copy: Path | None, aside: Path | None
@@ -194,6 +167,13 @@ class Trees:
             "updatedAt": iso_time(record.updated_at),
             "keyId": record.key_id,
         }
+
+    def manifest(self, plugin_id: str) -> Manifest | None:
+        """Read an installed tree's manifest; ``None`` when it is not usable."""
+        try:
+            return load_manifest(self._root(plugin_id), self._profile)
+        except BridgeError:
+            return None
 
     def verify(self, plugin_id: str, record: Record) -> None:
         """

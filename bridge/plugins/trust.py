@@ -67,6 +67,11 @@ class Trust:
         value = self._records.get(KEYS, of)
         return None if value is None else _read(of, value)
 
+    def label(self, key_id: str) -> str:
+        """What a key was first accepted for; empty when that is not known."""
+        key = self._accepted(key_id)
+        return "" if key is None else key.label
+
     def mark(self, plugin_id: str, key_id: str) -> int:
         """
         The highest ``signedAt`` committed for this plugin by this key.

@@ -20,6 +20,8 @@ from ..plugins.rebuild import Rebuild
 from ..plugins.records import read_records
 from ..plugins.trees import Trees
 from ..plugins.trust import Trust
+from ..plugins.uninstall import KeyRing, Uninstaller
+from ..plugins.update import Updater
 from ..plugins.updates import Update, Updates
 from ..protocol.wire import unstructure
 from ..rpc.hub import Event
@@ -41,9 +43,36 @@ class Source:
 
 
 @frozen
+class Chosen:
+    """
+    Which plugin.
+
+    :ivar id: 2 to 40 characters: lower-case letters, digits and hyphens.
+    """
+
+    id: str
+
+
+@frozen
+class ChosenKey:
+    """
+    Which key.
+
+    :ivar key_id: Its fingerprint, as ``keys`` lists it.
+    """
+
+    key_id: str
+
+
+@frozen
+class Done:
+    """Nothing: it is done."""
+
+
+@frozen
 class Installed:
     """
-    What was installed.
+    What was installed, or updated.
 
     :ivar plugin: Its list entry.
     """
@@ -118,6 +147,9 @@ class PluginService:
     """
 
     _installer: Installer
+    _updater: Updater
+    _uninstaller: Uninstaller
+    _key_ring: KeyRing
     _rebuild: Rebuild
     _store: Store
     _trees: Trees
@@ -154,6 +186,17 @@ class PluginService:
         """Find the plugins that are behind; a slow remote is in a later answer."""
         return Outdated(await self._updates.check())
 
+    @method(Chosen, Installed)
+    async def update(self, params: Chosen) -> Installed:
+        """Fetch a plugin anew from where it came from, after a prompt."""
+        return Installed(await self._updater.update(params.id))
+
+    @method(Chosen, Done)
+    async def uninstall(self, params: Chosen) -> Done:
+        """Remove a plugin and its settings, after a prompt on the desktop."""
+        await self._uninstaller.uninstall(params.id)
+        return Done()
+
     @method(Anything, Report)
     async def build(self, params: Anything) -> Report:
         """Build the bundle anew; a failed build is answered as a report, too."""
@@ -164,3 +207,9 @@ class PluginService:
         """List the authors' keys that were accepted."""
         records = read_records(self._store)
         return Keys(self._trust.keys({of: r.key_id for of, r in records.items()}))
+
+    @method(ChosenKey, Done)
+    async def forget_key(self, params: ChosenKey) -> Done:
+        """Accept an author's key no longer, after a prompt; uninstalls nothing."""
+        await self._key_ring.forget(params.key_id)
+        return Done()

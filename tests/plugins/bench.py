@@ -27,13 +27,17 @@ from bridge.host import load_profile
 from bridge.plugins.build import Report
 from bridge.plugins.candidate import Fetcher
 from bridge.plugins.change import Change
+from bridge.plugins.journal import Journal
 from bridge.plugins.operations import Operations
-from bridge.plugins.pipeline import Installer, Prompting
+from bridge.plugins.pipeline import Installer
+from bridge.plugins.prompting import Prompting
 from bridge.plugins.rebuild import Rebuild
 from bridge.plugins.records import read_records
 from bridge.plugins.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.trees import Trees
 from bridge.plugins.trust import Trust
+from bridge.plugins.uninstall import KeyRing, Uninstaller
+from bridge.plugins.update import Updater
 from bridge.store import Store
 
 PROFILE = load_profile("reference")
@@ -237,9 +241,11 @@ class FakeAudience:
 class Bench:
     """Everything an installation needs, and what became of it."""
 
-    def __init__(self, test: Any) -> None:
-        root = Path(tempfile.mkdtemp())
-        test.addCleanup(shutil.rmtree, root)
+    def __init__(self, test: Any = None, at: Path | None = None) -> None:
+        """Make one; where another one was, it goes on with what that one left."""
+        root = at or Path(tempfile.mkdtemp())
+        if test is not None:
+            test.addCleanup(shutil.rmtree, root)
         self.repositories = root / "repositories"
         self.data = DataDir(root / "data")
         self.data.create()
@@ -261,8 +267,14 @@ class Bench:
         self.rebuild = Rebuild(
             self.store, self.trees, self.builder, self.audience, self.threads
         )
+        self.journal = Journal(self.data.journal)
         self.change = Change(
-            self.store, self.trees, self.rebuild, self.audience, self.threads
+            self.store,
+            self.trees,
+            self.rebuild,
+            self.audience,
+            self.threads,
+            self.journal,
         )
         self.fetcher = Fetcher(
             self.cloner,
@@ -273,10 +285,24 @@ class Bench:
             self.clones,
             lambda call, *arguments: call(*arguments),
         )
-        self.installer = Installer(
+        prompts = Prompts("Sample Host")
+        self.prompting = Prompting(self.approver, prompts, self.trust)
+        self.installer = self._pipeline(Installer)
+        self.updater = self._pipeline(Updater)
+        self.uninstaller = Uninstaller(
             self.operations,
-            Prompting(self.approver),
-            Prompts("Sample Host"),
+            self.prompting,
+            self.change,
+            self.store,
+            self.trees,
+            self.threads,
+        )
+        self.key_ring = KeyRing(self.operations, self.prompting, self.store, self.trust)
+
+    def _pipeline(self, kind: Any) -> Any:
+        return kind(
+            self.operations,
+            self.prompting,
             self.fetcher,
             self.change,
             self.trust,

@@ -384,7 +384,7 @@ class FaultTests(PipelineTestCase):
 
     def test_rename(self):
         """A tree that cannot be moved leaves nothing, and nothing is announced."""
-        self.bench.threads.failing = {"put_in": OSError(28, "No space left")}
+        self.bench.threads.failing = {"do": OSError(28, "No space left")}
         message = self.refusal(code=Code.INTERNAL)
         self.assertIn("the move step failed", message)
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
@@ -400,7 +400,7 @@ class FaultTests(PipelineTestCase):
     def test_full_daemon_namespaces(self):
         """A store without room for the record is not the caller's fault."""
         self.bench.threads.before = {
-            "put_in": lambda: self.bench.store.commit(
+            "do": lambda: self.bench.store.commit(
                 [Put("bridge.other", "key", "x" * (2**20 - 200))]
             )
         }
@@ -419,7 +419,7 @@ class FaultTests(PipelineTestCase):
     def test_undoing_that_fails(self):
         """What cannot be removed is logged, and the rest is still undone."""
         self.bench.builder.outcomes = ["broken"]
-        self.bench.threads.failing = {"take_out": OSError(5, "I/O error")}
+        self.bench.threads.failing = {"undo": OSError(5, "I/O error")}
         self.failureResultOf(self.install(), BridgeError)
         names, values = self.bench.left()
         self.assertEqual((names, values), (["good"], {}))

@@ -62,44 +62,6 @@ class MovingTests(TreesTestCase):
         self.assertEqual(fresh, self.data.plugins / ".tmp-0000000000000001")
         self.assertEqual(self.names(), [])
 
-    def test_put_in(self):
-        """A clone becomes the plugin's tree."""
-        self.trees.put_in(self.clone(), "sample")
-        self.assertEqual(self.names(), ["sample"])
-        self.assertTrue(self.trees.has("sample"))
-
-    def test_put_in_refuses_whatever_is_there(self):
-        """Nothing is ever replaced: a tree, an empty directory, a dead link."""
-        clone = self.clone()
-        place = self.data.plugin("sample")
-        for make, unmake in (
-            (self.write, lambda: shutil.rmtree(place)),
-            (place.mkdir, place.rmdir),
-            (lambda: place.symlink_to("nowhere"), place.unlink),
-        ):
-            make()
-            with self.assertRaises(FileExistsError):
-                self.trees.put_in(clone, "sample")
-            self.assertTrue(clone.is_dir())
-            unmake()
-
-    def test_take_out(self):
-        """A tree is removed whole; one that is not there is no error."""
-        self.write()
-        self.trees.take_out("sample")
-        self.trees.take_out("sample")
-        self.assertEqual(self.names(), [])
-
-    def test_take_out_of_a_link_leaves_its_target(self):
-        """Where a link was put in a tree's place, only the link is removed."""
-        outside = self.data.root / "outside"
-        outside.mkdir()
-        (outside / "file").write_text("kept")
-        self.data.plugin("sample").symlink_to(outside)
-        self.trees.take_out("sample")
-        self.assertEqual(self.names(), [])
-        self.assertEqual((outside / "file").read_text(), "kept")
-
     def test_remove_read_only_files(self):
         """Folders that nobody may write to are removed like any other."""
         clone = self.clone()

@@ -27,6 +27,9 @@ class PluginServiceTests(SynchronousTestCase):
         bench = self.bench
         self.service = PluginService(
             bench.installer,
+            bench.updater,
+            bench.uninstaller,
+            bench.key_ring,
             bench.rebuild,
             bench.store,
             bench.trees,
@@ -118,6 +121,32 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual((key["keyId"], key["installed"]), (KEY, ["good"]))
         self.assertEqual(key["seenFor"], ["good"])
 
+    def test_update(self):
+        """The answer holds the list entry; the id is judged first."""
+        self.result("install", {"url": url_of("good")})
+        answer = self.result("update", {"id": "good"})
+        self.assertEqual(list(answer), ["plugin"])
+        self.assertEqual(answer["plugin"]["id"], "good")
+        self.refused("update", {"id": "../x"}, "invalid_id: ")
+
+    def test_uninstall(self):
+        """The answer is empty; the id is judged first."""
+        self.result("install", {"url": url_of("good")})
+        self.assertEqual(self.result("uninstall", {"id": "good"}), {})
+        self.refused("uninstall", {"id": "good"}, "not_installed: ")
+        self.refused("uninstall", {"id": "../x"}, "invalid_id: ")
+
+    def test_forget_key(self):
+        """The answer is empty; a key that is not accepted is refused."""
+        self.result("install", {"url": url_of("good")})
+        self.assertEqual(self.result("forget_key", {"keyId": KEY}), {})
+        self.refused("forget_key", {"keyId": KEY}, "not_trusted: ")
+
+    def refused(self, name, params, message):
+        """Call a method that refuses."""
+        error = self.failureResultOf(self.call(name, params), BridgeError).value
+        self.assertTrue(error.message.startswith(message), error.message)
+
     def test_ignored_params(self):
         """Methods without parameters take any object, and nothing else."""
         for name in ("list", "check_updates", "build", "keys"):
@@ -134,7 +163,16 @@ class PluginServiceTests(SynchronousTestCase):
             described,
             {
                 "summary": "Clones, verifies and compiles plugins.",
-                "methods": ["install", "list", "check_updates", "build", "keys"],
+                "methods": [
+                    "install",
+                    "list",
+                    "check_updates",
+                    "update",
+                    "uninstall",
+                    "build",
+                    "keys",
+                    "forget_key",
+                ],
                 "pluginsDir": str(self.bench.data.plugins),
                 "bundle": str(self.bench.data.root / "theme" / "host.js"),
                 "confirmation": "a double",

@@ -17,7 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 import bridge.datadir
 from bridge.store import generations
 
-CHANGING = ("open", "fdopen", "fsync", "link", "replace", "rename", "unlink")
+CHANGING = ("open", "fdopen", "fsync", "link", "replace", "rename", "unlink", "rmdir")
 """The calls that matter to what is on disk."""
 
 
@@ -69,10 +69,10 @@ class FaultyOs:
 
 
 @contextmanager
-def running_on(faulty: FaultyOs) -> Iterator[FaultyOs]:
-    """Let the store's files be handled by ``faulty``."""
+def running_on(faulty: FaultyOs, *others: Any) -> Iterator[FaultyOs]:
+    """Let the store's files, and those of other modules, be handled by ``faulty``."""
     with ExitStack() as stack:
-        for module in (generations, bridge.datadir):
+        for module in (generations, bridge.datadir, *others):
             stack.enter_context(mock.patch.object(module, "os", faulty))
         yield faulty
 

@@ -22,9 +22,9 @@ from ...protocol.limits import KIB, SOURCE_NESTING
 from .literals import TooComplexError
 
 WINDOW_BYTES = 64 * KIB
+STATEMENT_BYTES = 256 * KIB
 _READ_BYTES = 16 * KIB
-_FREED_BYTES = 192 * KIB
-_FREED_NODES = 150_000
+_FREED_NODES = 60_000
 _SECONDS = 0.25
 _SECONDS_PER_KIB = 0.004
 _RUN_BYTES = 64_000
@@ -77,8 +77,12 @@ class Piece:
         """
         tree, self._tree = self._tree, None
         rest = self.data
-        while tree is not None and tree.root_node.descendant_count > _FREED_NODES:
-            cut = rest.rfind(b"\n", 0, max(0, len(rest) - _FREED_BYTES)) + 1
+        while tree is not None:
+            count = tree.root_node.descendant_count
+            if count <= _FREED_NODES:
+                break
+            wanted = len(rest) - len(rest) * _FREED_NODES // count
+            cut = rest.rfind(b"\n", 0, wanted) + 1
             rows = rest.count(b"\n"), rest.count(b"\n", 0, cut)
             tree.edit(cut, len(rest), cut, (rows[1], 0), (rows[0], 0), (rows[1], 0))
             rest = rest[:cut]
@@ -114,8 +118,9 @@ def pieces(content: bytes, language: Language) -> Iterator[Piece]:
         end = _line_end(content, start + size)
         data = content[start:end]
         tree = _parse(data, language)
-        kept = _complete(tree.root_node) if end < len(content) else len(data)
-        error = _first_error(tree.root_node) if end == len(content) else None
+        is_last = end == len(content)
+        error = _first_error(tree.root_node) if is_last else None
+        kept = len(data) if is_last else _complete(tree.root_node, size)
         piece = Piece(data, kept, row, tree)
         del tree
         if kept and error is None:
@@ -123,6 +128,8 @@ def pieces(content: bytes, language: Language) -> Iterator[Piece]:
         piece.close(language)
         if error is not None:
             raise BadSyntaxError(row + error + 1)
+        if not kept and size >= STATEMENT_BYTES:
+            raise TooComplexError
         row += data.count(b"\n", 0, kept)
         # With nothing kept, a statement is longer than this.
         start, size = start + kept, WINDOW_BYTES if kept else size * 2
@@ -153,17 +160,28 @@ def _parse(data: bytes, language: Language, old: Tree | None = None) -> Tree:
         raise TooComplexError from None
 
 
-def _complete(root: Node) -> int:
-    """Where the statements end that cutting the text off cannot have changed."""
+def _complete(root: Node, size: int) -> int:
+    """
+    Where the statements end that cutting the text off cannot have changed.
+
+    :param size: The window's: before the widest one is given up, one more statement
+        has to follow instead of two.
+    """
     cursor = root.walk()
-    ends = [0, 0, 0]
+    ends = [0, 0, 0] if size < STATEMENT_BYTES else [0, 0]
+    is_first = True
     more = cursor.goto_first_child()
     while more:
         node = cursor.node
         if node is None or node.has_error or not _is_statement(node):
             break
-        ends.append(node.end_byte)
-        del ends[0]
+        # A statement can go on after comments, so they do not end one.
+        is_first = is_first and node.type == "comment"
+        if is_first:
+            ends = [node.end_byte] * len(ends)
+        elif node.type != "comment":
+            ends.append(node.end_byte)
+            del ends[0]
         more = cursor.goto_next_sibling()
     return ends[0]
 

@@ -1,0 +1,345 @@
+"""
+Operations that are interrupted, and what the next start makes of them.
+
+As a program it kills operations: ``python -m tests.plugins.crashes install``.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, frozen
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from bridge.plugins import exchange, journal
+from bridge.plugins.build import Report
+from bridge.plugins.recovery import RecoveredBuild, Recovered, recover
+from bridge.protocol.errors import BridgeError
+from bridge.store import Put
+
+from ..store.faults import FaultyOs, running_on
+from .bench import NOW, OTHER_SEED, Bench, FakeBuilder, files_of, manifest, url_of
+
+HANDLED: Final = (exchange, journal, shutil)
+"""Whose file-system calls are counted, besides the store's."""
+
+MAY_BE_THERE: Final = {"plugins", "build", "state.json", "state.json.bak"}
+
+OPERATIONS: Final[dict[str, Callable[[Bench], Deferred[Any]]]] = {
+    "install": lambda bench: bench.installer.install(url_of("fresh")),
+    "update": lambda bench: bench.updater.update("good"),
+    "uninstall": lambda bench: bench.uninstaller.uninstall("good"),
+}
+
+
+@define(eq=False)
+class PublishingBuilder(FakeBuilder):
+    """Publishes the code of each plugin, by id, in one file."""
+
+    bench: Any = None
+
+    def report(self, ids: list[str], error: str | None = None) -> Report:
+        """See ``FakeBuilder.report``."""
+        if error is None:
+            published = {name: code_of(self.bench, name) for name in ids}
+            temporary = self.bench.data.root.with_name("bundle.tmp")
+            temporary.write_text(json.dumps(published))
+            temporary.replace(temporary.with_name("bundle"))
+        return super().report(ids, error)
+
+
+def code_of(bench: Bench, plugin_id: str) -> str:
+    """What the bundle has of a plugin."""
+    return (bench.data.plugin(plugin_id) / "main.ts").read_text()
+
+
+def bench_at(root: Path) -> Bench:
+    """Begin, or go on, at a directory."""
+    bench = Bench(at=root)
+    bench.builder = PublishingBuilder(bench.events, bench=bench)
+    setattr(bench.rebuild, "_builder", bench.builder)  # noqa: B010 - for mypy
+    return bench
+
+
+def outcome(doing: Deferred[Any]) -> Any:
+    """What has become of something that waits for nothing."""
+    results: list[Any] = []
+    doing.addBoth(results.append)
+    (result,) = results
+    return result
+
+
+def make_template(root: Path) -> None:
+    """Install ``good`` and ``other``, and publish what is to come."""
+    bench = bench_at(root)
+    for name in ("good", "other"):
+        bench.publish(name, files_of(name, **{"src/part.ts": "export {};\n"}))
+        outcome(bench.installer.install(url_of(name)))
+        outcome(bench.store.commit([Put(f"plugin:{name}", "colour", "red")]))
+    later = {
+        "plugin.json": manifest("good", version="1.1.0"),
+        "main.ts": "export default 2;\n",
+        "src/part.ts": "export {};\n",
+    }
+    # By another author, so that the keys change too.
+    bench.publish("good", later, seed=OTHER_SEED, signed_at=NOW + 1)
+    bench.publish("fresh", seed=OTHER_SEED)
+
+
+def snapshot(bench: Bench) -> Any:
+    """Trees and values, without clones and what was set aside."""
+    trees = {
+        str(path.relative_to(bench.data.plugins)): path.read_bytes()
+        for path in sorted(bench.data.plugins.rglob("*"))
+        if path.is_file() and ".tmp-" not in str(path)
+    }
+    return trees, bench.left()[1]
+
+
+@frozen
+class World:
+    """
+    One operation, on as many copies of one directory as are wanted.
+
+    :ivar broken: Whether its build fails, and it has to be taken back.
+    """
+
+    base: Path
+    operation: str
+    broken: bool
+    old: Any
+    new: Any
+
+    @classmethod
+    def make(cls, base: Path, operation: str, broken: bool = False) -> World:
+        """See what is there before and after the operation."""
+        make_template(base / "template")
+        old = snapshot(bench_at(cls.copy_of(base)))
+        whole = cls(base, operation, False, old, None)
+        bench = bench_at(whole.fresh())
+        result = whole.run(bench)
+        if isinstance(result, Failure):
+            result.raiseException()
+        return cls(base, operation, broken, old, snapshot(bench))
+
+    @staticmethod
+    def copy_of(base: Path) -> Path:
+        """Copy the template."""
+        root = Path(tempfile.mkdtemp(dir=base)) / "root"
+        shutil.copytree(base / "template", root)
+        return root
+
+    def fresh(self) -> Path:
+        """A directory to work on."""
+        return self.copy_of(self.base)
+
+    def run(self, bench: Bench) -> Any:
+        """Carry the operation out; a failure is a result, too."""
+        bench.clock.advance(60)
+        if self.broken:
+            bench.builder.outcomes = ["no such module"]
+        return outcome(OPERATIONS[self.operation](bench))
+
+    def assert_recovered(self, root: Path) -> bool:
+        """Start anew, and find one set whole, and nothing else; whether it is new."""
+        bench = bench_at(root)
+        recovered = recover(bench.journal, bench.store, bench.trees)
+        self.assert_sound(bench)
+        again = recover(bench.journal, bench.store, bench.trees)
+        assert again == recovered
+        if recovered is not None:
+            self.assert_told(recovered, bench)
+            RecoveredBuild(
+                bench.operations, bench.rebuild, bench.journal, bench.threads
+            ).begin()
+        published = json.loads((root / "bundle").read_text())
+        built = {name: code_of(bench, name) for name in bench.installed()}
+        assert published == built, (published, built)
+        left = {path.name for path in bench.data.root.iterdir()}
+        assert left <= MAY_BE_THERE, left
+        names = bench.left()[0]
+        assert names == bench.installed(), names
+        assert {path.name for path in root.iterdir()} == {
+            "repositories",
+            "data",
+            "bundle",
+        }
+        return bool(snapshot(bench) == self.new)
+
+    def assert_sound(self, bench: Bench) -> None:
+        """See that one set is there, whole."""
+        found = snapshot(bench)
+        assert found in (self.old, self.new), (found, self.old, self.new)
+
+    def assert_told(self, recovered: Recovered, bench: Bench) -> None:
+        """See that the notice says which."""
+        finished = snapshot(bench) == self.new
+        assert recovered.finished == finished
+        assert f"the {self.operation} of " in recovered.notice
+
+
+@define
+class Deadly(list[str]):
+    """A list of events; whoever adds the one of this number is killed."""
+
+    at: int = -1
+
+    def append(self, event: str) -> None:
+        """Add an event, or die."""
+        if len(self) == self.at:
+            die()
+        super().append(event)
+
+
+def die() -> None:
+    """End as by ``kill -9``."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed(work: Callable[[], object]) -> bool:
+    """Do something in a child; whether it was killed."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert status == 0 or os.WIFSIGNALED(status), "the child failed"
+    return status != 0
+
+
+def kill_at_every_call(world: World) -> Iterator[bool]:
+    """Kill the operation before each file-system call; whether it was done."""
+    at = 0
+    going_on = True
+    while going_on:
+        root = world.fresh()
+
+        def work(root: Path = root, at: int = at) -> None:
+            bench = bench_at(root)
+            with running_on(FaultyOs(at, die), *HANDLED):
+                world.run(bench)
+
+        going_on = killed(work)
+        yield world.assert_recovered(root)
+        at += 1
+
+
+def kill_at_every_event(world: World) -> Iterator[bool]:
+    """Kill the operation at each step, prompt, push and build; whether it was done."""
+    at = 0
+    going_on = True
+    while going_on:
+        root = world.fresh()
+
+        def work(root: Path = root, at: int = at) -> None:
+            bench = bench_at(root)
+            events = Deadly(at=at)
+            parts: tuple[Any, ...] = (
+                bench.cloner,
+                bench.approver,
+                bench.audience,
+                bench.builder,
+            )
+            for part in parts:
+                part.events = events
+            world.run(bench)
+
+        going_on = killed(work)
+        yield world.assert_recovered(root)
+        at += 1
+
+
+def kill_the_recovery(world: World) -> Iterator[bool]:
+    """Kill the operation at each call, and then the recovery at each of its own."""
+    at = 0
+    going_on = True
+    while going_on:
+        root = world.fresh()
+
+        def work(root: Path = root, at: int = at) -> None:
+            bench = bench_at(root)
+            with running_on(FaultyOs(at, die), *HANDLED):
+                world.run(bench)
+
+        going_on = killed(work)
+        second = 0
+        while True:
+            copy = Path(tempfile.mkdtemp(dir=world.base)) / "root"
+            shutil.copytree(root, copy, symlinks=True)
+
+            def start(copy: Path = copy, at: int = second) -> None:
+                bench = bench_at(copy)
+                with running_on(FaultyOs(at, die), *HANDLED):
+                    recover(bench.journal, bench.store, bench.trees)
+
+            dead = killed(start)
+            yield world.assert_recovered(copy)
+            shutil.rmtree(copy)
+            if not dead:
+                break
+            second += 1
+        at += 4
+
+
+ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
+
+
+def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[bool]:
+    """Let each file-system call fail, or all from it on; whether it was done."""
+
+    def fault() -> None:
+        raise OSError(number, os.strerror(number))
+
+    at = 0
+    while True:
+        root = world.fresh()
+        bench = bench_at(root)
+        faulty = FaultyOs(at, fault, ever_after)
+        with running_on(faulty, *HANDLED):
+            result = world.run(bench)
+        assert_consistent(world, bench, result)
+        yield world.assert_recovered(root)
+        if len(faulty.calls) <= at:
+            return
+        at += 1
+
+
+def assert_consistent(world: World, bench: Bench, result: Any) -> None:
+    """See that what was answered, what is there, and the journal agree."""
+    if isinstance(result, Failure):
+        assert result.check(BridgeError), result
+        if not bench.journal.exists():
+            world.assert_sound(bench)
+    else:
+        assert snapshot(bench) == world.new
+
+
+def main() -> None:
+    """Kill one operation in every way, and print how often it was new and old."""
+    operation, broken = sys.argv[1], "broken" in sys.argv[2:]
+    kills = [kill_at_every_call, kill_at_every_event]
+    if "twice" in sys.argv[2:]:
+        kills = [kill_the_recovery]
+    with tempfile.TemporaryDirectory() as directory:
+        world = World.make(Path(directory), operation, broken)
+        for kill in kills:
+            done = list(kill(world))
+            print(kill.__name__, done.count(False), done.count(True))
+
+
+if __name__ == "__main__":
+    main()
