@@ -261,3 +261,68 @@ class InstallTests(SynchronousTestCase):
         self.assertEqual((report["ok"], report["plugins"]), (True, []))
         self.assertIn("good", report["errors"][0])
         self.assertNotIn(b"Changed", self.bundle.read_bytes())
+
+    def test_a_plugins_whole_life(self):
+        """Installed, updated, refused as older, uninstalled: each is in the bundle."""
+        url = self.publish("good", tree("good"), signed_at=1_700_000_000)
+        newer = {**tree("good"), "plugin.json": manifest("good", version="1.1.0")}
+        newer["main.ts"] = newer["main.ts"].replace("Marker", "Newer")
+        fast = ("--rate=100", "--burst=100")
+        with self.daemon("--dev", *fast) as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            place = {"ns": "plugin:good", "key": "colour"}
+            page.result("state", "set", {**place, "value": "red"})
+            self.publish("good", newer, signed_at=1_700_000_100)
+            page.pushes.clear()
+            plugin = page.result("plugins", "update", {"id": "good"})["plugin"]
+            self.assertEqual(plugin["version"], "1.1.0")
+            self.assertLessEqual(plugin["installedAt"], plugin["updatedAt"])
+            steps = [p["data"] for p in page.pushes if p["event"] == "progress"]
+            self.assertEqual({step["op"] for step in steps}, {"update"})
+            self.assertEqual({step["id"] for step in steps}, {"good"})
+            self.assertIn(b"Newer of good", self.bundle.read_bytes())
+            self.assertEqual(page.result("state", "get", place), {"value": "red"})
+
+            before = self.left()
+            self.publish("good", tree("good"), signed_at=1_700_000_200)
+            message = page.refusal("plugins", "update", {"id": "good"})
+            self.assertTrue(message.startswith("downgrade: "), message)
+            self.publish("good", newer, signed_at=1_600_000_000)
+            message = page.refusal("plugins", "update", {"id": "good"})
+            self.assertTrue(message.startswith("downgrade: "), message)
+            self.assertEqual(self.left(), before)
+
+            self.assertEqual(page.result("plugins", "uninstall", {"id": "good"}), {})
+            self.assertEqual(page.result("plugins", "list")["plugins"], [])
+            self.assertEqual(page.result("state", "get", place), {"value": None})
+            self.assertNotIn(b"Newer of good", self.bundle.read_bytes())
+            for method in ("update", "uninstall"):
+                message = page.refusal("plugins", method, {"id": "good"})
+                self.assertTrue(message.startswith("not_installed: "), message)
+                message = page.refusal("plugins", method, {"id": "../x"})
+                self.assertTrue(message.startswith("invalid_id: "), message)
+            (key,) = page.result("plugins", "keys")["keys"]
+            forgotten = {"keyId": key["keyId"]}
+            self.assertEqual(page.result("plugins", "forget_key", forgotten), {})
+            message = page.refusal("plugins", "forget_key", forgotten)
+            self.assertTrue(message.startswith("not_trusted: "), message)
+
+    def test_killed_in_the_middle_of_everything(self):
+        """A daemon killed at odd moments of installs starts again with old or new."""
+        url = self.publish("good", tree("good"))
+        for delay in (0.05, 0.15, 0.3, 0.5):
+            with self.daemon("--dev") as daemon, daemon.page() as page:
+                request = {"type": "request", "id": "x", "service": "plugins"}
+                page.send({**request, "method": "install", "params": {"url": url}})
+                time.sleep(delay)
+                daemon.stop(9)
+            with self.daemon("--dev") as daemon, daemon.page() as page:
+                listed = [p["id"] for p in page.result("plugins", "list")["plugins"]]
+                report = page.result("plugins", "build")
+                self.assertEqual((report["plugins"], report["errors"]), (listed, []))
+                trees, state, bundle = self.left()
+                self.assertEqual(trees, listed)
+                self.assertEqual(sorted(state.get("bridge.plugins", {})), listed)
+                self.assertEqual(b"Marker of good" in bundle, bool(listed))
+                if listed:
+                    page.result("plugins", "uninstall", {"id": "good"})

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...protocol.limits import MANIFEST_BYTES
-from .literals import unescape
+from .escapes import unescape
 from .tree import EXEMPT, is_test_name
 
 TEST_FILE = "imports a test file"

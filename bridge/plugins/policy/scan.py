@@ -7,7 +7,6 @@ from running for longer than a few milliseconds.
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
@@ -15,18 +14,12 @@ from pathlib import Path
 
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
-from .finding import Finding
 from .hits import Hit, printable
 from .imports import TOOLING, document_lines
-from .literals import Page, TooComplexError
-from .parsing import BadSyntaxError, grammar, pieces
-from .reading import Reading
 from .shape import MINIFIED, PACKED, shape_hits
 from .tree import list_tree
 
-_SCRIPTS = frozenset({".js", ".jsx", ".mjs", ".cjs"})
-_STEPS_PER_BYTE = 8
-_STEPS = 10_000
+_UNREAD = frozenset({MINIFIED, PACKED})
 
 
 def scan_tree(root: Path, profile_modules: Collection[str] = ()) -> list[Hit]:
@@ -86,34 +79,17 @@ def _tree_hits(root: Path, modules: Collection[str]) -> Iterator[Hit]:
 def _source_hits(name: str, content: bytes, modules: Collection[str]) -> Iterator[Hit]:
     text = content.decode("utf-8", "replace").lstrip("\ufeff")
     text = text.replace("\r\n", "\n")
-    shapes = list(shape_hits(text))
+    shapes = list(islice(shape_hits(text), POLICY_HITS))
     constructs: list[tuple[int, str]] = []
-    if not {MINIFIED, PACKED}.intersection(rule for _, rule in shapes):
+    is_full = len(shapes) == POLICY_HITS
+    if not is_full and not _UNREAD.intersection(rule for _, rule in shapes):
+        # The parser is large: a daemon that scans nothing does without it.
+        from .source import source_hits
+
         # A carriage return alone ends a comment too.
-        constructs = _constructs(name, text.replace("\r", "\n"), modules)
+        constructs = source_hits(name, text.replace("\r", "\n"), modules)
     where = printable(name)
     tooling = [hit for hit in constructs if hit[1] == TOOLING]
     others = [hit for hit in constructs if hit[1] != TOOLING]
     for line, rule in [*tooling, *shapes, *others]:
         yield Hit(where, line, rule)
-
-
-def _constructs(
-    name: str, text: str, modules: Collection[str]
-) -> list[tuple[int, str]]:
-    content = text.encode()
-    suffix = os.path.splitext(name)[1]
-    finding = Finding(name, modules)
-    reading = Reading(finding, suffix in _SCRIPTS)
-    page = Page(b"", 0, _STEPS + _STEPS_PER_BYTE * len(content))
-    refused: list[tuple[int, str]] = []
-    try:
-        for piece in pieces(content, grammar(suffix)):
-            page = Page(piece.data, piece.row, page.steps)
-            reading.read(piece.root, piece.end, page)
-        return finding.hits()
-    except BadSyntaxError as e:
-        refused.append((e.args[0], "syntax error"))
-    except TooComplexError:
-        refused.append((page.row + 1, "too complex to check"))
-    return sorted([*finding.hits(), *refused])

@@ -1,0 +1,44 @@
+"""What the syntax of one source file breaks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+
+from .finding import Finding
+from .literals import Page, TooComplexError
+from .parsing import BadSyntaxError, grammar, pieces
+from .reading import Reading
+
+_SCRIPTS = frozenset({".js", ".jsx", ".mjs", ".cjs"})
+_STEPS_PER_BYTE = 8
+_STEPS = 10_000
+
+
+def source_hits(
+    name: str, text: str, modules: Collection[str]
+) -> list[tuple[int, str]]:
+    """
+    Judge the syntax of a file.
+
+    :param name: Its path in the tree; its suffix says in which language it is.
+    :param text: With its lines ended by LF alone.
+    :param modules: Names of modules the host provides.
+    :return: Line numbers, from 1, and names of rules; those on tooling come first.
+    """
+    content = text.encode()
+    suffix = os.path.splitext(name)[1]
+    finding = Finding(name, modules)
+    reading = Reading(finding, suffix in _SCRIPTS)
+    page = Page(b"", 0, _STEPS + _STEPS_PER_BYTE * len(content))
+    refused: list[tuple[int, str]] = []
+    try:
+        for piece in pieces(content, grammar(suffix)):
+            page = Page(piece.data, piece.row, page.steps)
+            reading.read(piece.root, piece.end, page)
+        return finding.hits()
+    except BadSyntaxError as e:
+        refused.append((e.args[0], "syntax error"))
+    except TooComplexError:
+        refused.append((page.row + 1, "too complex to check"))
+    return sorted([*finding.hits(), *refused])
