@@ -8,7 +8,8 @@ from typing import Any
 
 import treq
 from twisted.internet import reactor
-from twisted.internet.defer import maybeDeferred
+from twisted.internet.defer import ensureDeferred, maybeDeferred
+from twisted.internet.task import deferLater
 from twisted.logger import ILogObserver, globalLogPublisher
 from twisted.python.components import Componentized
 from twisted.trial.unittest import TestCase
@@ -17,6 +18,8 @@ from bridge import oneshot, tap
 from bridge.config import Address
 from bridge.daemon import StartError, bind
 from bridge.lock import acquire
+from bridge.plugins.exchange import Exchange
+from bridge.plugins.journal import Journal
 from bridge.protocol.errors import CloseReason
 
 from .directories import fresh_directory
@@ -219,6 +222,55 @@ class DaemonTests(TestCase):
         report = await oneshot.build(reactor, place)
         self.assertFalse(report.ok)
         self.assertIn("another build", report.errors[0])
+
+    def interrupt(self):
+        """Leave a journal, as an uninstall that was interrupted does."""
+        place = self.options().place
+        place.data.create()
+        (place.data.plugins / ".tmp-0b").mkdir()
+        interrupted = Exchange("uninstall", "good", None, ".tmp-0b", None)
+        Journal(place.data.journal).begin(interrupted)
+        return place
+
+    async def test_interrupted_operation(self):
+        """It is settled before the daemon listens; the banner says so, and builds."""
+        place = self.interrupt()
+        daemon = self.start()
+        self.assertIn("the uninstall of good was interrupted, and is fin", self.said())
+        self.assertEqual(list(place.data.plugins.iterdir()), [])
+        await daemon.stopService()
+        self.assertFalse(place.data.journal.exists())
+
+    def test_foreign_journal(self):
+        """A journal of another version is told in one line, and is kept."""
+        place = self.interrupt()
+        place.data.journal.write_text("{}")
+        self.patch(tap, "_lock", lambda data: None)
+        status, text = self.refused(
+            lambda: tap._told(lambda: tap.assemble(reactor, self.options()))
+        )
+        self.assertEqual(status, 1)
+        self.assertIn("is not a journal of this version", text)
+        self.assertTrue((place.data.plugins / ".tmp-0b").exists())
+
+    async def test_build_beside_an_operation(self):
+        """A build waits while a daemon is in the middle of an operation."""
+        place = self.interrupt()
+        lock = acquire(place.data.lock)
+        self.addCleanup(lock.release)
+        building = ensureDeferred(oneshot.build(reactor, place))
+        await deferLater(reactor, 0.2)
+        self.assertFalse(building.called)
+        Journal(place.data.journal).end()
+        report = await building
+        self.assertIn("bundler missing", report.errors[0])
+
+    async def test_build_after_an_interruption(self):
+        """A build beside no daemon settles what a killed one has left."""
+        place = self.interrupt()
+        report = await oneshot.build(reactor, place)
+        self.assertIn("bundler missing", report.errors[0])
+        self.assertEqual(list(place.data.plugins.iterdir()), [])
 
 
 class OneReactor:

@@ -51,7 +51,7 @@ class Change:
         if exchange.old is not None:
             # A build that somebody else asked for may see the place empty.
             running.undo.afterwards("build without it", self._restore)
-        running.undo.add("put the trees back", self._settle)
+        running.undo.add("put the trees back", lambda: self._settle(exchange))
         self._unsettled = exchange
         if exchange.new is not None:
             clone = self._trees.directory / exchange.new
@@ -68,16 +68,14 @@ class Change:
         earlier = self._unsettled
         if earlier is None:
             return
-        await self._settle()
+        await self._settle(earlier)
         for name in (earlier.new, earlier.old):
             if name is not None:
                 await self._in_thread(self._trees.remove, self._trees.directory / name)
 
-    async def _settle(self) -> None:
+    async def _settle(self, exchange: Exchange) -> None:
         """Have the trees that the state speaks of; until then, nothing else moves."""
-        if self._unsettled is None:
-            return
-        move = self._unsettled.settling(self._store)
+        move = exchange.settling(self._store)
         await self._in_thread(move, self._trees.directory)
         self._unsettled = None
 

@@ -456,6 +456,23 @@ class RollbackTests(UpdateTestCase):
         self.assertEqual(self.state()[0], ["good"])
 
 
+class UnsettledInstallTests(UpdateTestCase):
+    """Tests for an install whose tree can't be taken out again."""
+
+    def test_next_operation_takes_it_out(self):
+        """It is taken out, and leaves nothing, when something else is done."""
+        self.bench.publish("other")
+        self.bench.builder.outcomes = ["no such module"]
+        self.bench.threads.failing = {"undo": OSError(5, "I/O error")}
+        installing = self.bench.installer.install(url_of("other"))
+        self.failureResultOf(installing, BridgeError)
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.state()[0], ["good", "other"])
+        self.bench.threads.failing = {}
+        self.updated()
+        self.assertEqual(self.state()[0], ["good"])
+
+
 class EndTests(UpdateTestCase):
     """Tests for a daemon that is shut down."""
 

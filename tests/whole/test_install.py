@@ -172,6 +172,43 @@ class InstallTests(SynchronousTestCase):
         self.assertEqual((entry["commit"], entry["summary"]), (latest, "New"))
         self.assertRegex(entry["time"], r"\A\d{4}-\d\d-\d\dT.*Z\Z")
 
+    def test_update_that_does_not_build(self):
+        """The tree, the records and the bundle are again what they were."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            before = self.left()
+            broken = tree("good")
+            broken["main.ts"] += "import './gone';\n"
+            self.publish("good", broken)
+            message = page.refusal("plugins", "update", {"id": "good"})
+            self.assertTrue(message.startswith("build_failed: "), message)
+            self.assertEqual(self.left(), before)
+            main = self.data / "plugins" / "good" / "main.ts"
+            self.assertEqual(main.read_text(), tree("good")["main.ts"])
+
+    def test_daemon_that_was_killed(self):
+        """After an interruption the next daemon has the old set and its bundle."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            before = self.left()
+        directory = self.data / "plugins"
+        (directory / "good").rename(directory / ".tmp-0b")
+        (self.data / "journal").write_text(
+            '{"op": "uninstall", "pluginId": "good", "new": null, "old": ".tmp-0b", '
+            '"record": null}'
+        )
+        self.bundle.write_text("of another set")
+        with self.daemon() as daemon, daemon.page():
+            said = "the uninstall of good was interrupted, and is taken back"
+            self.assertIn(said, "".join(daemon.lines))
+            for _ in range(200):
+                if not (self.data / "journal").exists():
+                    break
+                time.sleep(0.05)
+        self.assertEqual(self.left(), before)
+
     def test_build_plugins_beside_a_running_daemon(self):
         """``--build-plugins`` works beside a daemon, as installers do it."""
         with self.daemon("--dev"):

@@ -1,0 +1,198 @@
+"""Tests for ``bridge.plugins.recovery``: operations that are killed, or fail."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins import exchange, journal
+from bridge.plugins.exchange import Exchange
+from bridge.plugins.journal import JournalError
+from bridge.plugins.recovery import RecoveredBuild, recover
+from bridge.protocol.errors import BridgeError
+
+from ..store.faults import FaultyOs, running_on
+from .bench import Bench, url_of, write_tree
+
+ROOT = Path(__file__).parents[2]
+
+
+class InterruptedTests(SynchronousTestCase):
+    """
+    Tests that interrupt an operation in every way; see ``crashes``.
+
+    Each asks after a new start: is the old or the new set there, whole, with its
+    records, keys, marks, settings and bundle, and no other file?
+    """
+
+    def interrupt(self, *operation: str) -> dict[str, tuple[int, int]]:
+        """Interrupt it; by the way, how often the set was old, and new."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.plugins.crashes", *operation],
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        numbers: dict[str, tuple[int, int]] = json.loads(done.stdout)
+        for way, (old, new) in numbers.items():
+            if way != "killed in the recovery":
+                self.assertGreater(min(old, new), 0, way)
+        return numbers
+
+    def test_install(self):
+        """An install is done or not, wherever it is interrupted."""
+        old, new = self.interrupt("install")["killed at a call"]
+        self.assertGreater(old + new, 25)
+
+    def test_install_that_is_taken_back(self):
+        """So is one whose build fails, while it is taken back."""
+        self.interrupt("install", "broken")
+
+    def test_update(self):
+        """An update is done or not, wherever it and its recovery are interrupted."""
+        numbers = self.interrupt("update")
+        self.assertGreater(sum(numbers["killed at a call"]), 40)
+        self.assertGreater(sum(numbers["killed in the recovery"]), 80)
+
+    def test_update_that_is_taken_back(self):
+        """So is one whose build fails, while the old tree is put back."""
+        self.interrupt("update", "broken")
+
+    def test_uninstall(self):
+        """A plugin is uninstalled or not, wherever that is interrupted."""
+        self.interrupt("uninstall")
+
+
+class OrderTests(SynchronousTestCase):
+    """Tests for what a loss of power leaves."""
+
+    def test_each_step_is_durable_before_the_next(self):
+        """Files, journal, renames and state reach the disk one after the other."""
+        bench = Bench(self)
+        bench.publish("good")
+        faulty = FaultyOs()
+        with running_on(faulty, exchange, journal):
+            self.successResultOf(bench.installer.install(url_of("good")))
+        calls = [name for name, _ in faulty.calls]
+        moved = faulty.calls.index(("rename", "good"))
+        begun = faulty.calls.index(("replace", "journal"))
+        recorded = faulty.calls.index(("replace", "state.json"))
+        ended = faulty.calls.index(("unlink", "journal"))
+        self.assertTrue(begun < moved < recorded < ended)
+        self.assertEqual(calls[:begun].count("fsync"), 5)  # 3 files, their folder, it
+        for after in (begun, moved, recorded, ended):
+            self.assertEqual(calls[after + 1 : after + 3], ["open", "fsync"])
+
+
+class RecoverTests(SynchronousTestCase):
+    """Tests for ``recover`` and ``RecoveredBuild``."""
+
+    def setUp(self):
+        """Install a plugin."""
+        self.bench = Bench(self)
+        self.bench.publish("good")
+        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.bench.events.clear()
+
+    def recover(self):
+        """Recover."""
+        return recover(self.bench.journal, self.bench.store, self.bench.trees)
+
+    def interrupt(self):
+        """Leave what an interrupted update leaves."""
+        aside = self.bench.data.temporary_clone("0b")
+        self.bench.data.plugin("good").rename(aside)
+        write_tree(self.bench.data.temporary_clone("0a"), {"main.ts": ""}, None)
+        update = Exchange("update", "good", ".tmp-0a", aside.name, {"url": "new"})
+        self.bench.journal.begin(update)
+        return update
+
+    def build(self):
+        """Build after a recovery."""
+        bench = self.bench
+        RecoveredBuild(
+            bench.operations, bench.rebuild, bench.journal, bench.threads
+        ).begin()
+
+    def test_nothing_was_under_way(self):
+        """Strays go, and nothing is built."""
+        self.bench.data.temporary_clone("0a").mkdir()
+        self.bench.data.root.joinpath("journal.tmp").write_text("{")
+        before = self.bench.left()[1]
+        self.assertIsNone(self.recover())
+        self.assertEqual(self.bench.left(), (["good"], before))
+        self.assertFalse(self.bench.data.root.joinpath("journal.tmp").exists())
+
+    def test_notice(self):
+        """The operator is told what was interrupted, and what became of it."""
+        self.interrupt()
+        recovered = self.recover()
+        assert recovered is not None
+        self.assertFalse(recovered.finished)
+        self.assertEqual(
+            recovered.notice,
+            "the update of good was interrupted, and is taken back; the bundle is "
+            "built anew",
+        )
+
+    def test_build(self):
+        """The bundle is built, nothing else commits meanwhile; the journal goes."""
+        self.interrupt()
+        self.recover()
+        gate: Deferred[Any] = Deferred()
+        self.bench.builder.outcomes = [gate]
+        self.build()
+        uninstalling = self.bench.uninstaller.uninstall("good")
+        self.assertEqual(self.bench.events[-1], "ask uninstall")
+        self.assertTrue(self.bench.journal.exists())
+        gate.callback(None)
+        self.successResultOf(uninstalling)
+        self.assertFalse(self.bench.journal.exists())
+        self.assertEqual(self.bench.left()[0], [])
+
+    def test_failed_build(self):
+        """A failed build is reported to the pages, and the journal goes."""
+        self.interrupt()
+        self.recover()
+        self.bench.builder.outcomes = ["no bundler"]
+        self.build()
+        self.assertEqual(self.bench.events[-1], "push build failed good")
+        self.assertFalse(self.bench.journal.exists())
+
+    def test_no_build(self):
+        """A daemon that is shut down before its build leaves that to the next."""
+        self.interrupt()
+        self.recover()
+        self.successResultOf(self.bench.rebuild.close())
+        self.build()
+        self.assertEqual(len(self.flushLoggedErrors(BridgeError)), 1)
+        self.assertTrue(self.bench.journal.exists())
+        self.assertFalse(self.bench.operations.commit_lock.locked)
+
+    def test_foreign_journal(self):
+        """What is no journal ends the start, and nothing is removed."""
+        self.interrupt()
+        self.bench.data.journal.write_text("{}")
+        before = self.bench.left()
+        self.assertRaises(JournalError, self.recover)
+        self.assertEqual(self.bench.left(), before)
+
+    def test_something_in_the_way(self):
+        """Where a tree should go and something is, nothing is removed or replaced."""
+        self.interrupt()
+        self.bench.data.plugin("good").mkdir()
+        before = self.bench.left()
+        with self.assertRaises(JournalError) as caught:
+            self.recover()
+        self.assertEqual(
+            str(caught.exception),
+            "the interrupted update of good cannot be settled: something is in the "
+            "way in plugins/",
+        )
+        self.assertEqual(self.bench.left(), before)
