@@ -29,6 +29,7 @@ from twisted.python.failure import Failure
 
 from ..host import HostProfile
 from ..protocol.limits import BUILD_OUTPUT_CHARACTERS, BUILD_SECONDS
+from .complaints import showable
 from .executable import Executable
 from .metafile import BuildError
 from .table import TABLE_FILE
@@ -136,10 +137,11 @@ class _Run(ProcessProtocol):
         self.ended.callback(reason.value)
 
     def said(self) -> str:
-        """What it said, cut, and without what controls a terminal."""
+        """What it said, as far as it may be shown; see ``complaints``."""
         text = self._output.decode("utf-8", "replace").replace("\r\n", "\n")
         visible = (c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
-        return "".join(visible).strip()[:BUILD_OUTPUT_CHARACTERS]
+        cut = len(self._output) >= BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES
+        return showable("".join(visible), cut=cut)[:BUILD_OUTPUT_CHARACTERS].strip()
 
     def expire(self) -> None:
         """End it, because it took too long."""

@@ -8,6 +8,7 @@ which request id, if any, the refusal is to be answered.
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any
 
 from attrs import field, frozen
@@ -67,6 +68,9 @@ class RefusedFrame:
 
 Frame = Hello | Request | Logs
 
+_LENIENT = json.JSONDecoder(strict=False)
+_FIELDS = re.compile(r'"(id|type)"\s*:\s*"([^"\\]{1,128})"')
+
 _KINDS: dict[str, type[Hello | Request]] = {"hello": Hello, "request": Request}
 
 
@@ -105,15 +109,17 @@ def _lenient(text: bytes) -> Any:
     """
     Read what is not strict JSON, to find the request it may be meant as.
 
-    Python's reader takes NaN and lone surrogates.  It holds the interpreter, so
-    what is huge and wrong is not worth it.
+    Python's reader takes NaN, lone surrogates and control characters, and stops at
+    what trails; of what even it can't read, the two fields are looked for.  It holds
+    the interpreter, so what is huge and wrong is not worth it.
     """
     if len(text) > MIB:
         return None
+    readable = text.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     try:
-        return json.loads(text)
+        return _LENIENT.raw_decode(readable)[0]
     except (ValueError, RecursionError):
-        return None
+        return {name: found for name, found in _FIELDS.findall(readable)[::-1]}
 
 
 def _refuse(error: BridgeError, value: Any) -> RefusedFrame:

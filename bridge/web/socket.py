@@ -86,14 +86,6 @@ class BridgeProtocol(WebSocketServerProtocol):
         else:
             self.conversation.received(payload)
 
-    def onPing(self, payload: bytes) -> None:
-        """Answer a ping, but nothing at all before ``welcome``."""
-        assert self.conversation is not None  # noqa: S101 (frames follow onOpen)
-        if self.factory.has_welcomed(self):
-            super().onPing(payload)
-        else:
-            self.conversation.broke(CloseReason.HELLO_REQUIRED)
-
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
         """End the conversation, if the handshake got that far."""
         if self.conversation is not None:
@@ -162,6 +154,7 @@ class BridgeFactory(WebSocketServerFactory):
         self.setProtocolOptions(
             # A failure closes with a code, instead of dropping the connection.
             failByDrop=False,
+            versions=[13],
             webStatus=False,
             maxMessagePayloadSize=limits.HELLO_FRAME_BYTES,
             openHandshakeTimeout=limits.HELLO_SECONDS,
@@ -180,10 +173,6 @@ class BridgeFactory(WebSocketServerFactory):
     def opened(self, socket: BridgeProtocol) -> None:
         """Count a socket that has not said ``hello`` yet."""
         self._sockets_waiting.add(socket)
-
-    def has_welcomed(self, socket: BridgeProtocol) -> bool:
-        """Whether a socket is authenticated."""
-        return socket in self._sockets_authenticated
 
     def authenticated(self, socket: BridgeProtocol) -> bool:
         """Count a socket as one that has, unless there are too many of those."""

@@ -231,6 +231,21 @@ class AttackTests(BuildCase):
             "and the bundled plugins' own files"
         )
 
+    async def test_attack_quoting_the_token_in_an_error(self):
+        """What the bundler can't read of a file it was led to is not told."""
+        token = "7d0f0bncl3FULVh3l1wEHWEJVe8q5aMvmcOyVJTjndc"
+        self.shop.write("token", token)
+        self.shop.plugin(
+            "aa",
+            main__ts="import s from './lib'; export default s;",
+        )
+        self.shop.write("plugins/aa/lib/package.json", '{"main": "../../../token"}')
+        report = await self.shop.build("aa")
+        self.assertFalse(report.ok)
+        self.assertIn("is not quoted here", report.errors[0])
+        for piece in (token, token[4:14], "7d0f"):
+            self.assertNotIn(piece, str(report.errors))
+
     async def test_attack_browser_map_to_the_token(self):
         """A package.json can't turn an innocent import into the token."""
         self.shop.write("token.txt", SECRET)

@@ -162,9 +162,23 @@ class LooseTests(FrameCase):
             b'{"type":"request","id":"7","x":1e999}',
             b'\xef\xbb\xbf{"type":"request","id":"7"}',
             b'{"type":"request","id":"7","params":' + nested(64) + b"}",
+            b'{"type":"request","id":"7"} x',
+            b'{"type":"request","id":"7"}{"type":"request","id":"8"}',
+            b'{"type":"request","id":"7","x":"a\nb"}',
+            b'{"type":"request","id":"7",}',
+            b'{"type":"request","id":"7"',
+            b'{"id":"7","type":"request","params":{"id":"8"',
         ):
             got = self.refused(text)
             self.assertEqual((got.id, got.answered), ("7", True), text[:60])
+
+    def test_broken_logs_are_not_answered(self) -> None:
+        """What was meant as ``logs`` is never answered, however it is broken."""
+        for text in (
+            b'{"type":"logs","records":[{"message":"a\nb"}]}',
+            b'{"type":"logs","records":[',
+        ):
+            self.assertFalse(self.refused(text).answered, text)
 
     def test_depth_is_counted_with_the_frame(self) -> None:
         """The frame's own object is the first of the 64 levels."""
@@ -179,8 +193,8 @@ class LooseTests(FrameCase):
             b"",
             b"{",
             b"[" * 100_000,
-            b'{"type":"request","id":"7"',
             b'{"type":"request","id":"\\ud800"}',
+            b'{"type":"request","id":"' + b"7" * 129,
             b'["request"]',
             b"NaN",
             b"null",
