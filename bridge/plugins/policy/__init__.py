@@ -8,7 +8,9 @@ The source policy: which plugin trees are refused for what their sources do.
     tree        which files are scanned, which are exempt
     shape       rules on the text of a file: minified, packed, obfuscated
     imports     rules on what a file imports
+    source      what the syntax of one file breaks; loads the parser
     parsing     source text into syntax nodes, in pieces of bounded cost
+    escapes     the escapes in strings and names
     literals    what a constant expression evaluates to
     scopes      which names mean the global object's
     constructs  the table of refused constructs

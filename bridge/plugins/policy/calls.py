@@ -76,10 +76,12 @@ def _values(arguments: Node) -> Iterator[Node]:
         yield arguments
         return
     for argument in named(arguments):
-        if argument.type == "array":
-            yield from named(argument)
+        is_spread = argument.type == "spread_element"
+        inner = next(named(argument), argument) if is_spread else argument
+        if inner.type == "array":
+            yield from named(inner)
         else:
-            yield argument
+            yield inner
 
 
 def _lowered(arguments: Node, page: Page) -> Iterator[str]:

@@ -49,7 +49,7 @@ def _loop(node: Node, scope: Scope, page: Page) -> None:
 
 def _import(node: Node, scope: Scope, page: Page) -> None:
     # The bundler removes what is imported as a type: the name stays the global one.
-    if any(child.type == "type" for child in children(node)):
+    if is_type_only(node):
         return
     for child in children(node):
         if child.type in ("import_clause", "named_imports", "namespace_import"):
@@ -60,8 +60,13 @@ def _import(node: Node, scope: Scope, page: Page) -> None:
             scope.declare(child, page)
 
 
+def is_type_only(node: Node) -> bool:
+    """Whether an import, or one name in it, is marked as a type."""
+    return any(child.type == "type" for child in children(node))
+
+
 def _specifier(node: Node, scope: Scope, page: Page) -> None:
-    if not any(child.type == "type" for child in children(node)):
+    if not is_type_only(node):
         *_, bound = named(node)
         scope.declare(bound, page)
 

@@ -16,10 +16,12 @@ from .constructs import (
     access_rule,
 )
 from .imports import TOOLING, import_rule, names_tooling
-from .literals import Page, constant
+from .literals import Page, TooComplexError, constant
 from .scopes import Access, Aliases, Scope
 
 _CHUNK = 64 * 1024
+_MOST_FOUND = 1_000
+_MOST_ACCESSES = 50_000
 
 
 @define
@@ -50,15 +52,19 @@ class Finding:
         self._passed.clear()
 
     def add(self, node: Node, rule: str) -> None:
-        """Note that a node breaks a rule."""
-        self._found.add((self.page.line(node), rule))
+        """Note that a node breaks a rule; of very many, the first ones are enough."""
+        if len(self._found) < _MOST_FOUND:
+            self._found.add((self.page.line(node), rule))
 
     def access(self, node: Node, name: str, member: str) -> None:
         """
         Note a use of a name, to be judged when the whole file is known.
 
         :param member: See ``Access``.
+        :raise TooComplexError: There are more than people write.
         """
+        if len(self._accesses) >= _MOST_ACCESSES:
+            raise TooComplexError
         if member in TELLING_MEMBERS or name in ROOTS or self.aliases.knows(name):
             line = self.page.line(node)
             self._accesses.add(Access(name, member, line, self.scope))
@@ -100,10 +106,11 @@ class Finding:
 
     def hits(self) -> list[tuple[int, str]]:
         """Everything found, by line, then in the order of the table."""
+        judged: set[tuple[int, str]] = set()
         for access in self._accesses:
             for root in self.aliases.roots(access.name, access.scope):
                 rule = access_rule(root, access.member)
-                if rule is not None:
-                    self._found.add((access.line, rule))
-        ordered = sorted(self._found, key=lambda hit: (hit[0], ORDER[hit[1]]))
+                if rule is not None and len(judged) < _MOST_FOUND:
+                    judged.add((access.line, rule))
+        ordered = sorted(self._found | judged, key=lambda hit: (hit[0], ORDER[hit[1]]))
         return [(line, TOOLING) for line in sorted(self._tooling)] + ordered

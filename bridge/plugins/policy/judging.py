@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from .calls import call_rules, key_names, member_names
 from .constructs import ASSIGNED, CALLBACKS, CODE_TAGS, WORDS
-from .declaring import DECLARED, declare
+from .declaring import DECLARED, declare, is_type_only
 from .finding import Finding
 from .literals import children, constant, is_sum, named, parts, unwrapped
 from .scopes import object_names, pattern_keys
@@ -78,7 +78,18 @@ def _export(finding: Finding, node: Node) -> None:
             finding.dismiss(named(clause))
 
 
+def _import(finding: Finding, node: Node) -> None:
+    _source(finding, node)
+    if is_type_only(node):
+        for clause in named(node):
+            for names in named(clause):
+                finding.dismiss([names, *named(names)])
+
+
 def _import_specifier(finding: Finding, node: Node) -> None:
+    # What is imported as a type, alone or with all others, is never a value.
+    if finding.is_dismissed(node) or is_type_only(node):
+        finding.dismiss(named(node))
     if node.child_by_field_name("alias") is not None:
         finding.dismiss([node.child_by_field_name("name")])
 
@@ -271,7 +282,7 @@ JUDGES: Final[dict[str, Callable[[Finding, Node], None]]] = {
     "optional_parameter": _bound,
     "assignment_pattern": _bound,
     "import_alias": _import_alias,
-    "import_statement": _source,
+    "import_statement": _import,
     "import_specifier": _import_specifier,
     "import_require_clause": _require,
     "export_statement": _export,

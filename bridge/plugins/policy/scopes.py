@@ -86,6 +86,7 @@ class Aliases:
     """What a file calls the global object's members: ``const d = document``."""
 
     _values: dict[str, set[tuple[str, Scope]]] = Factory(dict)
+    _roots: dict[str, set[str]] | None = None
 
     def bind(self, name: str, value: str, scope: Scope) -> None:
         """Note that ``name`` can hold the value of ``value``."""
@@ -97,19 +98,34 @@ class Aliases:
         return name in self._values
 
     def roots(self, name: str, scope: Scope) -> Iterator[str]:
-        """The names of ``ROOTS`` whose global value ``name`` can hold."""
-        if name not in ROOTS and name not in self._values:
-            return
-        seen = {name}
-        pending = [(name, scope)]
+        """
+        The names of ``ROOTS`` whose global value ``name`` can hold.
+
+        To be asked when everything is bound.
+        """
+        if self._roots is None:
+            self._roots = self._traced()
+        if name in ROOTS and not scope.binds(name):
+            yield name
+        yield from self._roots.get(name, ())
+
+    def _traced(self) -> dict[str, set[str]]:
+        """The roots each name can hold by what was bound to it."""
+        holders: dict[str, list[str]] = {}
+        pending: list[tuple[str, str]] = []
+        for name, values in self._values.items():
+            for value, origin in values:
+                holders.setdefault(value, []).append(name)
+                if value in ROOTS and not origin.binds(value):
+                    pending.append((name, value))
+        traced: dict[str, set[str]] = {}
         while pending:
-            one, where = pending.pop()
-            if one in ROOTS and not where.binds(one):
-                yield one
-            for value, origin in self._values.get(one, ()):
-                if value not in seen:
-                    seen.add(value)
-                    pending.append((value, origin))
+            name, root = pending.pop()
+            known = traced.setdefault(name, set())
+            if root not in known:
+                known.add(root)
+                pending.extend((holder, root) for holder in holders.get(name, ()))
+        return traced
 
 
 def object_names(node: Node, page: Page) -> Iterator[str]:

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.policy import parsing
 from bridge.plugins.policy.literals import TooComplexError
 from bridge.plugins.policy.parsing import (
+    STATEMENT_BYTES,
     WINDOW_BYTES,
     BadSyntaxError,
     Piece,
@@ -40,10 +41,43 @@ class PieceTests(SynchronousTestCase):
 
     def test_large_statement(self) -> None:
         """A statement larger than a piece is one piece, whatever follows."""
-        content = b"const a = [\n" + b"  [1, 'x', (a) => a.b],\n" * 12_000 + b"];\n"
+        content = b"const a = [\n" + b"  [1, 'x', (a) => a.b],\n" * 9_000 + b"];\n"
         self.assertEqual(self.pieces(content), [(len(content), 0)])
         found = self.pieces(content + UNIT * 3000)
         self.assertEqual(sum(end for end, _ in found), len(content) + len(UNIT) * 3000)
+
+    def test_statements_of_half_the_widest(self) -> None:
+        """Statements that two of fill the widest window are pieces of their own."""
+        statement = b"const a = [\n" + b"  [1, 2, 3, 4],\n" * 7_800 + b"];\n"
+        content = statement * 4 + UNIT
+        self.assertEqual(sum(end for end, _ in self.pieces(content)), len(content))
+
+    def test_attack_endless_statement(self) -> None:
+        """A statement beyond what people write is refused, however it ends."""
+        for head, line in (
+            (b"const a = [\n", b"  [1, 'x', (a) => a.b],\n"),
+            (b"if (a) {}\n", b"else if (b) {}\n"),
+            (b"/*\n", b"a word\n"),
+            (b"const a = 1\n", b"const = 1;\n"),
+        ):
+            with self.assertRaises(TooComplexError):
+                self.pieces(head + line * (STATEMENT_BYTES * 5 // 4 // len(line)))
+
+    def test_only_comments(self) -> None:
+        """Any number of comments is read in pieces."""
+        content = b"// a word\n" * 60_000
+        self.assertEqual(sum(end for end, _ in self.pieces(content)), len(content))
+
+    def test_attack_comments_at_the_cut(self) -> None:
+        """No statement is cut off from its rest by the comments inside it."""
+        rest = b"x = a\n" + b"// c\n" * 6 + b"/fetch(u)/g;\n"
+        for lead in (5, 10, 15, 20, 30, 40):
+            before = UNIT * ((WINDOW_BYTES - lead) // len(UNIT))
+            before += b"\n" * (WINDOW_BYTES - lead - len(before))
+            content = before + rest + UNIT * 2000
+            for piece in pieces(content, TYPESCRIPT):
+                kept = piece.data[: piece.end]
+                self.assertEqual(b"x = a" in kept, b"/fetch" in kept)
 
     def test_closed(self) -> None:
         """A piece gives its tree back, and has no root then."""
@@ -92,7 +126,7 @@ class PieceTests(SynchronousTestCase):
 
     def test_freeing_late(self) -> None:
         """A tree that can't be freed in pieces in time is freed at once."""
-        content = b"const a = [\n" + b"  [1, 'x', (a) => a.b],\n" * 12_000 + b"];\n"
+        content = b"const a = [\n" + b"  [1, 'x', (a) => a.b],\n" * 9_000 + b"];\n"
         found = pieces(content, TYPESCRIPT)
         next(found)
         self.patch(parsing, "_SECONDS", -100.0)

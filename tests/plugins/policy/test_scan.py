@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.policy.scan import scan_source
 from bridge.protocol.limits import POLICY_HITS
 
-from .corpus import ACCEPTED, ACCEPTED_TSX, REFUSED, SNIPPETS
+from .disguises import ACCEPTED, ACCEPTED_TSX, REFUSED, SNIPPETS
 
 
 def file_name(code: str) -> str:

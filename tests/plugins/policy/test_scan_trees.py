@@ -17,7 +17,7 @@ from bridge.plugins.policy.scan import refuse, scan_source, scan_tree
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import MIB, POLICY_HITS, SOURCE_BYTES
 
-from .corpus import ACCEPTED, SNIPPETS
+from .disguises import ACCEPTED, SNIPPETS
 
 
 class TreeTests(SynchronousTestCase):
@@ -161,6 +161,22 @@ class HostileTests(SynchronousTestCase):
             broken = broken.replace("{", "{\n")
             found = {hit.rule for hit in scan_source("a.ts", broken.encode())}
             self.assertTrue(found & {"fetch", "too complex to check"} or "[x" in code)
+
+    def test_attack_many_breaches(self) -> None:
+        """One MiB of breaches ends as fifty hits, and as quickly as other text."""
+        for unit in (b"\0\n", b"eval(s);\n", b"self.x;\n", b"import '/x';\n"):
+            started = time.thread_time()
+            hits = scan_source("a.ts", unit * (MIB // len(unit)))
+            self.assertEqual(len(hits), POLICY_HITS)
+            self.assertLess(time.thread_time() - started, 20)
+
+    def test_attack_aliases(self) -> None:
+        """A long chain of names for each other is followed once, not at every use."""
+        lines = [f"a{n + 1}=a{n};a{n + 1}.cookie;" for n in range(15_000)]
+        code = "a0=document;\n" + "\n".join(lines)
+        started = time.thread_time()
+        self.assertEqual(len(scan_source("a.ts", code.encode())), POLICY_HITS)
+        self.assertLess(time.thread_time() - started, 20)
 
     def test_other_threads_run(self) -> None:
         """A scan leaves other threads their turns."""

@@ -57,6 +57,14 @@ class AliasTests(SynchronousTestCase):
         self.assertEqual(list(aliases.roots("a", scope)), [])
         self.assertEqual(list(aliases.roots("x", scope)), [])
 
+    def test_attack_bound_elsewhere(self) -> None:
+        """A variable of the same name elsewhere does not hide the global one."""
+        for first, second in ((None, {"document"}), ({"document"}, None)):
+            aliases = Aliases()
+            for names in (first, second):
+                aliases.bind("a", "document", Scope(None, names or set()))
+            self.assertEqual(list(aliases.roots("a", Scope())), ["document"])
+
     def test_object_names(self) -> None:
         """Names are seen through casts and choices; of members only a document."""
         node, page = expression("(a as any) || (b, c)! || x.y.document || d.e || f()")

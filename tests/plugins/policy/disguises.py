@@ -225,6 +225,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "setTimeout(('x()'))",
         "setTimeout?.('x()')",
         "setTimeout.call(null, 'x()')",
+        "setTimeout(...['x()'])",
         "(0, setTimeout)('x()')",
         "setTimeout`x()`",
         "setTimeout(a ? f : 'x()')",
