@@ -279,7 +279,7 @@ def _plugins(
 
     def prepare() -> None:
         if recovered is not None:
-            RecoveredBuild(operations, rebuild, journal, check).begin()
+            RecoveredBuild(operations, change).begin(recovered)
         build_without_linked(place.bundle.parent, rebuild)
         if config.dev:
             dev.listen()

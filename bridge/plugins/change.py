@@ -3,7 +3,7 @@ What commits a change: trees, records and the bundle, each with what undoes it.
 
 Every method is called by an operation that holds the commit lock.  The new set replaces
 the old one at the instant of the store's commit: what is interrupted before it is taken
-back at the next start, and what is interrupted after it is finished then.
+back at the next start, and what is interrupted after it goes on then, with its build.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .journal import Journal
 from .operations import Running
 from .progress import Audience, Step
 from .rebuild import Rebuild
-from .records import inverse, read_records
+from .records import read_records
 from .trees import Trees
 
 
@@ -40,13 +40,32 @@ class Change:
 
     _log: ClassVar[Logger] = Logger()
 
+    async def settle_earlier(self, running: Running) -> None:
+        """
+        Finish what an earlier operation failed to undo, which changes the state.
+
+        Before anything is decided by that, and before ``exchange``.
+
+        :raise OSError: It failed again; so does ``BridgeError``.
+        """
+        earlier = self._unsettled
+        if earlier is None:
+            return
+        running.undo.afterwards("end the earlier journal", lambda: self._end(earlier))
+        running.undo.afterwards("build without it", self._restore)
+        if earlier.is_to_be_built(self._store):
+            await self._store.commit(earlier.taking_back(self._store))
+        await self._settle(earlier)
+        for name in (earlier.new, earlier.old):
+            if name is not None:
+                await self._in_thread(self._trees.remove, self._trees.directory / name)
+
     async def exchange(self, running: Running, exchange: Exchange) -> None:
         """
         Put the new tree in place and the old one aside.
 
         :raise OSError: It could not be done.
         """
-        await self._settle_earlier()
         running.undo.afterwards("end the journal", lambda: self._end(exchange))
         if exchange.old is not None:
             # A build that somebody else asked for may see the place empty.
@@ -63,21 +82,12 @@ class Change:
     async def _taken_back(self, running: Running) -> None:
         running.reached(Step.ROLLBACK, "Putting everything back")
 
-    async def _settle_earlier(self) -> None:
-        """Finish what an earlier operation failed to undo."""
-        earlier = self._unsettled
-        if earlier is None:
-            return
-        await self._settle(earlier)
-        for name in (earlier.new, earlier.old):
-            if name is not None:
-                await self._in_thread(self._trees.remove, self._trees.directory / name)
-
     async def _settle(self, exchange: Exchange) -> None:
         """Have the trees that the state speaks of; until then, nothing else moves."""
         move = exchange.settling(self._store)
         await self._in_thread(move, self._trees.directory)
-        self._unsettled = None
+        if not exchange.is_to_be_built(self._store):
+            self._unsettled = None
 
     async def _end(self, exchange: Exchange) -> None:
         if self._unsettled is not None:
@@ -96,22 +106,26 @@ class Change:
             self._log.failure("what is left is removed at the next start")
 
     async def record(
-        self, running: Running, edits: Sequence[Edit], undoing: Sequence[Edit] = ()
+        self, running: Running, exchange: Exchange, edits: Sequence[Edit]
     ) -> None:
         """
-        Make all the edits, or none.  Undone, each value is as before.
+        Make all the edits, or none.  Undone, what the exchange has kept is as before.
 
-        :param undoing: What is committed, too, when they are undone.
         :raise BridgeError: ``internal``: they could not be written.
         """
-        undone = [*inverse(self._store, edits), *undoing]
         try:
             await self._store.commit(edits)
         except BridgeError as e:
             # What is too large is the daemon's own, so it is not the caller's fault.
             code = Code.INTERNAL if e.code == Code.BAD_REQUEST else e.code
             raise BridgeError(code, e.message) from None
-        running.undo.add("take the record back", lambda: self._store.commit(undone))
+        self._undo_record(running, exchange)
+
+    def _undo_record(self, running: Running, exchange: Exchange) -> None:
+        running.undo.add(
+            "take the record back",
+            lambda: self._store.commit(exchange.taking_back(self._store)),
+        )
 
     async def announce(self, running: Running) -> None:
         """Tell pages of the new set; undone, they are told again and it is built."""
@@ -141,6 +155,35 @@ class Change:
             await self._rebuild.run()
         except Exception:  # noqa: BLE001
             self._log.failure("the bundle still has the plugin in it")
+
+    async def resume(self, running: Running, exchange: Exchange) -> None:
+        """
+        Build what was interrupted before its build had ended.
+
+        :param exchange: Settled.  When its new tree is in place and can't be built,
+            it is taken back now, as it would have been then.
+        :raise BridgeError: ``build_failed``: it was taken back.
+        """
+        running.reached(Step.BUILD, "Building the bundle")
+        if exchange.is_to_be_built(self._store):
+            self._undo_resumed(running, exchange)
+            await self.build(exchange.plugin_id)
+        else:
+            report = await self._rebuild.run()
+            for line in report.errors:
+                self._log.warn("building after an interruption: {line}", line=line)
+        await self.finish(exchange)
+
+    def _undo_resumed(self, running: Running, exchange: Exchange) -> None:
+        undo = running.undo
+        undo.afterwards("end the journal", lambda: self._end(exchange))
+        undo.afterwards("build without it", self._restore)
+        clone = self._trees.directory / str(exchange.new)
+        undo.add("remove the clone", lambda: self._in_thread(self._trees.remove, clone))
+        self._unsettled = exchange
+        undo.add("put the trees back", lambda: self._settle(exchange))
+        undo.add("tell of it", lambda: self._taken_back(running))
+        self._undo_record(running, exchange)
 
     async def build(self, plugin_id: str) -> None:
         """

@@ -19,13 +19,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
+from ..approval import Operation
 from ..datadir import sync_directory
-from ..protocol.rules import Text
+from ..protocol.rules import OneOf, Text
+from ..store import Edit
 from .manifest import PLUGIN_ID
-from .records import RECORDS, Entries
+from .records import RECORDS, Entries, Former
+from .trust import KEYS
 
+_OPERATIONS: Final = (Operation.INSTALL, Operation.UPDATE, Operation.UNINSTALL)
 _TEMPORARY: Final = Text(64, like=r"\.tmp-[0-9a-f]+")
 
 
@@ -34,18 +38,20 @@ class Exchange:
     """
     What an operation does to the tree of one plugin.
 
-    :ivar op: What the operation is called.
+    :ivar op: An ``Operation``.
     :ivar new: The name of the clone that takes the place; ``None`` when none does.
     :ivar old: The name the tree in place is given; ``None`` when there is none.
     :ivar record: What the state holds of the plugin afterwards; ``None`` when that
         is nothing.
+    :ivar before: What the operation changes of the state, as it was.
     """
 
-    op: Annotated[str, Text(20, like=r"[a-z_]+")]
+    op: Annotated[str, OneOf(_OPERATIONS)]
     plugin_id: Annotated[str, Text(40, like=PLUGIN_ID)]
     new: Annotated[str, _TEMPORARY] | None
     old: Annotated[str, _TEMPORARY] | None
     record: dict[str, Any] | None
+    before: list[Former] = field(factory=list)
 
     def is_recorded(self, store: Entries) -> bool:
         """Whether the state is the one afterwards."""
@@ -58,6 +64,19 @@ class Exchange:
         :return: ``do`` or ``undo``, however far either of them came before.
         """
         return self.do if self.is_recorded(store) else self.undo
+
+    def is_to_be_built(self, store: Entries) -> bool:
+        """Whether the new tree is in place, and the bundle decides if it stays."""
+        return self.new is not None and self.is_recorded(store)
+
+    def taking_back(self, store: Entries) -> list[Edit]:
+        """What to commit to have the state as it was; a forgotten key stays so."""
+        keys = store.entries(KEYS)
+        return [
+            former.edit()
+            for former in self.before
+            if former.ns != KEYS or former.key in keys
+        ]
 
     def do(self, directory: Path) -> None:
         """

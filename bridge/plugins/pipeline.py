@@ -18,7 +18,7 @@ from .exchange import Exchange
 from .operations import Operations, Running
 from .progress import Step
 from .prompting import Prompting
-from .records import Record, is_recorded, settings_namespace
+from .records import Record, former, is_recorded, settings_namespace
 from .trees import Trees
 from .trust import Trust
 from .urls import check_url
@@ -79,8 +79,9 @@ class Installer:
         self._trust.check_mark(candidate.manifest.id, candidate.signed)
         accepted = await self._prompting.ask_for_trust(running, candidate)
         await running.hold(self._operations.commit_lock)
-        self._prompting.check_trust(candidate, accepted)
         running.commit()
+        await self._change.settle_earlier(running)
+        self._prompting.check_trust(candidate, accepted)
         return await self._commit(running, candidate)
 
     async def _refuse_installed(self, plugin_id: str) -> None:
@@ -104,19 +105,24 @@ class Installer:
             installed_at=now,
             updated_at=now,
         )
+        trusted = self._trust.acceptance(plugin_id, candidate.url, signed, now)
+        edits = [record.put(plugin_id), *trusted]
+        settings = settings_namespace(plugin_id)
+        # Those there are already are somebody's, and stay.
+        fresh = [] if self._store.entries(settings) else [Drop(settings)]
         exchange = Exchange(
-            Operation.INSTALL, plugin_id, candidate.root.name, None, record.fields()
+            Operation.INSTALL,
+            plugin_id,
+            candidate.root.name,
+            None,
+            record.fields(),
+            former(self._store, [*edits, *fresh]),
         )
         await self._change.exchange(running, exchange)
-        trusted = self._trust.acceptance(plugin_id, candidate.url, signed, now)
         entry: dict[str, Any] = await self._in_thread(
             self._trees.entry, plugin_id, record
         )
-        await self._change.record(
-            running,
-            [record.put(plugin_id), *trusted],
-            undoing=[Drop(settings_namespace(plugin_id))],
-        )
+        await self._change.record(running, exchange, edits)
         await self._change.announce(running)
         running.reached(Step.BUILD, "Building the bundle")
         await self._change.build(plugin_id)

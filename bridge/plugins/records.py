@@ -123,15 +123,36 @@ def settings_namespace(plugin_id: str) -> str:
     return f"plugin:{plugin_id}"
 
 
-def inverse(store: Store, edits: Sequence[Edit]) -> list[Edit]:
-    """What to commit, after ``edits``, to have their values as they are now."""
-    made: list[Edit] = []
-    for edit in reversed(edits):
+@frozen
+class Former:
+    """
+    A value of the state as it was before an operation.
+
+    :ivar key: ``None`` for a namespace that was empty.
+    :ivar value: ``None`` when there was none.
+    """
+
+    ns: str
+    key: str | None = None
+    value: Any = None
+
+    def edit(self) -> Edit:
+        """What to commit to have it so again."""
+        if self.key is None:
+            return Drop(self.ns)
+        if self.value is None:
+            return Remove(self.ns, self.key)
+        return Put(self.ns, self.key, self.value)
+
+
+def former(store: Store, edits: Sequence[Edit]) -> list[Former]:
+    """Keep what ``edits`` are going to change, as it is now."""
+    kept: list[Former] = []
+    for edit in edits:
         if isinstance(edit, Drop):
-            old = store.entries(edit.ns)
+            values = store.entries(edit.ns)
+            kept += [Former(edit.ns, key, values[key]) for key in values]
+            kept += [] if values else [Former(edit.ns)]
         else:
-            value = store.get(edit.ns, edit.key)
-            old = {} if value is None else {edit.key: value}
-            made.append(Remove(edit.ns, edit.key))
-        made += [Put(edit.ns, key, value) for key, value in old.items()]
-    return made
+            kept.append(Former(edit.ns, edit.key, store.get(edit.ns, edit.key)))
+    return kept

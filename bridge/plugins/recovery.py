@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from attrs import define, frozen
-from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 
-from ..protocol.errors import BridgeError
-from ..store.store import InThread
+from ..approval import Operation
+from .change import Change
 from .exchange import Exchange
 from .journal import Journal, JournalError
-from .operations import Operations
-from .rebuild import Rebuild
+from .operations import Operations, Running
 from .records import Entries
 from .trees import Trees
 
@@ -61,36 +56,31 @@ def recover(journal: Journal, store: Entries, trees: Trees) -> Recovered | None:
                 f"the interrupted {interrupted.op} of {interrupted.plugin_id} cannot "
                 f"be settled: {e.strerror or 'something is in the way in plugins/'}"
             ) from None
-    trees.sweep()
     if interrupted is None:
+        trees.sweep()
         return None
+    # Until the bundle is built with the new tree, the old one may be wanted back.
+    trees.sweep(interrupted.old if interrupted.is_to_be_built(store) else None)
     return Recovered(interrupted, interrupted.is_recorded(store))
 
 
 @define(eq=False)
 class RecoveredBuild:
-    """Builds the bundle that an interrupted operation did not come to build."""
+    """Goes on with an interrupted operation, whose bundle is still to be built."""
 
     _operations: Operations
-    _rebuild: Rebuild
-    _journal: Journal
-    _in_thread: InThread
+    _change: Change
 
-    _log: ClassVar[Logger] = Logger()
+    def begin(self, recovered: Recovered) -> None:
+        """Build in the background; what comes of it is pushed, and logged."""
+        exchange = recovered.exchange
+        op = Operation(exchange.op)
+        plugin_id = None if op == Operation.INSTALL else exchange.plugin_id
 
-    def begin(self) -> None:
-        """Build in the background; a failed build is told by its report."""
-        Deferred.fromCoroutine(self._build())
+        async def body(running: Running) -> None:
+            await running.hold(self._operations.plugin_lock(exchange.plugin_id))
+            await running.hold(self._operations.commit_lock)
+            running.commit()
+            await self._change.resume(running, exchange)
 
-    async def _build(self) -> None:
-        # The journal is this one's until the lock is released.
-        await self._operations.commit_lock.acquire()
-        try:
-            report = await self._rebuild.run()
-            for line in report.errors:
-                self._log.warn("building after an interruption: {line}", line=line)
-            await self._in_thread(self._journal.end)
-        except (BridgeError, OSError):
-            self._log.failure("there was no build after an interruption")
-        finally:
-            self._operations.commit_lock.release()
+        self._operations.run(op, plugin_id, body).addErrback(lambda _: None)

@@ -13,9 +13,10 @@ import stat
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from attrs import define, field, frozen
+from twisted.logger import Logger
 
 from ..datadir import DataDir
 from ..host import HostProfile
@@ -57,6 +58,8 @@ class Trees:
     _profile: HostProfile
     _random: Callable[[], str]
     linked: dict[str, dict[str, Any]] = field(factory=dict, init=False)
+
+    _log: ClassVar[Logger] = Logger()
 
     @property
     def directory(self) -> Path:
@@ -108,16 +111,23 @@ class Trees:
             _make_writable(path)
             shutil.rmtree(path)
 
-    def sweep(self) -> list[str]:
+    def sweep(self, keep: str | None = None) -> list[str]:
         """
         Remove what interrupted operations left.  Only before the first of them.
 
+        :param keep: The name of one to keep.
         :return: The names of what was removed.
         """
-        strays = sorted(self.directory.glob(_TEMPORARY))
+        strays = sorted(p for p in self.directory.glob(_TEMPORARY) if p.name != keep)
+        removed = []
         for stray in strays:
-            self.remove(stray)
-        return [stray.name for stray in strays]
+            try:
+                self.remove(stray)
+            except OSError:
+                self._log.failure("{name} could not be removed", name=stray.name)
+            else:
+                removed.append(stray.name)
+        return removed
 
     def listing(self, records: Mapping[str, Record]) -> Listing:
         """List linked trees and the recorded plugins, verified as before a build."""

@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred, fail
 
 from ..approval import Operation
 from ..protocol.errors import BridgeError
-from ..store import Drop, Remove, Store
+from ..store import Drop, Edit, Remove, Store
 from ..store.store import InThread
 from .change import Change
 from .exchange import Exchange
@@ -57,6 +57,8 @@ class Uninstaller:
         await self._prompting.ask(running, prompt)
         await running.hold(self._operations.commit_lock)
         running.commit()
+        await self._change.settle_earlier(running)
+        recorded(self._store, plugin_id)
         running.reached(Step.REMOVE, f"Removing {plugin_id}")
         there = await self._in_thread(self._trees.has, plugin_id)
         exchange = Exchange(
@@ -68,7 +70,8 @@ class Uninstaller:
         )
         await self._change.exchange(running, exchange)
         settings = settings_namespace(plugin_id)
-        await self._change.record(running, [Remove(RECORDS, plugin_id), Drop(settings)])
+        edits: list[Edit] = [Remove(RECORDS, plugin_id), Drop(settings)]
+        await self._change.record(running, exchange, edits)
         await self._change.rebuild_without(running)
         await self._change.finish(exchange)
 

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, fail
 from twisted.internet.interfaces import IReactorTime
 
 from ..approval import Operation
-from ..protocol.errors import BridgeError, Prefix, plugin_error
+from ..protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..store import Store
 from ..store.store import InThread
 from .candidate import Candidate, Fetcher
@@ -19,7 +19,7 @@ from .manifest import Manifest, check_id
 from .operations import Operations, Running
 from .progress import Step
 from .prompting import Prompting
-from .records import Record, recorded
+from .records import Record, former, recorded
 from .trees import Trees
 from .trust import Trust
 from .urls import check_url
@@ -80,8 +80,14 @@ class Updater:
             await self._prompting.ask_to_rotate(running, candidate, record.key_id)
         accepted = await self._prompting.ask_for_trust(running, candidate)
         await running.hold(self._operations.commit_lock)
-        self._prompting.check_trust(candidate, accepted)
         running.commit()
+        await self._change.settle_earlier(running)
+        if recorded(self._store, plugin_id) != record:
+            raise BridgeError(
+                Code.UNAVAILABLE,
+                "an earlier update of this plugin was taken back first; ask again",
+            )
+        self._prompting.check_trust(candidate, accepted)
         return await self._commit(running, candidate, record)
 
     def _check(
@@ -126,6 +132,8 @@ class Updater:
             # tells the two sets apart by their records.
             updated_at=max(now, before.updated_at + 1),
         )
+        trusted = self._trust.acceptance(plugin_id, candidate.url, signed, now)
+        edits = [record.put(plugin_id), *trusted]
         there = await self._in_thread(self._trees.has, plugin_id)
         exchange = Exchange(
             Operation.UPDATE,
@@ -133,13 +141,13 @@ class Updater:
             candidate.root.name,
             self._trees.fresh().name if there else None,
             record.fields(),
+            former(self._store, edits),
         )
         await self._change.exchange(running, exchange)
-        trusted = self._trust.acceptance(plugin_id, candidate.url, signed, now)
         entry: dict[str, Any] = await self._in_thread(
             self._trees.entry, plugin_id, record
         )
-        await self._change.record(running, [record.put(plugin_id), *trusted])
+        await self._change.record(running, exchange, edits)
         await self._change.announce(running)
         running.reached(Step.BUILD, "Building the bundle")
         await self._change.build(plugin_id)

@@ -91,7 +91,7 @@ BUILD_BUNDLE_BYTES: Final = 64 * MIB
 BUNDLER_BYTES: Final = 64 * MIB
 PROGRESS_PER_SECOND: Final = 5
 OPERATIONS_UNDER_WAY: Final = 16
-JOURNAL_BYTES: Final = 64 * KIB
+JOURNAL_BYTES: Final = 2 * MIB
 
 # Plugins: looking for updates.
 UPDATES_ANSWER_SECONDS: Final = 3.5

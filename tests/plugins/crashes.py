@@ -43,11 +43,26 @@ OPERATIONS: Final[dict[str, Callable[[Bench], Deferred[Any]]]] = {
 }
 
 
+LATER: Final = "export default 2;\n"
+"""The code that an install or an update brings."""
+
+
 @define(eq=False)
 class PublishingBuilder(FakeBuilder):
-    """Publishes the code of each plugin, by id, in one file."""
+    """
+    Publishes the code of each plugin, by id, in one file.
+
+    :ivar broken: Whether later code can't be built.
+    """
 
     bench: Any = None
+    broken: bool = False
+
+    def build(self, directories: list[str]) -> Deferred[Report]:
+        """See ``FakeBuilder.build``."""
+        if self.broken and LATER in [code_of(self.bench, d) for d in directories]:
+            self.outcomes = ["no such module"]
+        return super().build(directories)
 
     def report(self, ids: list[str], error: str | None = None) -> Report:
         """See ``FakeBuilder.report``."""
@@ -64,10 +79,10 @@ def code_of(bench: Bench, plugin_id: str) -> str:
     return (bench.data.plugin(plugin_id) / "main.ts").read_text()
 
 
-def bench_at(root: Path) -> Bench:
+def bench_at(root: Path, broken: bool = False) -> Bench:
     """Begin, or go on, at a directory."""
     bench = Bench(at=root)
-    bench.builder = PublishingBuilder(bench.events, bench=bench)
+    bench.builder = PublishingBuilder(bench.events, bench=bench, broken=broken)
     setattr(bench.rebuild, "_builder", bench.builder)  # noqa: B010 - for mypy
     return bench
 
@@ -89,12 +104,13 @@ def make_template(root: Path) -> None:
         outcome(bench.store.commit([Put(f"plugin:{name}", "colour", "red")]))
     later = {
         "plugin.json": manifest("good", version="1.1.0"),
-        "main.ts": "export default 2;\n",
+        "main.ts": LATER,
         "src/part.ts": "export {};\n",
     }
     # By another author, so that the keys change too.
     bench.publish("good", later, seed=OTHER_SEED, signed_at=NOW + 1)
-    bench.publish("fresh", seed=OTHER_SEED)
+    fresh = files_of("fresh", **{"main.ts": LATER})
+    bench.publish("fresh", fresh, seed=OTHER_SEED)
 
 
 def snapshot(bench: Bench) -> Any:
@@ -147,22 +163,18 @@ class World:
     def run(self, bench: Bench) -> Any:
         """Carry the operation out; a failure is a result, too."""
         bench.clock.advance(60)
-        if self.broken:
-            bench.builder.outcomes = ["no such module"]
         return outcome(OPERATIONS[self.operation](bench))
 
     def assert_recovered(self, root: Path) -> bool:
         """Start anew, and find one set whole, and nothing else; whether it is new."""
-        bench = bench_at(root)
+        bench = self.bench(root)
         recovered = recover(bench.journal, bench.store, bench.trees)
         self.assert_sound(bench)
         again = recover(bench.journal, bench.store, bench.trees)
         assert again == recovered
         if recovered is not None:
             self.assert_told(recovered, bench)
-            RecoveredBuild(
-                bench.operations, bench.rebuild, bench.journal, bench.threads
-            ).begin()
+            self.go_on(bench, recovered)
         published = json.loads((root / "bundle").read_text())
         built = {name: code_of(bench, name) for name in bench.installed()}
         assert published == built, (published, built)
@@ -175,7 +187,19 @@ class World:
             "data",
             "bundle",
         }
-        return bool(snapshot(bench) == self.new)
+        done = bool(snapshot(bench) == self.new)
+        # What can't be built is taken back, also by a start.
+        assert not (self.broken and done)
+        return done
+
+    def bench(self, root: Path) -> Bench:
+        """Begin, or go on, at a copy."""
+        return bench_at(root, self.broken)
+
+    @staticmethod
+    def go_on(bench: Bench, recovered: Recovered) -> None:
+        """Build after a recovery."""
+        RecoveredBuild(bench.operations, bench.change).begin(recovered)
 
     def assert_sound(self, bench: Bench) -> None:
         """See that one set is there, whole."""
@@ -230,7 +254,7 @@ def kill_at_every_call(world: World) -> Iterator[bool]:
         root = world.fresh()
 
         def work(root: Path = root, at: int = at) -> None:
-            bench = bench_at(root)
+            bench = world.bench(root)
             with running_on(FaultyOs(at, die), *HANDLED):
                 world.run(bench)
 
@@ -247,7 +271,7 @@ def kill_at_every_event(world: World) -> Iterator[bool]:
         root = world.fresh()
 
         def work(root: Path = root, at: int = at) -> None:
-            bench = bench_at(root)
+            bench = world.bench(root)
             events = Deadly(at=at)
             parts: tuple[Any, ...] = (
                 bench.cloner,
@@ -272,7 +296,7 @@ def kill_the_recovery(world: World) -> Iterator[bool]:
         root = world.fresh()
 
         def work(root: Path = root, at: int = at) -> None:
-            bench = bench_at(root)
+            bench = world.bench(root)
             with running_on(FaultyOs(at, die), *HANDLED):
                 world.run(bench)
 
@@ -283,9 +307,11 @@ def kill_the_recovery(world: World) -> Iterator[bool]:
             shutil.copytree(root, copy, symlinks=True)
 
             def start(copy: Path = copy, at: int = second) -> None:
-                bench = bench_at(copy)
+                bench = world.bench(copy)
                 with running_on(FaultyOs(at, die), *HANDLED):
-                    recover(bench.journal, bench.store, bench.trees)
+                    recovered = recover(bench.journal, bench.store, bench.trees)
+                    if recovered is not None:
+                        world.go_on(bench, recovered)
 
             dead = killed(start)
             yield world.assert_recovered(copy)
@@ -293,7 +319,7 @@ def kill_the_recovery(world: World) -> Iterator[bool]:
             if not dead:
                 break
             second += 1
-        at += 4
+        at += 7
 
 
 ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
@@ -308,7 +334,7 @@ def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[
     at = 0
     while True:
         root = world.fresh()
-        bench = bench_at(root)
+        bench = world.bench(root)
         faulty = FaultyOs(at, fault, ever_after)
         with running_on(faulty, *HANDLED):
             result = world.run(bench)

@@ -4,7 +4,9 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
+from bridge.plugins.exchange import Exchange
 from bridge.plugins.operations import Running
+from bridge.plugins.records import former
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.store import Drop, Put, Remove
@@ -28,9 +30,11 @@ class ChangeTests(SynchronousTestCase):
         """Take everything back."""
         self.successResultOf(Deferred.fromCoroutine(self.running.undo.run()))
 
-    def record(self, *edits, **more):
+    def record(self, *edits, more=()):
         """Commit edits."""
-        return Deferred.fromCoroutine(self.change.record(self.running, edits, **more))
+        before = former(self.bench.store, [*edits, *more])
+        exchange = Exchange("update", "good", None, None, None, before)
+        return Deferred.fromCoroutine(self.change.record(self.running, exchange, edits))
 
     def test_edits_are_taken_back(self):
         """Undone, every value is as it was, dropped namespaces too."""
@@ -46,12 +50,17 @@ class ChangeTests(SynchronousTestCase):
         self.assertEqual(self.bench.left(), self.before)
 
     def test_more_to_undo(self):
-        """What undoing has to commit besides is committed."""
+        """What somebody else puts where there was nothing is taken back, too."""
         self.successResultOf(
-            self.record(Put("bridge.x", "new", 1), undoing=[Drop("plugin:good")])
+            self.record(Put("bridge.x", "new", 1), more=[Drop("plugin:other")])
         )
+        settings = [Put("plugin:other", "a", 1), Put("plugin:good", "a", 2)]
+        self.successResultOf(self.bench.store.commit(settings))
         self.undo()
-        self.assertEqual(self.bench.left()[1], {"bridge.x": {"old": [2]}})
+        self.assertEqual(
+            self.bench.left()[1],
+            {"bridge.x": {"old": [2]}, "plugin:good": {"a": 2}},
+        )
 
     def test_refused_edits_leave_nothing_to_undo(self):
         """Edits that do not fit are refused, and nothing is undone for them."""

@@ -4,13 +4,15 @@ import itertools
 import os
 from unittest import mock
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins import exchange as module
 from bridge.plugins.exchange import Exchange, make_durable
-from bridge.plugins.records import RECORDS
-from bridge.store import Put
+from bridge.plugins.records import RECORDS, former
+from bridge.plugins.trust import KEYS
+from bridge.store import Put, Remove
 
 from .bench import Bench
 
@@ -148,6 +150,26 @@ class ExchangeTests(SynchronousTestCase):
             self.assertEqual(exchange.is_recorded(self.bench.store), done)
             way = exchange.do if done else exchange.undo
             self.assertEqual(exchange.settling(self.bench.store), way)
+
+    def test_only_a_new_tree_is_still_to_be_built(self):
+        """The bundle decides on installs and updates alone, once they are recorded."""
+        for recorded in (False, True):
+            if recorded:
+                edits = [Put(RECORDS, "good", RECORD)]
+                self.successResultOf(self.bench.store.commit(edits))
+            for name, exchange in KINDS.items():
+                expected = recorded and name in ("install", "update", "mend")
+                found = exchange.is_to_be_built(self.bench.store)
+                self.assertEqual(found, expected, name)
+
+    def test_attack_forgotten_key(self):
+        """A key that was forgotten meanwhile is not accepted again by taking back."""
+        kept = [Put(KEYS, "one", {"label": "a"}), Put(KEYS, "two", {"label": "b"})]
+        self.successResultOf(self.bench.store.commit(kept))
+        before = former(self.bench.store, kept)
+        exchange = evolve(KINDS["install"], before=before)
+        self.successResultOf(self.bench.store.commit([Remove(KEYS, "one")]))
+        self.assertEqual(exchange.taking_back(self.bench.store), kept[1:])
 
     def test_durable_tree(self):
         """Every file and every directory of a clone is made durable."""

@@ -9,10 +9,18 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval import Operation
 from bridge.plugins.exchange import Exchange
 from bridge.plugins.journal import Journal, JournalError
+from bridge.plugins.records import Former
 
 from ..directories import fresh_directory
 
-EXCHANGE = Exchange(Operation.UPDATE, "good", ".tmp-0a", ".tmp-0b", {"signedAt": 5})
+BEFORE = [
+    Former("bridge.plugins", "good", {"signedAt": 4}),
+    Former("bridge.plugin-keys", "new"),
+    Former("plugin:good"),
+]
+EXCHANGE = Exchange(
+    Operation.UPDATE, "good", ".tmp-0a", ".tmp-0b", {"signedAt": 5}, BEFORE
+)
 
 
 class JournalTests(SynchronousTestCase):
@@ -64,7 +72,8 @@ class JournalTests(SynchronousTestCase):
         for bad in (
             "text",
             {},
-            {**good, "op": "Two words"},
+            {**good, "op": "trust_key"},
+            {**good, "before": [{"key": "a"}]},
             {**good, "pluginId": "../x"},
             {**good, "new": "../../home"},
             {**good, "old": "other"},

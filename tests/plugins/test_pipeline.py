@@ -458,6 +458,14 @@ class RollbackTests(PipelineTestCase):
             ],
         )
 
+    def test_settings_from_before(self):
+        """Settings that were there before an install that fails stay."""
+        kept = [Put("plugin:good", "colour", "red")]
+        self.successResultOf(self.bench.store.commit(kept))
+        self.before = self.bench.left()
+        self.bench.builder.outcomes = ["no such module"]
+        self.refusal()
+
     def test_rollback_tells_no_page_to_reload(self):
         """The restored bundle is the one pages have: it is not announced."""
         self.bench.publish("other")

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.records import (
     RECORDS,
     Record,
-    inverse,
+    former,
     is_recorded,
     read_record,
     read_records,
@@ -91,7 +91,7 @@ class ReadRecordsTests(SynchronousTestCase):
         self.commit(*(RECORD.put(key) for key in ("../x", "a/b", "", "A", "sample")))
         self.assertEqual(list(read_records(self.store)), ["sample"])
 
-    def test_inverse_restores_every_value(self):
+    def test_former_values_restore_every_value(self):
         """What edits changed, added, removed or dropped is as before."""
         self.commit(
             RECORD.put("sample"),
@@ -107,9 +107,11 @@ class ReadRecordsTests(SynchronousTestCase):
             Remove("other", "gone"),
             Remove("other", "never"),
             Drop(settings_namespace("sample")),
+            Drop(settings_namespace("empty")),
         ]
-        undone = inverse(self.store, edits)
+        kept = former(self.store, edits)
         self.commit(*edits)
-        self.commit(*undone)
+        self.commit(Put(settings_namespace("empty"), "made", "meanwhile"))
+        self.commit(*(one.edit() for one in kept))
         after = {ns: self.store.entries(ns) for ns in self.store.namespaces()}
         self.assertEqual(after, before)

@@ -94,6 +94,12 @@ class MovingTests(TreesTestCase):
         self.assertEqual(self.trees.sweep(), [".tmp-0000000000000001", ".tmp-file"])
         self.assertEqual(self.names(), ["sample"])
 
+    def test_sweep_that_keeps_one(self):
+        """What an interrupted operation may still want is kept."""
+        kept, other = self.clone(), self.clone()
+        self.assertEqual(self.trees.sweep(kept.name), [other.name])
+        self.assertEqual(self.names(), [kept.name])
+
 
 class ListingTests(TreesTestCase):
     """Tests for what is installed."""

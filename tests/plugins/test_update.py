@@ -425,7 +425,7 @@ class RollbackTests(UpdateTestCase):
         self.assertIn("update rollback", self.events)
 
     def test_record_that_cannot_be_taken_back(self):
-        """When the state stays with the new set, so do the trees."""
+        """The new set stays until the next operation, which takes it back first."""
         bench = self.bench
 
         def full_disk() -> None:
@@ -434,10 +434,18 @@ class RollbackTests(UpdateTestCase):
         bench.threads.before = {"sort_out": full_disk}
         bench.builder.outcomes = ["no such module"]
         self.failureResultOf(self.update(), BridgeError)
-        names, values, code, journal = self.state()
-        self.assertEqual((names, code, journal), (["good"], NEW, False))
+        _, values, code, journal = self.state()
+        self.assertEqual((code, journal), (NEW, True))
         self.assertEqual(values[RECORDS]["good"]["signedAt"], NOW + 10)
         self.assertEqual(len(self.flushLoggedErrors(BridgeError)), 1)
+        bench.writes.failing = {}
+        error = self.failureResultOf(self.update(), BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertEqual(self.events[-2:], ["run good", "answer"])
+        self.assertEqual(self.state(), self.before)
+        self.updated()
+        self.assertEqual(self.state()[0], ["good"])
+        self.assertEqual(self.state()[2:], (NEW, False))
 
     def test_trees_that_cannot_be_put_back(self):
         """The journal stays, and the next operation puts them back first."""
