@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from .protocol import limits
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
 LOG_FORMATS = ("text", "json")
+SINKS = ("overlay", "freedesktop")
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*,]+", re.IGNORECASE)
 
 
 class ConfigError(ValueError):
@@ -86,6 +90,26 @@ def _name(text: str) -> str:
     if not text:
         raise ValueError("must not be empty")
     return text
+
+
+def _origin(text: str) -> str:
+    if text == "file://" or _ORIGIN.fullmatch(text):
+        return text
+    raise ValueError("must be SCHEME://HOST or SCHEME://HOST:PORT, or file://")
+
+
+def _file(text: str) -> Path:
+    path = _path(text)
+    if not path.is_file():
+        raise ValueError("must be a file that is there")
+    return path
+
+
+def _folder(text: str) -> Path:
+    path = _path(text)
+    if path.exists() and not path.is_dir():
+        raise ValueError("must be a directory, or nothing yet")
+    return path
 
 
 def _truth(text: str) -> bool:
@@ -164,7 +188,7 @@ OPTIONS: tuple[Option, ...] = (
         "theme-dir",
         "where the host application loads themes from; the profile's by default",
         "DIR",
-        read=_path,
+        read=_folder,
     ),
     Option(
         "rate",
@@ -221,14 +245,14 @@ OPTIONS: tuple[Option, ...] = (
         "allow-origin",
         "let pages of this origin in too, compared exactly; repeatable",
         "ORIGIN",
-        read=_name,
+        read=_origin,
         repeatable=True,
     ),
     Option(
         "ca-file",
         "trust the certificates in this PEM file, beside the system's, for clones",
         "FILE",
-        read=_path,
+        read=_file,
     ),
     Option("public-clones-only", "refuse to clone from addresses that are not public"),
     Option(

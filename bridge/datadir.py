@@ -17,6 +17,10 @@ It starts as a clone's does, so that a daemon which begins removes what is left.
 """
 
 
+class DataDirError(OSError):
+    """The data directory can't be made; the message says which and why."""
+
+
 @frozen
 class DataDir:
     """
@@ -28,10 +32,17 @@ class DataDir:
     root: Path
 
     def create(self) -> None:
-        """Make the directory and the two the daemon writes trees and tables to."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in (self.plugins, self.build):
-            path.mkdir(mode=0o700, exist_ok=True)
+        """
+        Make the directory and the two the daemon writes trees and tables to.
+
+        :raise DataDirError: They can't be made.
+        """
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for path in (self.plugins, self.build):
+                path.mkdir(mode=0o700, exist_ok=True)
+        except OSError as e:
+            raise DataDirError(f"cannot make {self.root}: {e.strerror}") from None
 
     @property
     def token(self) -> Path:

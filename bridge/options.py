@@ -136,6 +136,6 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Place:
     try:
         profile = load_profile(host)
     except ProfileError as e:
-        raise ConfigError(f"--host: {e}") from None
+        raise ConfigError(f"--host (or BRIDGE_HOST): {e}") from None
     data = DataDir(data_dir or profile.data_dir())
     return Place(profile, data, theme_dir or profile.theme_dir(data.root))

@@ -23,9 +23,9 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 from . import __version__, oneshot
 from .approval import DevApprover, IApprover, NobodyApprover, Prompts
 from .banner import Banner
-from .config import Config, read_config
+from .config import SINKS, Config, ConfigError, read_config
 from .daemon import Daemon, Logged, StartError, bind
-from .datadir import DataDir
+from .datadir import DataDir, DataDirError
 from .devsocket import DevSocket
 from .lock import LockedError, acquire
 from .logs.output import make_output
@@ -35,6 +35,7 @@ from .logs.writer import LogWriter
 from .options import DaemonOptions, Place, locate
 from .plugins.candidate import Fetcher
 from .plugins.change import Change
+from .plugins.dial import tls_context
 from .plugins.git import GitCloner
 from .plugins.journal import Journal, JournalError
 from .plugins.linking import Linking, build_without_linked
@@ -50,6 +51,7 @@ from .plugins.update import Updater
 from .plugins.updates import Updates
 from .plugins.upstream import GitUpstream
 from .protocol.bucket import TokenBucket
+from .protocol.errors import BridgeError
 from .protocol.limits import UPDATES_AT_ONCE
 from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
@@ -84,6 +86,7 @@ class Options(DaemonOptions):
         """Read what was given; a mode that does one thing does it, and exits."""
         self.config = config = read_config(self.given, os.environ)
         self.place = locate(config.host, config.data_dir, config.theme_dir)
+        _check(config, self.place)
         if config.print_token or config.rotate_token:
             token = _told(lambda: oneshot.token(self.place.data, config.rotate_token))
             sys.stdout.write(f"{token}\n")
@@ -98,6 +101,22 @@ class Options(DaemonOptions):
             raise SystemExit(1 if report.errors else 0)
 
 
+def _check(config: Config, place: Place) -> None:
+    """
+    Check what takes more than the option itself to judge.
+
+    :raise ConfigError: Naming the option.
+    """
+    sinks = (*SINKS, *place.profile.sink_aliases)
+    if not set(config.sink) <= set(sinks):
+        raise ConfigError(f"--sink: must be one of {', '.join(sinks)}")
+    if config.ca_file is not None:
+        try:
+            tls_context(config.ca_file)
+        except BridgeError:
+            raise ConfigError("--ca-file: must hold certificates in PEM") from None
+
+
 def makeService(options: Options) -> IService:
     """Make the daemon; Twisted's plugin system asks for it by this name."""
     from twisted.internet import reactor
@@ -109,7 +128,7 @@ def _told(make: Callable[[], T]) -> T:
     """Let a failure end the process with one line, and no traceback."""
     try:
         return make()
-    except (StartError, TokenError, StoreError, JournalError) as e:
+    except (DataDirError, JournalError, StartError, StoreError, TokenError) as e:
         sys.stderr.write(f"plugin-bridge: {e}\n")
         raise SystemExit(1) from None
 
@@ -118,11 +137,11 @@ def assemble(reactor: Any, options: Options) -> IService:
     """
     Make every part of the daemon.
 
-    :raise StartError: It can't start here; so do ``TokenError``, ``StoreError`` and
-        ``JournalError``.
+    :raise StartError: It can't start here; so do ``DataDirError``, ``JournalError``,
+        ``StoreError`` and ``TokenError``.
     """
     config, data = options.config, options.place.data
-    _make_directory(data)
+    data.create()
     lock = _lock(data)
     token = PairingToken.load_or_create(data.token)
     threads = Threads.make(reactor, config.threads)
@@ -322,13 +341,6 @@ def _is_ours_to_print(options: Options) -> bool:
         or twistd.get("syslog")
         or not twistd.get("nodaemon", True)
     )
-
-
-def _make_directory(data: DataDir) -> None:
-    try:
-        data.create()
-    except OSError as e:
-        raise StartError(f"cannot make {data.root}: {e.strerror}") from None
 
 
 def _lock(data: DataDir) -> Any:

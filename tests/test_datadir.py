@@ -8,7 +8,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir import DataDir, sync_directory, write_atomically
+from bridge.datadir import DataDir, DataDirError, sync_directory, write_atomically
 
 from .directories import fresh_directory
 
@@ -42,7 +42,7 @@ class DataDirTests(SynchronousTestCase):
         """A file where the directory should be is an error, and kept."""
         self.root.parent.mkdir(parents=True)
         self.root.write_bytes(b"x")
-        self.assertRaises(FileExistsError, DataDir(self.root).create)
+        self.assertRaises(DataDirError, DataDir(self.root).create)
         self.assertEqual(self.root.read_bytes(), b"x")
 
     def test_paths(self) -> None:

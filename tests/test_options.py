@@ -74,4 +74,4 @@ class OptionsTests(SynchronousTestCase):
         """A host that is no profile is a usage error that names the option."""
         missing = str(fresh_directory(self) / "none.toml")
         error = self.assertRaises(ConfigError, locate, missing, None, None)
-        self.assertTrue(str(error).startswith("--host: "))
+        self.assertTrue(str(error).startswith("--host (or BRIDGE_HOST): "))

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 
 from attrs import frozen
 
-from ..datadir import DataDir
+from ..datadir import DataDir, DataDirError
 from ..host import HostProfile
 from ..options import HostOptions
 from ..plugins.bundler import API_ENTRY, HOST_ENTRY
@@ -99,6 +99,10 @@ def setup(
     :param environ: For npm.
     :raise SetupError: Something could not be installed; all else was.
     """
+    try:
+        data.create()
+    except DataDirError as e:
+        raise SetupError(str(e)) from None
     steps = _Steps(profile, data, bundler, host_sources, say, force, environ)
     failures = []
     for step in (steps.bundler, steps.host, steps.sample):
@@ -127,7 +131,6 @@ class _Steps:
 
     def bundler(self) -> None:
         """Install the bundler."""
-        self._data.create()
         pin = pin_for()
         if pin is None:
             raise SetupError(f"there is no esbuild {VERSION} for this system")

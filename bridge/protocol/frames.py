@@ -119,7 +119,7 @@ def _lenient(text: bytes) -> Any:
     try:
         return _LENIENT.raw_decode(readable)[0]
     except (ValueError, RecursionError):
-        return {name: found for name, found in _FIELDS.findall(readable)[::-1]}
+        return dict(_FIELDS.findall(readable)[::-1])
 
 
 def _refuse(error: BridgeError, value: Any) -> RefusedFrame:

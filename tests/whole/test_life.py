@@ -125,6 +125,9 @@ class LifeTests(SynchronousTestCase):
             (["--rate=fast"], {}, "--rate"),
             (["--nonsense"], {}, "--nonsense"),
             (["--host=/nowhere"], {}, "--host"),
+            (["--sink=nonsense"], {}, "--sink"),
+            ([f"--ca-file={__file__}"], {}, "--ca-file"),
+            ([], {"BRIDGE_CA_FILE": "/nowhere"}, "BRIDGE_CA_FILE"),
             (["--print-token", "--rotate-token"], {}, "--rotate-token"),
             ([], {"BRIDGE_LISTEN": "example.com:1"}, "BRIDGE_LISTEN"),
             ([], {"BRIDGE_DEV": "maybe"}, "BRIDGE_DEV"),
@@ -132,6 +135,13 @@ class LifeTests(SynchronousTestCase):
             status, line = self.refused(*arguments, more=more)
             self.assertEqual(status, 2, line)
             self.assertIn(named, line)
+
+    def test_data_directory_that_cannot_be_made_is_told(self):
+        """A file where the data directory should be is one line, in every mode."""
+        for mode in ([], ["--print-token"], ["--build-plugins"]):
+            status, line = self.refused(f"--data-dir={__file__}", *mode)
+            self.assertEqual(status, 1)
+            self.assertIn("cannot make", line)
 
     def test_environment_sets_every_option(self):
         """What a flag can do, its variable can; the flag wins."""
