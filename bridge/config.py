@@ -7,117 +7,23 @@ The command line, the environment, ``--help`` and the reference page all come fr
 
 from __future__ import annotations
 
-import ipaddress
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
+from . import values
 from .protocol import limits
+from .values import Address
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
 LOG_FORMATS = ("text", "json")
 SINKS = ("overlay", "freedesktop")
 
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*,]+", re.IGNORECASE)
-
 
 class ConfigError(ValueError):
     """An option or variable that can't be used; the message names it."""
-
-
-@frozen
-class Address:
-    """A loopback address and a port."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
-
-
-def _loopback(text: str) -> Address:
-    host, colon, port = text.rpartition(":")
-    host = "127.0.0.1" if host == "localhost" else host.strip("[]")
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback or "%" in host:
-        raise ValueError("must be ADDRESS:PORT with a loopback address")
-    if not (colon and port.isascii() and port.isdigit() and int(port) <= 65535):
-        raise ValueError("must be ADDRESS:PORT with a port from 0 to 65535")
-    return Address(host, int(port))
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError("must be a number above 0")
-    return value
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
-            raise ValueError(f"must be a whole number from {low} to {high}")
-        return int(text)
-
-    return read
-
-
-def _one_of(*allowed: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in allowed:
-            raise ValueError(f"must be one of {', '.join(allowed)}")
-        return text
-
-    return read
-
-
-def _path(text: str) -> Path:
-    if not text:
-        raise ValueError("must be a path")
-    return Path(text).expanduser().absolute()
-
-
-def _name(text: str) -> str:
-    if not text:
-        raise ValueError("must not be empty")
-    return text
-
-
-def _origin(text: str) -> str:
-    if text == "file://" or _ORIGIN.fullmatch(text):
-        return text
-    raise ValueError("must be SCHEME://HOST or SCHEME://HOST:PORT, or file://")
-
-
-def _file(text: str) -> Path:
-    path = _path(text)
-    if not path.is_file():
-        raise ValueError("must be a file that is there")
-    return path
-
-
-def _folder(text: str) -> Path:
-    path = _path(text)
-    if path.exists() and not path.is_dir():
-        raise ValueError("must be a directory, or nothing yet")
-    return path
-
-
-def _truth(text: str) -> bool:
-    if text.lower() in ("1", "true", "yes", "on"):
-        return True
-    if text.lower() in ("", "0", "false", "no", "off"):
-        return False
-    raise ValueError("must be 1 or 0")
 
 
 @frozen
@@ -134,7 +40,7 @@ class Option:
     about: str
     value: str | None = None
     default: str | None = None
-    read: Callable[[str], Any] = _truth
+    read: Callable[[str], Any] = values.truth
     repeatable: bool = False
 
     @property
@@ -154,20 +60,20 @@ OPTIONS: tuple[Option, ...] = (
         "listen address; a non-loopback address is refused",
         "ADDRESS:PORT",
         "127.0.0.1:42081",
-        _loopback,
+        values.loopback,
     ),
     Option(
         "host",
         "host application: vrcnext, reference, or the path of a profile",
         "NAME|PATH",
         "vrcnext",
-        _name,
+        values.name,
     ),
     Option(
         "sink",
         "enable only this notification sink; repeatable",
         "NAME",
-        read=_name,
+        read=values.name,
         repeatable=True,
     ),
     Option(
@@ -175,34 +81,34 @@ OPTIONS: tuple[Option, ...] = (
         "where the overlay sink's UDP listener is",
         "ADDRESS:PORT",
         "127.0.0.1:42069",
-        _loopback,
+        values.loopback,
     ),
     Option(
         "data-dir",
         "root of plugins, host sources, bundler, state and token; "
         "the host profile's by default",
         "DIR",
-        read=_path,
+        read=values.path,
     ),
     Option(
         "theme-dir",
         "where the host application loads themes from; the profile's by default",
         "DIR",
-        read=_folder,
+        read=values.folder,
     ),
     Option(
         "rate",
         "requests a second, for each socket",
         "NUMBER",
         f"{limits.RATE_PER_SECOND:g}",
-        _positive,
+        values.positive,
     ),
     Option(
         "burst",
         "requests at once, for each socket",
         "NUMBER",
         str(limits.RATE_BURST),
-        _whole(1, 1_000_000),
+        values.whole(1, 1_000_000),
     ),
     Option(
         "threads",
@@ -210,49 +116,49 @@ OPTIONS: tuple[Option, ...] = (
         "frames, HTTP and settings never wait for them",
         "NUMBER",
         "4",
-        _whole(1, 64),
+        values.whole(1, 64),
     ),
     Option(
         "log",
         "least level that is logged: debug, info, warn or error",
         "LEVEL",
         "info",
-        _one_of(*LOG_LEVELS),
+        values.one_of(*LOG_LEVELS),
     ),
     Option(
         "log-format",
         "form of the daemon's own log lines: text or json",
         "FORM",
         "text",
-        _one_of(*LOG_FORMATS),
+        values.one_of(*LOG_FORMATS),
     ),
     Option(
         "log-file",
         "file of the page's log lines; logs/plugins.log in the data directory "
         "by default",
         "FILE",
-        read=_path,
+        read=values.path,
     ),
     Option(
         "log-max-bytes",
         "size at which that file is rotated",
         "BYTES",
         str(limits.LOG_FILE_BYTES),
-        _whole(4096, 2**40),
+        values.whole(4096, 2**40),
     ),
     Option("no-log-capture", "take the page's log lines and drop them"),
     Option(
         "allow-origin",
         "let pages of this origin in too, compared exactly; repeatable",
         "ORIGIN",
-        read=_origin,
+        read=values.origin,
         repeatable=True,
     ),
     Option(
         "ca-file",
         "trust the certificates in this PEM file, beside the system's, for clones",
         "FILE",
-        read=_file,
+        read=values.file,
     ),
     Option("public-clones-only", "refuse to clone from addresses that are not public"),
     Option(

@@ -14,10 +14,10 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 
 from .banner import Banner
-from .config import Address
 from .protocol.errors import CloseReason
 from .threads import Pool
 from .token import PairingToken
+from .values import Address
 from .web.socket import BridgeFactory
 
 TOKEN_WATCH_SECONDS = 0.5

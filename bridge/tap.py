@@ -10,49 +10,30 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from attrs import frozen
 from twisted.application.service import IService
 
 # Autobahn's UTF-8 validator in C takes 50 ms to load; orjson validates too.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__, oneshot
-from .approval import DevApprover, IApprover, NobodyApprover, Prompts
 from .banner import Banner
 from .config import SINKS, Config, ConfigError, read_config
 from .daemon import Daemon, Logged, StartError, bind
 from .datadir import DataDir, DataDirError
-from .devsocket import DevSocket
 from .lock import LockedError, acquire
 from .logs.output import make_output
 from .logs.pagefile import LogFileError, PageFile
 from .logs.push import make_log_push
 from .logs.writer import LogWriter
 from .options import DaemonOptions, Place, locate
-from .plugins.candidate import Fetcher
-from .plugins.change import Change
+from .parts import Threads, make_plugins
 from .plugins.dial import tls_context
-from .plugins.git import GitCloner
-from .plugins.journal import Journal, JournalError
-from .plugins.linking import Linking, build_without_linked
-from .plugins.operations import Operations
-from .plugins.pipeline import Installer
-from .plugins.prompting import Prompting
-from .plugins.rebuild import Rebuild, published_plugins
-from .plugins.recovery import RecoveredBuild, recover
-from .plugins.trees import Trees
-from .plugins.trust import Trust
-from .plugins.uninstall import KeyRing, Uninstaller
-from .plugins.update import Updater
-from .plugins.updates import Updates
-from .plugins.upstream import GitUpstream
+from .plugins.journal import JournalError
 from .protocol.bucket import TokenBucket
 from .protocol.errors import BridgeError
-from .protocol.limits import UPDATES_AT_ONCE
 from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
@@ -60,7 +41,6 @@ from .rpc.hub import Event, Hub
 from .rpc.registry import Registry
 from .services.catalogue import LIGHT
 from .services.logs import Logs
-from .services.plugins import PluginService, Pushes
 from .services.state import State
 from .store import Store, StoreError
 from .threads import Pool
@@ -148,7 +128,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     store = Store.open(data.state, threads.disk.call)
     page_log, notices = _open_page_log(config, data, threads.logs)
     hub = Hub()
-    plugins = _plugins(reactor, options, threads, store, hub)
+    plugins = make_plugins(reactor, config, options.place, threads, store, hub)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
 
     registry = Registry()
@@ -194,118 +174,6 @@ def assemble(reactor: Any, options: Options) -> IService:
         release=lock.release,
         logged=_logged(reactor, options, token, hub),
     )
-
-
-@frozen
-class Threads:
-    """
-    The pools; see docs/decisions/0007 and 0009.
-
-    :ivar disk: Writes the state file.
-    :ivar logs: Writes the page's log lines.
-    :ivar checks: Reads and judges trees.
-    :ivar clones: Fetches repositories.
-    :ivar updates: Looks for updates.
-    """
-
-    disk: Pool
-    logs: Pool
-    checks: Pool
-    clones: Pool
-    updates: Pool
-
-    @classmethod
-    def make(cls, reactor: Any, size: int) -> Threads:
-        """Make them; they begin to work when they are started."""
-        sizes = {"disk": 1, "logs": 1, "checks": size, "clones": size}
-        sizes["updates"] = UPDATES_AT_ONCE
-        return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
-
-    def all(self) -> list[Pool]:
-        """Give all of them."""
-        return [self.updates, self.clones, self.checks, self.logs, self.disk]
-
-
-@frozen
-class _Plugins:
-    service: PluginService
-    approver: IApprover
-    notices: list[str]
-    prepare: Callable[[], object]
-    finish: list[Any]
-
-
-def _plugins(
-    reactor: Any, options: Options, threads: Threads, store: Store, hub: Hub
-) -> _Plugins:
-    config, place = options.config, options.place
-    check = threads.checks.call
-    approver: IApprover = DevApprover(_announce) if config.dev else NobodyApprover()
-    trees = Trees(place.data, place.profile, lambda: os.urandom(8).hex())
-    journal = Journal(place.data.journal)
-    recovered = recover(journal, store, trees)
-    trust = Trust(store)
-    audience = Pushes(hub.push)
-    operations = Operations(audience)
-    builder = oneshot.make_builder(reactor, place, check)
-    published = published_plugins(place.bundle.parent)
-    rebuild = Rebuild(store, trees, builder, audience, check, published)
-    prompting = Prompting(approver, Prompts(place.profile.application), trust)
-    fetcher = Fetcher(
-        GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
-        trees,
-        place.profile,
-        reactor,
-        check,
-        threads.clones.call,
-        reactor.callFromThread,
-    )
-    change = Change(store, trees, rebuild, audience, check, journal)
-
-    def pipeline(kind: Callable[..., T]) -> T:
-        return kind(
-            operations,
-            prompting,
-            fetcher,
-            change,
-            trust,
-            store,
-            trees,
-            reactor,
-            check,
-        )
-
-    upstream = GitUpstream(config.ca_file, config.public_clones_only, time.monotonic)
-    updates = Updates(store, upstream, reactor, threads.updates.call)
-    service = PluginService(
-        pipeline(Installer),
-        pipeline(Updater),
-        Uninstaller(operations, prompting, change, store, trees, check),
-        KeyRing(operations, prompting, store, trust),
-        rebuild,
-        store,
-        trees,
-        trust,
-        approver,
-        place.bundle,
-        check,
-        updates,
-    )
-    linking = Linking(
-        operations, rebuild, trees, store, place.profile, audience, reactor, check
-    )
-    dev = DevSocket(reactor, place.data.dev_socket, linking, __version__)
-
-    def prepare() -> None:
-        if recovered is not None:
-            RecoveredBuild(operations, change).begin(recovered)
-        build_without_linked(place.bundle.parent, rebuild)
-        if config.dev:
-            dev.listen()
-
-    notices = [] if recovered is None else [recovered.notice]
-    finish: list[Any] = [dev, updates, operations, rebuild]
-    return _Plugins(service, approver, notices, prepare, finish)
 
 
 def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guard:
@@ -363,7 +231,3 @@ def _open_page_log(
     except LogFileError as e:
         return None, [f"the page's log lines are dropped: {e}"]
     return LogWriter(file, pool.call), []
-
-
-def _announce(title: str, body: str) -> None:
-    """Say what was approved unasked; a notification, once there are sinks."""

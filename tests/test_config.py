@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.config import OPTIONS, Address, ConfigError, read_config, read_value
+from bridge.config import OPTIONS, ConfigError, read_config, read_value
+from bridge.values import Address
 
 BY_NAME = {option.name: option for option in OPTIONS}
 
@@ -102,6 +103,7 @@ class ConfigTests(SynchronousTestCase):
             ({"threads": ["65"]}, {}, "--threads: must be a whole number from 1 to 64"),
             ({"log": ["loud"]}, {}, "--log: must be one of debug"),
             ({"data-dir": [""]}, {}, "--data-dir: must be a path"),
+            ({"data-dir": ["~nobody-here/x"]}, {}, "--data-dir: must be a path, of"),
             ({"host": [""]}, {}, "--host: must not be empty"),
             ({"ca-file": ["/nowhere/x"]}, {}, "--ca-file: must be a file"),
             ({"theme-dir": [__file__]}, {}, "--theme-dir: must be a directory"),

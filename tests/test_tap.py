@@ -15,12 +15,12 @@ from twisted.python.components import Componentized
 from twisted.trial.unittest import TestCase
 
 from bridge import oneshot, tap
-from bridge.config import Address
 from bridge.daemon import StartError, bind
 from bridge.lock import acquire
 from bridge.plugins.exchange import Exchange
 from bridge.plugins.journal import Journal
 from bridge.protocol.errors import CloseReason
+from bridge.values import Address
 
 from .directories import fresh_directory
 from .npm import esbuild

@@ -1,0 +1,123 @@
+"""
+Readers of option values: from text to a value, or a ``ValueError`` that says the rule.
+
+No message repeats the text.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import frozen
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*,]+", re.IGNORECASE)
+
+
+@frozen
+class Address:
+    """A loopback address and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def loopback(text: str) -> Address:
+    """Read an address with its port; loopback only."""
+    host, colon, port = text.rpartition(":")
+    host = "127.0.0.1" if host == "localhost" else host.strip("[]")
+    try:
+        is_loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = False
+    if not is_loopback or "%" in host:
+        raise ValueError("must be ADDRESS:PORT with a loopback address")
+    if not (colon and port.isascii() and port.isdigit() and int(port) <= 65535):
+        raise ValueError("must be ADDRESS:PORT with a port from 0 to 65535")
+    return Address(host, int(port))
+
+
+def positive(text: str) -> float:
+    """Read a finite number above 0."""
+    value = float(text)
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError("must be a number above 0")
+    return value
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """Make a reader of whole numbers from ``low`` to ``high``."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def one_of(*allowed: str) -> Callable[[str], str]:
+    """Make a reader of one of these words."""
+
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}")
+        return text
+
+    return read
+
+
+def path(text: str) -> Path:
+    """Read a path, made absolute; ``~`` is the home directory."""
+    if not text:
+        raise ValueError("must be a path")
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError:
+        raise ValueError("must be a path, of a user there is") from None
+
+
+def name(text: str) -> str:
+    """Read a name, which is not empty."""
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+def origin(text: str) -> str:
+    """Read an origin that may be added to the allowlist."""
+    if text == "file://" or _ORIGIN.fullmatch(text):
+        return text
+    raise ValueError("must be SCHEME://HOST or SCHEME://HOST:PORT, or file://")
+
+
+def file(text: str) -> Path:
+    """Read the path of a file that is there."""
+    found = path(text)
+    if not found.is_file():
+        raise ValueError("must be a file that is there")
+    return found
+
+
+def folder(text: str) -> Path:
+    """Read the path of a directory, which need not exist yet."""
+    found = path(text)
+    if found.exists() and not found.is_dir():
+        raise ValueError("must be a directory, or nothing yet")
+    return found
+
+
+def truth(text: str) -> bool:
+    """Read what switches a flag on or off."""
+    if text.lower() in ("1", "true", "yes", "on"):
+        return True
+    if text.lower() in ("", "0", "false", "no", "off"):
+        return False
+    raise ValueError("must be 1 or 0")
