@@ -91,8 +91,8 @@ class DaemonOptions(TableOptions):
     longdesc = (
         "Every option can be set by the environment variable named beside it too; "
         "repeatable ones are comma separated there, and the command line wins. "
-        "Exit status: 0 after SIGTERM or SIGINT, 1 when it cannot start, 2 when an "
-        "option is wrong."
+        "After SIGTERM and SIGINT it ends in order, and then by that signal. Exit "
+        "status: 0 done, 1 when it cannot start, 2 when an option is wrong."
     )
 
 
