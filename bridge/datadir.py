@@ -94,7 +94,7 @@ class DataDir:
         return self.plugins / plugin_id
 
     def linked(self, plugin_id: str) -> Path:
-        """The copy of a tree that its author works on; see docs/decisions/0014."""
+        """The copy of a tree that its author works on; see docs/decisions/0013."""
         return self.plugins / f"{LINKED}{plugin_id}"
 
     @property

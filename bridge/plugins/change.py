@@ -54,7 +54,7 @@ class Change:
         running.undo.afterwards("end the earlier journal", lambda: self._end(earlier))
         running.undo.afterwards("build without it", self._restore)
         if earlier.is_to_be_built(self._store):
-            await self._store.commit(earlier.taking_back(self._store))
+            await self._take_back(earlier)
         await self._settle(earlier)
         for name in (earlier.new, earlier.old):
             if name is not None:
@@ -122,10 +122,18 @@ class Change:
         self._undo_record(running, exchange)
 
     def _undo_record(self, running: Running, exchange: Exchange) -> None:
-        running.undo.add(
-            "take the record back",
-            lambda: self._store.commit(exchange.taking_back(self._store)),
-        )
+        running.undo.add("take the record back", lambda: self._take_back(exchange))
+
+    async def _take_back(self, exchange: Exchange) -> None:
+        await self._store.commit(exchange.taking_back(self._store))
+        await self._renew()
+
+    async def _renew(self) -> None:
+        """Have what was taken back in no generation of the file; else log it."""
+        try:
+            await self._store.renew()
+        except BridgeError:
+            self._log.failure("what was taken back is still in the previous generation")
 
     async def announce(self, running: Running) -> None:
         """Tell pages of the new set; undone, they are told again and it is built."""
@@ -134,7 +142,7 @@ class Change:
 
     async def _restore(self) -> None:
         await self._tell()
-        report = await self._rebuild.run(restoring=True)
+        report = await self._rebuild.run()
         if not report.ok:
             self._log.error("the bundle could not be built as it was, either")
 
@@ -172,6 +180,8 @@ class Change:
             report = await self._rebuild.run()
             for line in report.errors:
                 self._log.warn("building after an interruption: {line}", line=line)
+            if exchange.new is not None:
+                await self._renew()  # the kill may have come before that
         await self.finish(exchange)
 
     def _undo_resumed(self, running: Running, exchange: Exchange) -> None:

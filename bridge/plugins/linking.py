@@ -226,7 +226,7 @@ class Link:
             built = True
         finally:
             if exchange.done and not built:
-                await rebuild.run(before=exchange.undo, restoring=True)
+                await rebuild.run(before=exchange.undo)
             if aside is not None:
                 await self._linking.in_thread(trees.remove, aside)
         return report

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from attrs import define, evolve, field, frozen
 from twisted.internet.defer import Deferred, fail
@@ -38,33 +38,21 @@ class Builds(Protocol):
         """Build a bundle of these; a failed build is a report too."""
 
 
-def published_plugins(folder: Path) -> list[str] | None:
+def has_linked(folder: Path) -> bool:
     """
-    Which plugins the published bundle was built of.  Blocks.
+    Whether the published bundle was built of linked trees, too.  Blocks.
 
     :param folder: The theme's folder.
-    :return: ``None`` when there is no bundle, or it does not say.
     """
-    found = _published(folder).get("plugins")
-    return found if type(found) is list else None
-
-
-def has_linked(folder: Path) -> bool:
-    """Whether the published bundle was built of linked trees, too.  Blocks."""
-    return "dev" in _published(folder)
-
-
-def _published(folder: Path) -> dict[str, Any]:
     try:
         info = loads(read_bounded(folder / INFO_FILE, MANIFEST_BYTES))
     except (OSError, BridgeError):
-        return {}
-    return info if type(info) is dict else {}
+        return False
+    return type(info) is dict and "dev" in info
 
 
 @frozen(eq=False)
 class _Waiter:
-    restoring: bool
     before: Callable[[], Awaitable[object]] | None = None
     report: Deferred[Report] = field(factory=Deferred)
 
@@ -76,8 +64,6 @@ class Rebuild:
 
     What is asked for while a run goes on becomes one more run, whoever asked and
     however many: each gets the report of a run that began after they asked.
-
-    :ivar published: See ``published_plugins``.
     """
 
     _store: Store
@@ -85,7 +71,6 @@ class Rebuild:
     _builder: Builds
     _audience: Audience
     _in_thread: InThread
-    _published: list[str] | None = None
     _waiters: list[_Waiter] = field(factory=list, init=False)
     _running: bool = field(default=False, init=False)
     _idle: list[Deferred[None]] = field(factory=list, init=False)
@@ -94,25 +79,18 @@ class Rebuild:
     _log: ClassVar[Logger] = Logger()
 
     def run(
-        self,
-        *,
-        restoring: bool = False,
-        before: Callable[[], Awaitable[object]] | None = None,
+        self, *, before: Callable[[], Awaitable[object]] | None = None
     ) -> Deferred[Report]:
         """
         Build the bundle of every installed plugin.
 
-        Pages are told before the report is given.  A restoring run follows a
-        failed one, which left the bundle as it was: when it publishes the plugins
-        that pages already have, they are told nothing, or they would offer to
-        reload for a bundle that is no different.
+        Pages are told of every report, before it is given.
 
-        :param restoring: Whether it only takes a failed build back.
         :param before: Called first, while nothing is built.
         """
         if self._closed:
             return fail(shutting_down())
-        waiter = _Waiter(restoring, before)
+        waiter = _Waiter(before)
         self._waiters.append(waiter)
         if not self._running:
             self._running = True
@@ -132,7 +110,7 @@ class Rebuild:
                 for waiter in waiters:
                     waiter.report.errback(failure)
                 continue
-            self._tell(report, all(waiter.restoring for waiter in waiters))
+            self._audience.built(report)
             for waiter in waiters:
                 waiter.report.callback(report)
         self._running = False
@@ -151,15 +129,6 @@ class Rebuild:
             self._log.warn("{line}", line=line)
         report = await self._builder.build(sound)
         return evolve(report, errors=[*report.errors, *left_out])
-
-    def _tell(self, report: Report, restoring: bool) -> None:
-        known = self._published == report.plugins
-        if report.ok:
-            self._published = report.plugins
-        if restoring and report.ok and known:
-            self._log.info("the bundle is again what it was")
-            return
-        self._audience.built(report)
 
     def close(self) -> Deferred[None]:
         """

@@ -29,10 +29,17 @@ class _Commit:
     Edits that are in memory, and in the file once ``done`` fires.
 
     :ivar undo: Empty when the edits changed nothing.
+    :ivar renewing: Whether the file is to be written even so.
     """
 
     undo: list[Undo] = field(factory=list)
+    renewing: bool = False
     done: Deferred[None] = field(factory=Deferred)
+
+    @property
+    def writing(self) -> bool:
+        """Whether it takes a write."""
+        return bool(self.undo) or self.renewing
 
 
 @define(eq=False)
@@ -105,13 +112,23 @@ class Store:
             ``close``; nothing of the edits is left then.
         """
         if self._closed:
-            gone = BridgeError(Code.UNAVAILABLE, "the daemon is shutting down")
-            return fail(gone)
+            return fail(_gone())
         try:
             commit = _Commit(self._tables.apply(edits))
         except BridgeError as refused:
             return fail(refused)
         return self._enqueue(commit)
+
+    def renew(self) -> Deferred[None]:
+        """
+        Write the present state once more, so that the previous generation has it too.
+
+        :return: Fires when nothing is left of what was no longer in the file when
+            this was called; fails as ``commit`` does.
+        """
+        if self._closed:
+            return fail(_gone())
+        return self._enqueue(_Commit(renewing=True))
 
     def close(self) -> Deferred[None]:
         """
@@ -124,7 +141,7 @@ class Store:
 
     def _enqueue(self, commit: _Commit) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
-        if not (commit.undo or self._busy or self._doubtful):
+        if not (commit.writing or self._busy or self._doubtful):
             return succeed(None)
         self._queue.append(commit)
         if not self._busy:
@@ -136,7 +153,7 @@ class Store:
         while self._queue:
             batch, self._queue = self._queue, []
             try:
-                if self._doubtful or any(commit.undo for commit in batch):
+                if self._doubtful or any(commit.writing for commit in batch):
                     await self._write()
             except Exception as e:  # noqa: BLE001
                 self._refuse([*batch, *self._queue], e)
@@ -161,6 +178,10 @@ class Store:
         self._log.error("{reason}", reason=message)
         for commit in commits:
             commit.done.errback(BridgeError(Code.INTERNAL, message))
+
+
+def _gone() -> BridgeError:
+    return BridgeError(Code.UNAVAILABLE, "the daemon is shutting down")
 
 
 def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:

@@ -62,6 +62,37 @@ class ChangeTests(SynchronousTestCase):
             {"bridge.x": {"old": [2]}, "plugin:good": {"a": 2}},
         )
 
+    def test_generation_before(self):
+        """Undone, nothing of it is in the state file's previous generation, either."""
+        self.successResultOf(self.record(Put("bridge.x", "new", 1)))
+        self.undo()
+        path = self.bench.data.state
+        previous = path.with_name("state.json.bak")
+        self.assertEqual(previous.read_bytes(), path.read_bytes())
+        self.assertNotIn(b"new", previous.read_bytes())
+
+    def test_generation_before_that_stays(self):
+        """When that can't be written any more, it is logged; the rest is undone."""
+        self.successResultOf(self.record(Put("bridge.x", "new", 1)))
+        self.bench.writes.slow = "replace"
+        undoing = Deferred.fromCoroutine(self.running.undo.run())
+        self.bench.writes.failing = {"replace": OSError(28, "No space left on device")}
+        self.bench.writes.go_on()
+        self.successResultOf(undoing)
+        self.assertEqual(len(self.flushLoggedErrors(BridgeError)), 1)
+        self.assertEqual(self.bench.left(), self.before)
+
+    def test_killed_before_the_generation_before_was_written(self):
+        """What was taken back is not in it, either, when a start has gone on."""
+        for edit in (Put("bridge.x", "new", 1), Remove("bridge.x", "new")):
+            self.successResultOf(self.bench.store.commit([edit]))
+        previous = self.bench.data.state.with_name("state.json.bak")
+        self.assertIn(b"new", previous.read_bytes())
+        exchange = Exchange("update", "good", ".tmp-0a", None, {"url": "x"})
+        resuming = Deferred.fromCoroutine(self.change.resume(self.running, exchange))
+        self.successResultOf(resuming)
+        self.assertNotIn(b"new", previous.read_bytes())
+
     def test_refused_edits_leave_nothing_to_undo(self):
         """Edits that do not fit are refused, and nothing is undone for them."""
         large = Put("bridge.x", "new", "x" * STATE_DAEMON_BYTES)

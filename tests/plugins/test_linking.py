@@ -180,7 +180,10 @@ class RefusedTests(LinkingTestCase):
         before = dict(self.bench.trees.linked)
         self.write("main.ts", "export default 2;\n")
         self.bench.builder.outcomes = ["broken"]
+        self.bench.events.clear()
         self.assertEqual(self.refusal(), "build_failed: broken")
+        pushed = [event for event in self.bench.events if "push build" in event]
+        self.assertEqual(pushed, [f"push build failed {LINK}", f"push build ok {LINK}"])
         self.assertEqual(self.in_copy(), "export default 1;\n")
         self.assertEqual(self.bench.trees.linked, before)
         self.assertEqual(self.kept(), [LINK])

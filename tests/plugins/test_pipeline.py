@@ -12,7 +12,7 @@ from bridge.plugins.records import RECORDS, Record
 from bridge.plugins.trust import KEYS, MARKS
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
-from bridge.store import Put
+from bridge.store import Put, Store
 
 from .bench import (
     COMMIT,
@@ -466,8 +466,8 @@ class RollbackTests(PipelineTestCase):
         self.bench.builder.outcomes = ["no such module"]
         self.refusal()
 
-    def test_rollback_tells_no_page_to_reload(self):
-        """The restored bundle is the one pages have: it is not announced."""
+    def test_every_build_is_announced(self):
+        """Pages are told of the failed build, and of the one that restores."""
         self.bench.publish("other")
         self.installed("other")
         self.before = self.bench.left()
@@ -486,9 +486,22 @@ class RollbackTests(PipelineTestCase):
                 "rollback",
                 "push plugins other",
                 "run other",
+                "push build ok other",
                 "answer",
             ],
         )
+
+    def test_lost_state_file(self):
+        """A refused plugin does not come back when only the file before is left."""
+        self.bench.publish("other", seed=OTHER_SEED)
+        self.installed("other")
+        self.bench.builder.outcomes = ["broken"]
+        self.failureResultOf(self.install(), BridgeError)
+        self.bench.data.state.unlink()
+        store = Store.open(self.bench.data.state, self.bench.writes)
+        self.assertEqual(list(store.entries(RECORDS)), ["other"])
+        self.assertEqual(list(store.entries(KEYS)), [OTHER_KEY])
+        self.assertEqual(list(store.entries(MARKS)), ["other"])
 
     def test_restoring_build_that_fails(self):
         """When nothing can be built any more, the first error is answered."""

@@ -6,7 +6,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.rebuild import Rebuild, has_linked, published_plugins
+from bridge.plugins.rebuild import has_linked
 from bridge.plugins.records import Record
 from bridge.protocol.errors import BridgeError
 
@@ -60,6 +60,13 @@ class RunTests(RebuildTestCase):
         (error,) = report.errors
         self.assertTrue(error.startswith("first is left out: unsigned: "), error)
         self.assertEqual(self.bench.audience.reports, [report])
+
+    def test_every_report_is_pushed(self):
+        """Pages are told of each build, of one that changes nothing, too."""
+        self.builder.outcomes = [None, "broken"]
+        reports = [self.successResultOf(self.rebuild.run()) for _ in range(4)]
+        self.assertEqual([r.ok for r in reports], [True, False, True, True])
+        self.assertEqual(self.bench.audience.reports, reports)
 
     def test_failed_build_tells_its_own_error_first(self):
         """What failed the build comes before what was left out of it."""
@@ -123,64 +130,6 @@ class CoalescingTests(RebuildTestCase):
         self.assertEqual(self.events.count("run first second"), 2)
 
 
-class RestoringTests(RebuildTestCase):
-    """Tests for the run that follows a failed one."""
-
-    def restore(self):
-        """Run a restoring build; which reports pages are told of it."""
-        before = len(self.bench.audience.reports)
-        self.successResultOf(self.rebuild.run(restoring=True))
-        return self.bench.audience.reports[before:]
-
-    def test_nothing_new_is_not_announced(self):
-        """Pages are not asked to reload for the bundle that they have."""
-        self.successResultOf(self.rebuild.run())
-        self.builder.outcomes = ["broken"]
-        self.assertFalse(self.successResultOf(self.rebuild.run()).ok)
-        self.assertEqual(self.restore(), [])
-
-    def test_bundle_found_at_the_start(self):
-        """What was published before the daemon started counts as known."""
-        self.rebuild = Rebuild(
-            self.bench.store,
-            self.bench.trees,
-            self.builder,
-            self.bench.audience,
-            self.bench.threads,
-            ["first", "second"],
-        )
-        self.assertEqual(self.restore(), [])
-
-    def test_first_bundle_is_announced(self):
-        """When nobody knows what was there, pages are told."""
-        self.assertEqual(len(self.restore()), 1)
-
-    def test_another_set_is_announced(self):
-        """When a tree was changed meanwhile, the bundle is another one."""
-        self.successResultOf(self.rebuild.run())
-        (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
-        (report,) = self.restore()
-        self.assertEqual(report.plugins, ["second"])
-
-    def test_failure_is_announced(self):
-        """A restoring build that fails is told."""
-        self.successResultOf(self.rebuild.run())
-        self.builder.outcomes = ["broken"]
-        (report,) = self.restore()
-        self.assertFalse(report.ok)
-
-    def test_asked_for_by_somebody_else_too(self):
-        """A run that also answers a page is announced."""
-        gate: Deferred[Any] = Deferred()
-        self.successResultOf(self.rebuild.run())
-        self.builder.outcomes = [gate]
-        self.rebuild.run()
-        self.rebuild.run(restoring=True)
-        self.rebuild.run()
-        gate.callback(None)
-        self.assertEqual(len(self.bench.audience.reports), 3)
-
-
 class BeforeTests(RebuildTestCase):
     """Tests for what is done between builds."""
 
@@ -231,30 +180,19 @@ class CloseTests(RebuildTestCase):
         self.assertTrue(self.successResultOf(building).ok)
 
 
-class PublishedPluginsTests(RebuildTestCase):
-    """Tests for ``published_plugins``."""
+class HasLinkedTests(RebuildTestCase):
+    """Tests for ``has_linked``."""
 
     def test_of_a_bundle(self):
-        """The info file beside a bundle says what is in it."""
+        """The info file beside a bundle says whether linked trees are in it."""
         folder = self.bench.data.root
         info = folder / "info.json"
-        self.assertIsNone(published_plugins(folder))
-        for text, found in (
-            (json.dumps({"author": "a", "plugins": ["first"]}), ["first"]),
-            (json.dumps({"author": "a"}), None),
-            ("[]", None),
-            ("not JSON", None),
-        ):
-            info.write_text(text)
-            self.assertEqual(published_plugins(folder), found)
-
-    def test_linked_trees(self):
-        """It says, too, whether a bundle has linked trees in it."""
-        info = self.bench.data.root / "info.json"
+        self.assertFalse(has_linked(folder))
         for text, linked in (
             (json.dumps({"plugins": ["first"], "dev": ["first"]}), True),
             (json.dumps({"plugins": ["first"]}), False),
             ("[]", False),
+            ("not JSON", False),
         ):
             info.write_text(text)
-            self.assertEqual(has_linked(self.bench.data.root), linked)
+            self.assertEqual(has_linked(folder), linked)

@@ -391,10 +391,22 @@ class RollbackTests(UpdateTestCase):
                 "update rollback",
                 "push plugins good",
                 "run good",
+                "push build ok good",
                 "answer",
             ],
         )
         self.assertEqual(self.bench.audience.entries[-1][0]["version"], "1.0.0")
+
+    def test_lost_state_file(self):
+        """What was refused does not come back when only the file before is left."""
+        self.publish(seed=OTHER_SEED)
+        self.start()
+        self.bench.builder.outcomes = ["no such module"]
+        self.refusal()
+        path = self.bench.data.state
+        previous = path.with_name("state.json.bak").read_text()
+        self.assertEqual(previous, path.read_text())
+        self.assertNotIn(OTHER_KEY, previous)
 
     def test_settings_made_meanwhile(self):
         """What the page saved during the build is not taken back."""
@@ -441,8 +453,10 @@ class RollbackTests(UpdateTestCase):
         bench.writes.failing = {}
         error = self.failureResultOf(self.update(), BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.assertEqual(self.events[-2:], ["run good", "answer"])
+        self.assertEqual(self.events[-2:], ["push build ok good", "answer"])
         self.assertEqual(self.state(), self.before)
+        previous = bench.data.state.with_name("state.json.bak")
+        self.assertEqual(previous.read_bytes(), bench.data.state.read_bytes())
         self.updated()
         self.assertEqual(self.state()[0], ["good"])
         self.assertEqual(self.state()[2:], (NEW, False))

@@ -234,6 +234,58 @@ class RefusedTests(StoreCase):
         self.assertEqual(self.thread.waiting, [])
 
 
+class RenewTests(StoreCase):
+    """Tests for ``renew``."""
+
+    def setUp(self) -> None:
+        """Commit a value, and remove it again."""
+        super().setUp()
+        self.previous = self.path.with_name("state.json.bak")
+        self.put(1)
+        for edit in (Put("host", "secret", 2), Remove("host", "secret")):
+            self.thread.let_through()
+            self.store.commit([edit])
+        self.thread.let_through()
+        self.assertIn(b"secret", self.previous.read_bytes())
+
+    def test_previous_generation(self) -> None:
+        """The generation before holds the present state, too."""
+        renewed = self.store.renew()
+        self.assertNoResult(renewed)
+        self.thread.let_through()
+        self.successResultOf(renewed)
+        for path in (self.path, self.previous):
+            self.assertEqual(path.read_bytes(), b'{"host":{"k":1}}')
+
+    def test_group_commit(self) -> None:
+        """It shares a write with what is committed meanwhile, but none under way."""
+        first = self.put(2)
+        rest = [self.store.renew(), self.put(3), self.store.renew()]
+        self.thread.let_through()
+        self.successResultOf(first)
+        for one in rest:
+            self.assertNoResult(one)
+        self.thread.let_through()
+        for one in rest:
+            self.successResultOf(one)
+        self.assertEqual(self.in_file(), {"host": {"k": 3}})
+        self.assertEqual(self.previous.read_bytes(), b'{"host":{"k":2}}')
+
+    def test_failed_write(self) -> None:
+        """A write that fails is answered as for a commit, and changes no value."""
+        renewed = self.store.renew()
+        self.fail_write()
+        self.assertEqual(self.refused(renewed).code, Code.INTERNAL)
+        self.assertEqual(self.store.entries("host"), {"k": 1})
+        self.assertEqual(self.in_file(), {"host": {"k": 1}})
+
+    def test_closed(self) -> None:
+        """A closed store writes nothing any more."""
+        self.store.close()
+        self.assertEqual(self.refused(self.store.renew()).code, Code.UNAVAILABLE)
+        self.assertEqual(self.thread.waiting, [])
+
+
 class CloseTests(StoreCase):
     """Tests for the end of a store."""
 
@@ -330,9 +382,10 @@ class OpenTests(StoreCase):
         )
 
 
-steps = st.one_of(
+steps: st.SearchStrategy[tuple[str, Any]] = st.one_of(
     st.tuples(st.just("commit"), st.lists(edits, min_size=1, max_size=3)),
     st.tuples(st.just("write"), st.none() | st.integers(0, 16)),
+    st.tuples(st.just("renew"), st.just([])),
     st.tuples(st.just("reopen"), st.none()),
 )
 
@@ -351,8 +404,9 @@ class PropertyTests(SynchronousTestCase):
             durable: dict[str, dict[str, Any]] = {}
             pending: list[tuple[Deferred[None], list[Any]]] = []
             for step, argument in history:
-                if step == "commit":
-                    pending.append((store.commit(argument), argument))
+                if step in ("commit", "renew"):
+                    made = store.commit(argument) if argument else store.renew()
+                    pending.append((made, argument))
                 elif step == "write" and thread.waiting:
                     with running_on(FaultyOs(argument)):
                         thread.let_through()
@@ -362,8 +416,8 @@ class PropertyTests(SynchronousTestCase):
                     pending = []
                 pending = self.settled(pending, durable)
                 expected = json.loads(json.dumps(durable))
-                for _, made in pending:
-                    for edit in made:
+                for _, changes in pending:
+                    for edit in changes:
                         edited(expected, edit)
                 held = {ns: store.entries(ns) for ns in store.namespaces()}
                 self.assertEqual(held, expected)

@@ -209,6 +209,29 @@ class InstallTests(SynchronousTestCase):
                 time.sleep(0.05)
         self.assertEqual(self.left(), before)
 
+    def test_killed_while_it_builds_what_does_not_build(self):
+        """The next daemon finds out, and takes it back: other plugins can be built."""
+        broken = tree("broken")
+        broken["main.ts"] += "import './gone';\n"
+        url = self.publish("broken", broken)
+        journal, state = self.data / "journal", self.data / "state.json"
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            before = page.result("plugins", "build")["plugins"], *self.left()
+            request = {"type": "request", "id": "x", "service": "plugins"}
+            page.send({**request, "method": "install", "params": {"url": url}})
+            end = time.monotonic() + 30
+            while not state.exists() or b"broken" not in state.read_bytes():
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.001)
+            daemon.stop(9)
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            while journal.exists():
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.05)
+            report = page.result("plugins", "build")
+            self.assertEqual(report["errors"], [])
+            self.assertEqual((report["plugins"], *self.left()), before)
+
     def test_build_plugins_beside_a_running_daemon(self):
         """``--build-plugins`` works beside a daemon, as installers do it."""
         with self.daemon("--dev"):
