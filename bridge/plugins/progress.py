@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol
 
 from attrs import define, frozen
 
 from ..approval import Operation
+from ..protocol.errors import Word
 from ..protocol.limits import PROGRESS_PER_SECOND
 from .build import Report
 
 
-class Step(StrEnum):
+class Step(Word):
     """Where an operation is: the ``step`` of progress records."""
-
-    meaning: str
-
-    def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member that is its own wire string."""
-        step = str.__new__(cls, value)
-        step._value_ = value
-        step.meaning = meaning
-        return step
 
     AWAITING_CONFIRMATION = "awaiting_confirmation", "the user is asked on the desktop"
     CLONE = "clone", "the repository is fetched"

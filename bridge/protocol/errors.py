@@ -91,17 +91,21 @@ class CloseReason(StrEnum):
     TOO_MANY_SOCKETS = "too_many_sockets", CloseCode.TRY_AGAIN_LATER
 
 
-class Prefix(StrEnum):
-    """What the message of a refused plugin operation starts with."""
+class Word(StrEnum):
+    """A fixed word of the wire, with what it means: for people and the reference."""
 
     meaning: str
 
     def __new__(cls, value: str, meaning: str) -> Self:
         """Make a member that is its own wire string."""
-        prefix = str.__new__(cls, value)
-        prefix._value_ = value
-        prefix.meaning = meaning
-        return prefix
+        word = str.__new__(cls, value)
+        word._value_ = value
+        word.meaning = meaning
+        return word
+
+
+class Prefix(Word):
+    """What the message of a refused plugin operation starts with."""
 
     NOT_HTTPS = "not_https", "the URL is not an acceptable https URL"
     DENIED = "denied", "the prompt was declined, dismissed or not answered in time"

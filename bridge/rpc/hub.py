@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
 from attrs import define, field
 from twisted.logger import Logger
 
 from ..protocol import frames
+from ..protocol.errors import Word
 
 
-class Event(StrEnum):
+class Event(Word):
     """The events a page can be pushed."""
-
-    meaning: str
-
-    def __new__(cls, value: str, meaning: str) -> Event:
-        """Make a member that is its own wire string."""
-        event = str.__new__(cls, value)
-        event._value_ = value
-        event.meaning = meaning
-        return event
 
     LOG = "log", "the daemon logs a line at or above --log"
     ERROR = "error", "a frame is refused that has no request id; to its own socket"
