@@ -10,6 +10,7 @@ from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import converter, structure, unstructure
+from .caller import PROGRAM, Caller
 from .registry import Method, Registry
 
 
@@ -21,11 +22,14 @@ class Dispatcher:
 
     _log: ClassVar[Logger] = Logger()
 
-    async def call(self, service: str, name: str, params: Any) -> Any:
+    async def call(
+        self, service: str, name: str, params: Any, caller: Caller = PROGRAM
+    ) -> Any:
         """
         Call one method.
 
         :param params: Plain JSON.
+        :param caller: Who calls.
         :return: The result as plain JSON.
         :raise BridgeError: The call is refused.  A bug in a service is logged
             whole, and refused as ``internal`` with nothing of it.
@@ -33,7 +37,7 @@ class Dispatcher:
         owner, method = self._find(service, name)
         taken = structure(converter, params, method.params)
         try:
-            result = await method.call(owner, taken)
+            result = await method.call(owner, taken, caller)
             return unstructure(result, method.result)
         except CancelledError:
             raise  # in Twisted this is an Exception, and not a bug

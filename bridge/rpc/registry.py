@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from attrs import define, field, frozen
 
 from ..protocol.wire import converter
+from .caller import Caller
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -35,7 +36,7 @@ class Method:
     :ivar summary: The first sentence of its docstring.
     :ivar params: The class its parameters are read as.
     :ivar result: The class its result is written from.
-    :ivar call: Takes the service and the parameters.
+    :ivar call: Takes the service, the parameters and the caller.
     """
 
     name: str
@@ -62,8 +63,26 @@ def method(
     """Offer the decorated method over the socket and, with ``--dev``, over REST."""
 
     def mark(f: Callable[[S, P], Awaitable[R]]) -> Callable[[S, P], Awaitable[R]]:
-        found = Method(f.__name__, summary_of(f), params, result, f)
-        setattr(f, _MARK, found)
+        def call(service: S, taken: P, caller: Caller) -> Awaitable[R]:
+            return f(service, taken)
+
+        setattr(f, _MARK, Method(f.__name__, summary_of(f), params, result, call))
+        return f
+
+    return mark
+
+
+def method_for(
+    params: type[P], result: type[R]
+) -> Callable[
+    [Callable[[S, P, Caller], Awaitable[R]]], Callable[[S, P, Caller], Awaitable[R]]
+]:
+    """Do as ``method``, for a method that must know who asks."""
+
+    def mark(
+        f: Callable[[S, P, Caller], Awaitable[R]],
+    ) -> Callable[[S, P, Caller], Awaitable[R]]:
+        setattr(f, _MARK, Method(f.__name__, summary_of(f), params, result, f))
         return f
 
     return mark
@@ -82,7 +101,7 @@ def summary_of(documented: object) -> str:
 
 
 def methods_of(service: type[Any]) -> Iterator[Method]:
-    """Find every method that ``method`` marked, in the order they are written."""
+    """Find every method that was so marked, in the order they are written."""
     for value in vars(service).values():
         if isinstance(found := getattr(value, _MARK, None), Method):
             yield found

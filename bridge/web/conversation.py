@@ -81,6 +81,8 @@ class Conversation:
     _session: effects.Session = field(init=False)
     _delayed: set[IDelayedCall] = field(factory=set)
     _hello: IDelayedCall = field(init=False)
+    _over: bool = False
+    _at_end: list[Callable[[], None]] = field(factory=list)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -120,12 +122,28 @@ class Conversation:
             call.cancel()
         self._delayed.clear()
         self.outbox.clear()
+        self._over = True
+        for call_ended in self._at_end:
+            call_ended()
+        self._at_end.clear()
         if dropped := self.outbox.dropped:
             self._log.info("a slow page lost {count} pushes", count=dropped)
 
     def push(self, event: str, text: bytes) -> None:
         """Send an event; see ``bridge.rpc.hub.Subscriber``."""
         self.outbox.put(text, event)
+
+    def tell(self, event: str, data: Any) -> None:
+        """Push to this page alone; see ``bridge.rpc.caller.Caller``."""
+        if not self._over:
+            self.push(event, frames.push(event, data))
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call when the socket has closed; see ``bridge.rpc.caller.Caller``."""
+        if self._over:
+            call()
+        else:
+            self._at_end.append(call)
 
     def _greeted(self, hello: Hello) -> list[effects.Effect]:
         # A token of ours is ASCII; what can't be encoded is none.
@@ -196,7 +214,9 @@ class Conversation:
 
     def _call(self, request: Request) -> None:
         calling = ensureDeferred(
-            self._edge.dispatcher.call(request.service, request.method, request.params)
+            self._edge.dispatcher.call(
+                request.service, request.method, request.params, self
+            )
         )
         answering = calling.addCallback(
             lambda result: frames.response(request.id, result)

@@ -12,8 +12,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.rules import Text
+from bridge.rpc.caller import PROGRAM, Caller, Program
 from bridge.rpc.dispatch import Dispatcher
-from bridge.rpc.registry import Nothing, Registry, method
+from bridge.rpc.registry import Nothing, Registry, method, method_for
 
 from ..strategies import SECRET, secretive
 
@@ -31,6 +32,13 @@ class Kettle:
     """A service whose methods do what each test needs."""
 
     waiting: Deferred[Nothing] = field(factory=Deferred)
+    guests: list[Caller] = field(factory=list)
+
+    @method_for(Nothing, Nothing)
+    async def greet(self, params: Nothing, caller: Caller) -> Nothing:
+        """Remember who called."""
+        self.guests.append(caller)
+        return Nothing()
 
     @method(Nothing, Nothing)
     def wait(self, params: Nothing) -> Awaitable[Nothing]:
@@ -90,6 +98,13 @@ class DispatcherTests(SynchronousTestCase):
         """Params are read and the result written, as the wire spells them."""
         answer = self.successResultOf(self.call("brew", {"leafKind": "mint"}))
         self.assertEqual(answer, {"leafKind": "mint"})
+
+    def test_caller(self) -> None:
+        """A method that must know who asks is told; by HTTP it is ``PROGRAM``."""
+        guest = Program()
+        ensureDeferred(self.dispatcher.call("kettle", "greet", {}, guest))
+        self.call("greet")
+        self.assertEqual(self.kettle.guests, [guest, PROGRAM])
 
     def test_waits(self) -> None:
         """The answer comes when the method's Deferred fires."""

@@ -103,6 +103,29 @@ class ConversationCase(SynchronousTestCase):
         return 10 - left
 
 
+class CallerTests(ConversationCase):
+    """Tests for a conversation as the caller of methods."""
+
+    def test_told_alone(self) -> None:
+        """What it is told is a push to this page."""
+        self.hello()
+        self.conversation.tell("osc", {"a": 1})
+        self.assertEqual(
+            self.wire.got, [{"type": "push", "event": "osc", "data": {"a": 1}}]
+        )
+
+    def test_end(self) -> None:
+        """When the socket closes it says so, once, and is told no more."""
+        ends: list[str] = []
+        self.hello()
+        self.conversation.at_end(lambda: ends.append("first"))
+        self.conversation.ended()
+        self.conversation.at_end(lambda: ends.append("late"))
+        self.conversation.ended()
+        self.conversation.tell("osc", {})
+        self.assertEqual((ends, self.wire.got), (["first", "late"], []))
+
+
 class HelloTests(ConversationCase):
     """Tests for the beginning."""
 

@@ -1,0 +1,38 @@
+"""Who calls a method: one page's socket, or a program by HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from attrs import define
+
+
+class Caller(Protocol):
+    """
+    Who called.  Equal to nobody else, and may be a key.
+
+    What a caller holds, such as a port that is listened on, is given up when it has
+    ended.
+    """
+
+    def tell(self, event: str, data: Any) -> None:
+        """Push an event to this caller alone; ``data`` is plain JSON."""
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call when the caller has gone; at once when it has already."""
+
+
+@define(eq=False)
+class Program:
+    """Every caller by HTTP: it can't be told anything, and has no end."""
+
+    def tell(self, event: str, data: Any) -> None:
+        """See ``Caller.tell``; nothing is told."""
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """See ``Caller.at_end``; never called."""
+
+
+PROGRAM = Program()
+"""The one caller by HTTP."""
