@@ -1,0 +1,88 @@
+"""
+What a service supervisor such as systemd is told: ready, alive, stopping.
+
+The protocol is one datagram per message to the socket that ``NOTIFY_SOCKET`` names
+(sd_notify(3)).  Without such a socket nothing is told.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import MutableMapping
+from typing import Final
+
+from attrs import define
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
+
+_SOCKET: Final = "NOTIFY_SOCKET"
+_INTERVAL: Final = "WATCHDOG_USEC"
+_PROCESS: Final = "WATCHDOG_PID"
+
+
+@define(eq=False)
+class Supervisor:
+    """
+    The supervisor that started this process, if one did.
+
+    :ivar address: Its socket: a path, or an abstract name that starts with ``@``;
+        "" when there is none.
+    :ivar alive_seconds: How often it wants a sign of life; 0 when it wants none.
+    """
+
+    address: str = ""
+    alive_seconds: float = 0.0
+    _watch: LoopingCall | None = None
+
+    @classmethod
+    def find(cls, environ: MutableMapping[str, str], pid: int) -> Supervisor:
+        """
+        Take the supervisor from the environment, where no child shall find it.
+
+        :param environ: Its ``NOTIFY_SOCKET`` and ``WATCHDOG_*`` are removed.
+        :param pid: This process, to tell whether the watchdog is for it.
+        """
+        address = environ.pop(_SOCKET, "")
+        interval = environ.pop(_INTERVAL, "")
+        process = environ.pop(_PROCESS, str(pid))
+        watched = process == str(pid) and interval.isascii() and interval.isdigit()
+        # Twice in each interval, as sd_watchdog_enabled(3) advises.
+        seconds = int(interval) / 2_000_000 if watched else 0.0
+        return cls(address if address[:1] in ("/", "@") else "", seconds)
+
+    def ready(self, status: str, clock: IReactorTime) -> None:
+        """Say that the daemon serves; from now on also that it is alive."""
+        self._tell(f"READY=1\nSTATUS={status}")
+        if self.address and self.alive_seconds:
+            self._watch = LoopingCall(self._tell, "WATCHDOG=1")
+            self._watch.clock = clock
+            self._watch.start(self.alive_seconds, now=True)
+
+    def stopping(self) -> None:
+        """Say that the daemon ends, and goes on to be alive till then."""
+        self._tell("STOPPING=1")
+
+    def close(self) -> None:
+        """Say nothing more."""
+        if self._watch is not None and self._watch.running:
+            self._watch.stop()
+
+    def _tell(self, text: str) -> None:
+        if not self.address:
+            return
+        name = self.address
+        if name.startswith("@"):
+            name = "\0" + name[1:]
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                sender.setblocking(False)
+                sender.sendto(text.encode(), name)
+        except OSError:
+            # A supervisor that does not listen has no say.
+            return
+
+
+def this_process() -> Supervisor:
+    """Take the supervisor of this process."""
+    return Supervisor.find(os.environ, os.getpid())
