@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
@@ -9,12 +10,13 @@ from typing import Any, ClassVar, Protocol
 from attrs import define, frozen
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.interfaces import IListeningPort, IReactorSocket
+from twisted.internet.interfaces import IListeningPort
 from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 
 from .banner import Banner
 from .protocol.errors import CloseReason
+from .supervisor import Supervisor
 from .threads import Pool
 from .token import PairingToken
 from .values import Address
@@ -76,9 +78,11 @@ class Daemon(Service):
     :ivar banner: What is said when it is listening.
     :ivar finish: The parts to close at the end, in order.
     :ivar release: Called last: gives the data directory up.
+    :ivar supervisor: Is told when the daemon serves, and when it ends.
+    :ivar reopen: Goes on in log files anew, after they were moved; on SIGHUP.
     """
 
-    _reactor: IReactorSocket
+    _reactor: Any
     _socket: socket.socket
     _site: Any
     _sockets: BridgeFactory
@@ -89,6 +93,8 @@ class Daemon(Service):
     _finish: Sequence[Stops]
     _release: Callable[[], None]
     _logged: Logged
+    _supervisor: Supervisor
+    _reopen: Callable[[], object]
     _port: IListeningPort | None = None
     _watch: LoopingCall | None = None
 
@@ -118,8 +124,16 @@ class Daemon(Service):
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("listening on http://{address}", address=Address(host, number))
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, self._hung_up)
+        listening = f"listening on {Address(host, number)}"
+        self._supervisor.ready(listening, self._sockets.edge.clock)
+
+    def _hung_up(self, *_: object) -> None:
+        self._reactor.callFromThread(self._reopen)
 
     async def _stop(self) -> None:
+        self._supervisor.stopping()
         if self._watch is not None:
             self._watch.stop()
         if self._port is not None:
@@ -133,6 +147,7 @@ class Daemon(Service):
         for pool in self._pools:
             pool.stop()
         self._release()
+        self._supervisor.close()
         globalLogPublisher.removeObserver(self._logged.push)
 
     def stopService(self) -> Deferred[None]:  # noqa: N802

@@ -43,6 +43,7 @@ from .services.catalogue import LIGHT
 from .services.logs import Logs
 from .services.state import State
 from .store import Store, StoreError
+from .supervisor import this_process
 from .threads import Pool
 from .token import PairingToken, TokenError
 from .web.conversation import Edge
@@ -173,6 +174,8 @@ def assemble(reactor: Any, options: Options) -> IService:
         finish=[*plugins.finish, store, *([page_log] if page_log is not None else [])],
         release=lock.release,
         logged=_logged(reactor, options, token, hub),
+        supervisor=this_process(),
+        reopen=page_log.reopen if page_log is not None else lambda: None,
     )
 
 

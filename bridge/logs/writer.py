@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, fail, succeed
+from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import LOG_UNWRITTEN_BYTES
@@ -39,6 +40,8 @@ class LogWriter:
     _unwritten: int = 0
     _idle: Deferred[None] | None = None
     _closed: bool = False
+
+    _log: ClassVar[Logger] = Logger()
 
     @property
     def path(self) -> Path:
@@ -76,6 +79,12 @@ class LogWriter:
             self._idle = Deferred()
             Deferred.fromCoroutine(self._drain(self._idle))
         return batch.done
+
+    def reopen(self) -> None:
+        """Go on in the file that has the name now, and say so."""
+        if not self._closed:
+            self._in_thread(self._file.reopen)
+            self._log.info("the page's log file is opened anew")
 
     def close(self) -> Deferred[None]:
         """

@@ -90,6 +90,19 @@ class WriterTests(SynchronousTestCase):
         self.successResultOf(self.writer.close())
         self.assertEqual(self.path.read_bytes(), b"1\n")
 
+    def test_reopened(self) -> None:
+        """A file that was moved away is left, and one of its name begun."""
+        self.writer.write(b"old\n")
+        self.thread.let_through()
+        moved = self.path.with_name("moved")
+        self.path.rename(moved)
+        self.writer.reopen()
+        self.thread.let_through()
+        self.assertEqual((self.path.read_bytes(), moved.read_bytes()), (b"", b"old\n"))
+        self.writer.close()
+        self.writer.reopen()
+        self.assertEqual(self.thread.waiting, [])
+
     def test_write_from_a_callback(self) -> None:
         """Lines may be written where others are answered."""
         second: list[Deferred[None]] = []

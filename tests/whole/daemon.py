@@ -196,12 +196,18 @@ class Page:
 
 
 @contextmanager
-def running(home: Path, *options: str, data: Path | None = None) -> Iterator[Daemon]:
+def running(
+    home: Path,
+    *options: str,
+    data: Path | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Iterator[Daemon]:
     """
     Run a daemon on a free port, with the reference host, until the block ends.
 
     :param home: Its home directory; an empty one will do.
     :param data: Its data directory; ``home/data`` by default.
+    :param more: Variables of its environment.
     """
     data = data or home / "data"
     line = command(
@@ -214,7 +220,7 @@ def running(home: Path, *options: str, data: Path | None = None) -> Iterator[Dae
     process = subprocess.Popen(
         line,
         cwd=home,
-        env=environment(home),
+        env=environment(home, more),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

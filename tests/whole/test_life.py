@@ -76,6 +76,37 @@ class LifeTests(SynchronousTestCase):
                 self.assertIn(daemon.process.wait(30), (0, -number))
             self.assertNotIn("Traceback", "".join(daemon.lines))
 
+    def test_supervisor_is_told(self):
+        """A service supervisor learns that it serves, lives and ends."""
+        path = str(self.home / "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
+            supervisor.bind(path)
+            supervisor.settimeout(30)
+            told = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"}
+            with running(self.home, more=told) as daemon:
+                first = supervisor.recv(4096).decode()
+                self.assertEqual(
+                    first, f"READY=1\nSTATUS=listening on 127.0.0.1:{daemon.port}"
+                )
+                self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
+                self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
+                daemon.stop()
+            while (word := supervisor.recv(4096)) == b"WATCHDOG=1":
+                pass
+            self.assertEqual(word, b"STOPPING=1")
+
+    def test_hangup_reopens_the_log_file(self):
+        """After SIGHUP it goes on in a new file, and ends by nothing else."""
+        with running(self.home, "--dev") as daemon:
+            log = daemon.data / "logs" / "plugins.log"
+            record = {"level": "info", "message": "kept"}
+            daemon.call_by_http("logs", "write", {"records": [record]})
+            log.rename(log.with_name("moved"))
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_for("opened anew")
+            self.assertEqual(daemon.http("GET", "/v1/health")[0], 200)
+            self.assertIn("kept", log.with_name("moved").read_text())
+
     def test_settings_survive_a_kill(self):
         """What was answered is there after SIGKILL."""
         with running(self.home) as daemon, daemon.page() as page:
