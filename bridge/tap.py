@@ -41,6 +41,7 @@ from .rpc.hub import Event, Hub
 from .rpc.registry import Registry
 from .services.catalogue import LIGHT
 from .services.logs import Logs
+from .services.remote import Remote
 from .services.state import State
 from .store import Store, StoreError
 from .supervisor import this_process
@@ -135,6 +136,8 @@ def assemble(reactor: Any, options: Options) -> IService:
     registry = Registry()
     registry.register("logs", logs)
     registry.register("plugins", plugins.service)
+    if config.dev:
+        registry.register("remote", Remote(hub.ask, os.urandom, reactor))
     registry.register("state", State(store, data.state))
 
     listening = bind(config.listen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from attrs import define, field
@@ -19,6 +20,7 @@ class Event(Word):
     PROGRESS = "progress", "a plugin operation reaches a step"
     PLUGINS = "plugins", "the set of installed plugins has changed"
     BUILD = "build", "a build has ended"
+    REMOTE = "remote", "with `--dev`: a snippet is to be evaluated; `{id, code}`"
 
 
 class Subscriber(Protocol):
@@ -26,6 +28,9 @@ class Subscriber(Protocol):
 
     def push(self, event: str, text: bytes) -> None:
         """Send one event; ``text`` is its whole frame."""
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call when the socket has closed; see ``bridge.rpc.caller.Caller``."""
 
 
 @define
@@ -49,10 +54,22 @@ class Hub:
 
     def push(self, event: str, data: Any) -> None:
         """Send an event to every subscriber; ``data`` is plain JSON."""
+        self.ask(event, data)
+
+    def ask(self, event: str, data: Any) -> list[Subscriber]:
+        """
+        Send an event that wants an answer.
+
+        :param data: Plain JSON.
+        :return: Those it was sent to, from whom an answer may come.
+        """
         text = frames.push(event, data)
+        told = []
         for subscriber in list(self._subscribers):
             try:
                 subscriber.push(event, text)
+                told.append(subscriber)
             except Exception:  # noqa: BLE001
                 self.remove(subscriber)
                 self._log.failure("a socket could not be pushed to")
+        return told

@@ -6,11 +6,13 @@ from typing import Final
 
 from .logs import Logs
 from .plugins import PluginService
+from .remote import Remote
 from .state import State
 
 SERVICES: Final[dict[str, type]] = {
     "logs": Logs,
     "plugins": PluginService,
+    "remote": Remote,
     "state": State,
 }
 

@@ -18,6 +18,9 @@ from ..protocol.limits import QUEUED_PUSHES, UNSENT_BYTES
 LATEST = frozenset({"plugins", "build"})
 """Events of which only the newest matters."""
 
+AWAITED = frozenset({"remote"})
+"""Events that somebody waits for an answer to: kept, as responses are."""
+
 
 @define
 class Outbox:
@@ -52,7 +55,7 @@ class Outbox:
         if event in LATEST:
             self._remove(lambda queued: queued == event)
         elif event is not None and self._pushes >= QUEUED_PUSHES:
-            self.dropped += self._remove(lambda queued: queued not in LATEST)
+            self.dropped += self._remove(lambda queued: queued not in LATEST | AWAITED)
         self._queue.append((event, text))
         self._bytes += len(text)
         self._pushes += event is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -19,8 +21,11 @@ class Page:
         """Keep one event."""
         self.got.append((event, text))
 
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Never end."""
 
-class Broken:
+
+class Broken(Page):
     """A subscriber that can't be pushed to."""
 
     def push(self, event: str, text: bytes) -> None:
@@ -66,6 +71,14 @@ class HubTests(SynchronousTestCase):
         self.assertEqual([len(p.got) for p in (*self.pages, last)], [2, 2, 2])
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
+    def test_who_was_asked(self) -> None:
+        """Who asks is told whom; one that breaks is not among them."""
+        self.hub.add(Broken())
+        self.assertEqual(self.hub.ask("remote", {}), self.pages)
+        self.assertEqual([len(page.got) for page in self.pages], [1, 1])
+        self.flushLoggedErrors(OSError)
+        self.assertEqual(Hub().ask("remote", {}), [])
+
     def test_leaving_while_pushed_to(self) -> None:
         """A subscriber may leave while an event is on its way."""
 
@@ -86,7 +99,7 @@ class HubTests(SynchronousTestCase):
         """Every event says when it is pushed, and is its own wire string."""
         self.assertEqual(
             {str(event) for event in Event},
-            {"log", "error", "progress", "plugins", "build"},
+            {"log", "error", "progress", "plugins", "build", "remote"},
         )
         for event in Event:
             self.assertTrue(event.meaning)

@@ -49,6 +49,15 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.sent, [b"plugins4", b"build4"])
         self.assertEqual(self.outbox.dropped, 0)
 
+    def test_what_is_awaited_is_kept(self) -> None:
+        """A snippet that somebody waits for is not dropped for newer log lines."""
+        self.outbox.pause()
+        self.outbox.put(b"snippet", "remote")
+        for n in range(QUEUED_PUSHES + 9):
+            self.outbox.put(b"%d" % n, "log")
+        self.outbox.resume()
+        self.assertEqual(self.sent[0], b"snippet")
+
     def test_oldest_moments_are_dropped(self) -> None:
         """Of moments the oldest are dropped and counted; state and answers stay."""
         self.outbox.pause()

@@ -1,0 +1,243 @@
+"""
+The ``remote`` service: a snippet, evaluated in the paired page.
+
+There only with ``--dev``.  The snippet is pushed to every page; the first answer is
+the answer.  Only a page that was asked can give it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final
+
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    REMOTE_CODE_CHARACTERS,
+    REMOTE_IN_FLIGHT,
+    REMOTE_MILLISECONDS,
+    REMOTE_MOST_MILLISECONDS,
+    REMOTE_VALUE_CHARACTERS,
+)
+from ..protocol.rules import Text
+from ..protocol.wire import converter, dumps
+from ..rpc.caller import Caller
+from ..rpc.hub import Event, Subscriber
+from ..rpc.registry import method, method_for
+
+_ID_BYTES: Final = 16
+_ID_CHARACTERS: Final = 22
+
+
+@frozen
+class NotNegative:
+    """A number from 0 up."""
+
+    def broken(self, value: int) -> bool:
+        """See ``Rule.broken``."""
+        return value < 0
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return "not negative"
+
+
+@frozen
+class Snippet:
+    """
+    What to evaluate.
+
+    :ivar code: The body of an async function; in scope are ``host``, ``manager``,
+        ``text``, ``click``, ``visible``, ``rects`` and ``sleep``.
+    :ivar timeout_ms: How many milliseconds to wait for an answer: 10000 when it is
+        not said, and never more than 60000.
+    """
+
+    code: Annotated[str, Text(REMOTE_CODE_CHARACTERS, least=1)]
+    timeout_ms: Annotated[int, NotNegative()] = REMOTE_MILLISECONDS
+
+
+@frozen
+class Evaluation:
+    """
+    What came of it.
+
+    :ivar ok: Whether the snippet returned.
+    :ivar value: Only when it did: what it returned. A value over 524288 characters of
+        JSON is ``{truncated: true, chars, head}`` instead.
+    :ivar error: Only when it did not: the name and the message of what it threw.
+    """
+
+    ok: bool
+    value: Any = None
+    error: str | None = None
+
+
+def _write(evaluation: Evaluation) -> dict[str, Any]:
+    # A null is a value, which an absent field is not.
+    if evaluation.ok:
+        return {"ok": True, "value": evaluation.value}
+    return {"ok": False, "error": evaluation.error}
+
+
+converter.register_unstructure_hook(Evaluation, _write)
+
+
+@frozen
+class Answer:
+    """
+    A page's answer.
+
+    :ivar id: The one that was pushed.
+    :ivar ok: Whether the snippet returned.
+    :ivar value: What it returned, when it did.
+    :ivar error: What it threw, when it did: required then, and only then.
+    """
+
+    id: Annotated[str, Text(64)]
+    ok: bool
+    value: Any = None
+    error: str | None = None
+
+    def evaluation(self) -> Evaluation:
+        """
+        Give what it says, cut to what an evaluation may hold.
+
+        :raise BridgeError: ``error`` and ``ok`` contradict each other.
+        """
+        if self.ok == (self.error is not None):
+            rule = "error: required when ok is false, and only then"
+            raise BridgeError(Code.BAD_REQUEST, rule)
+        if self.error is None:
+            return Evaluation(True, bounded(self.value))
+        return Evaluation(False, error=self.error[:REMOTE_VALUE_CHARACTERS])
+
+
+@frozen
+class Delivered:
+    """
+    What became of an answer.
+
+    :ivar delivered: Whether it was the first to an evaluation this page was asked for.
+    """
+
+    delivered: bool
+
+
+def bounded(value: Any) -> Any:
+    """Give a value as it is, or the head of its JSON when that is too long."""
+    text = dumps(value)
+    if len(text) <= REMOTE_VALUE_CHARACTERS or _is_cut(value):
+        return value
+    characters = text.decode("utf-8")
+    if len(characters) <= REMOTE_VALUE_CHARACTERS:
+        return value
+    head = characters[:REMOTE_VALUE_CHARACTERS]
+    return {"truncated": True, "chars": len(characters), "head": head}
+
+
+def _is_cut(value: Any) -> bool:
+    """Whether this is the head of a value that the page has cut itself."""
+    return (
+        type(value) is dict
+        and value.keys() == {"truncated", "chars", "head"}
+        and value["truncated"] is True
+        and type(value["chars"]) is int
+        and type(value["head"]) is str
+        and len(value["head"]) <= REMOTE_VALUE_CHARACTERS
+    )
+
+
+@define(eq=False)
+class _Asked:
+    """
+    An evaluation under way.
+
+    :ivar pages: Those that were asked and are still there.
+    """
+
+    pages: set[object]
+    answer: Deferred[Evaluation] = field(factory=Deferred)
+
+    def fail(self, why: str) -> None:
+        self.answer.errback(BridgeError(Code.UNAVAILABLE, why))
+
+
+@define(eq=False)
+class Remote:
+    """
+    Evaluates a snippet in the paired page; there only with ``--dev``.
+
+    :ivar _ask: Pushes an event to every page, and gives those it was pushed to.
+    :ivar _random: Gives that many unguessable bytes.
+    """
+
+    _ask: Callable[[str, Any], Sequence[Subscriber]]
+    _random: Callable[[int], bytes]
+    _clock: IReactorTime
+    _waiting: dict[str, _Asked] = field(factory=dict)
+    _known: set[Subscriber] = field(factory=set)
+
+    _log: ClassVar[Logger] = Logger()
+
+    def describe(self) -> dict[str, Any]:
+        """Say how a page is asked, and what bounds it."""
+        return {
+            "pushEvent": str(Event.REMOTE),
+            "maxCodeChars": REMOTE_CODE_CHARACTERS,
+            "defaultTimeoutMs": REMOTE_MILLISECONDS,
+            "maxTimeoutMs": REMOTE_MOST_MILLISECONDS,
+        }
+
+    @method(Snippet, Evaluation)
+    async def eval(self, params: Snippet) -> Evaluation:
+        """Evaluate a snippet in every paired page; the first answer is given."""
+        if len(self._waiting) >= REMOTE_IN_FLIGHT:
+            why = f"{REMOTE_IN_FLIGHT} evaluations are under way already"
+            raise BridgeError(Code.UNAVAILABLE, why)
+        number = base64.urlsafe_b64encode(self._random(_ID_BYTES)).decode("ascii")
+        number = number[:_ID_CHARACTERS]
+        pages = self._ask(Event.REMOTE, {"id": number, "code": params.code})
+        if not pages:
+            raise BridgeError(Code.UNAVAILABLE, "no page is paired")
+        self._log.debug("a snippet is evaluated in {count} pages", count=len(pages))
+        asked = self._waiting[number] = _Asked(set(pages))
+        seconds = min(params.timeout_ms, REMOTE_MOST_MILLISECONDS) / 1000
+        timeout = self._clock.callLater(seconds, asked.fail, "no page answered in time")
+        self._follow(pages)
+        try:
+            return await asked.answer
+        finally:
+            del self._waiting[number]
+            if timeout.active():
+                timeout.cancel()
+
+    @method_for(Answer, Delivered)
+    async def result(self, params: Answer, caller: Caller) -> Delivered:
+        """Take a page's answer; a late one, and one nobody asked for, are dropped."""
+        evaluation = params.evaluation()
+        asked = self._waiting.get(params.id)
+        if asked is None or caller not in asked.pages:
+            return Delivered(False)
+        asked.answer.callback(evaluation)
+        return Delivered(True)
+
+    def _follow(self, pages: Sequence[Subscriber]) -> None:
+        """Notice when these end; each is followed once, however often it is asked."""
+        for page in pages:
+            if page not in self._known:
+                self._known.add(page)
+                page.at_end(partial(self._left, page))
+
+    def _left(self, page: Subscriber) -> None:
+        self._known.discard(page)
+        for asked in list(self._waiting.values()):
+            asked.pages.discard(page)
+            if not asked.pages:
+                asked.fail("every page that was asked has gone")

@@ -1,0 +1,313 @@
+"""Tests for bridge.services.remote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from attrs import define, field
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import REMOTE_IN_FLIGHT, REMOTE_VALUE_CHARACTERS
+from bridge.protocol.wire import dumps, loads
+from bridge.rpc.caller import PROGRAM, Caller
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.hub import Hub
+from bridge.rpc.registry import Registry
+from bridge.services.remote import Remote, bounded
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@define(eq=False)
+class Page:
+    """A page's socket: keeps what it is pushed, and can close."""
+
+    got: list[Any] = field(factory=list)
+    ends: list[Callable[[], None]] = field(factory=list)
+
+    def push(self, event: str, text: bytes) -> None:
+        """Keep one event's data."""
+        assert event == "remote"
+        self.got.append(loads(text)["data"])
+
+    def tell(self, event: str, data: Any) -> None:
+        """Be told nothing."""
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call at ``end``."""
+        self.ends.append(call)
+
+    def end(self) -> None:
+        """Close."""
+        while self.ends:
+            self.ends.pop()()
+
+
+class RemoteCase(SynchronousTestCase):
+    """The service with a hub, called as requests are."""
+
+    def setUp(self) -> None:
+        """Serve one page."""
+        self.clock, self.hub, self.page = Clock(), Hub(), Page()
+        self.hub.add(self.page)
+        numbers = count()
+        remote = Remote(self.hub.ask, lambda n: next(numbers).to_bytes(n), self.clock)
+        self.registry = Registry()
+        self.registry.register("remote", remote)
+
+    def calling(self, name: str, params: Any, caller: Caller) -> Deferred[Any]:
+        """Call one method."""
+        call = Dispatcher(self.registry).call("remote", name, params, caller)
+        return Deferred.fromCoroutine(call)
+
+    def eval(self, code: str = "return 1", **more: Any) -> Deferred[Any]:
+        """Ask for an evaluation."""
+        return self.calling("eval", {"code": code, **more}, PROGRAM)
+
+    def answer(self, page: Caller | None = None, **answer: Any) -> Any:
+        """Answer, the newest evaluation unless ``id`` says otherwise."""
+        answer.setdefault("id", self.page.got[-1]["id"] if self.page.got else "")
+        answered = self.calling("result", answer, page or self.page)
+        return self.successResultOf(answered)["delivered"]
+
+    def refusal(self, refused: Deferred[Any]) -> tuple[Code, str]:
+        """Give the code and the message of a refusal."""
+        error = self.failureResultOf(refused, BridgeError).value
+        assert isinstance(error, BridgeError)
+        return error.code, error.message
+
+
+class EvalTests(RemoteCase):
+    """Tests for asking, and what comes back."""
+
+    def test_pushed(self) -> None:
+        """Every page is pushed the code, under an id of 22 base64url characters."""
+        other = Page()
+        self.hub.add(other)
+        self.eval("return host")
+        self.assertEqual(self.page.got, other.got)
+        self.assertEqual(self.page.got[0]["code"], "return host")
+        self.assertRegex(self.page.got[0]["id"], "^[A-Za-z0-9_-]{22}$")
+
+    def test_value(self) -> None:
+        """What the snippet returned is answered; a null, and nothing, are null."""
+        for given_, value in (
+            ({"value": [1, None]}, [1, None]),
+            ({"value": None}, None),
+            ({}, None),
+        ):
+            evaluating = self.eval()
+            self.assertTrue(self.answer(ok=True, **given_))
+            result = self.successResultOf(evaluating)
+            self.assertEqual(result, {"ok": True, "value": value})
+
+    def test_thrown(self) -> None:
+        """What the snippet threw is a result, not a refusal."""
+        evaluating = self.eval()
+        self.assertTrue(self.answer(ok=False, error="TypeError: no"))
+        self.assertEqual(
+            self.successResultOf(evaluating), {"ok": False, "error": "TypeError: no"}
+        )
+
+    def test_nobody_paired(self) -> None:
+        """Without a page it is refused at once."""
+        self.hub.remove(self.page)
+        refused = (Code.UNAVAILABLE, "no page is paired")
+        self.assertEqual(self.refusal(self.eval()), refused)
+
+    def test_default_timeout(self) -> None:
+        """Without an answer it is refused after 10 s."""
+        evaluating = self.eval()
+        self.clock.advance(9.9)
+        self.assertNoResult(evaluating)
+        self.clock.advance(0.1)
+        refused = (Code.UNAVAILABLE, "no page answered in time")
+        self.assertEqual(self.refusal(evaluating), refused)
+        self.assertFalse(self.answer(ok=True))
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_timeout(self) -> None:
+        """The caller chooses the time; over a minute is a minute."""
+        for chosen, seconds in ((0, 0.0), (500, 0.5), (60_001, 60.0), (2**60, 60.0)):
+            evaluating = self.eval(timeoutMs=chosen)
+            self.clock.advance(seconds - 0.1 if seconds else 0)
+            self.clock.advance(0.1)
+            self.assertEqual(self.refusal(evaluating)[0], Code.UNAVAILABLE)
+
+    def test_answered_leaves_nothing(self) -> None:
+        """An answer takes the timeout back."""
+        self.eval()
+        self.answer(ok=True)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_eight_at_once(self) -> None:
+        """A ninth is refused; a slot is free again when one is answered, or late."""
+        waiting = [self.eval(timeoutMs=1000) for _ in range(REMOTE_IN_FLIGHT)]
+        code, message = self.refusal(self.eval())
+        self.assertEqual(code, Code.UNAVAILABLE)
+        self.assertEqual(message, "8 evaluations are under way already")
+        self.assertEqual(len(self.page.got), REMOTE_IN_FLIGHT)
+        self.assertTrue(self.answer(ok=True))
+        ninth = self.eval()
+        self.clock.advance(1)
+        for late in waiting[:-1]:
+            self.refusal(late)
+        self.assertNoResult(ninth)
+        self.eval()
+        self.successResultOf(waiting[-1])
+
+    def test_page_closes(self) -> None:
+        """A page that closes is not waited for; when all have, it is refused."""
+        other = Page()
+        self.hub.add(other)
+        evaluating = self.eval()
+        self.page.end()
+        self.assertNoResult(evaluating)
+        other.end()
+        refused = (Code.UNAVAILABLE, "every page that was asked has gone")
+        self.assertEqual(self.refusal(evaluating), refused)
+
+    def test_pages_are_followed_once(self) -> None:
+        """However often it is asked, a page's end is noted once."""
+        for _ in range(3):
+            self.eval()
+            self.answer(ok=True)
+        self.assertEqual(len(self.page.ends), 1)
+        self.page.end()
+
+    def test_refused(self) -> None:
+        """Code and timeout are checked; nothing is pushed."""
+        for params, rule in (
+            ({"code": ""}, "code: 1 to 65536 characters"),
+            ({"code": "x" * 65_537}, "code: 1 to 65536 characters"),
+            ({}, "code: required"),
+            ({"code": "x", "timeoutMs": -1}, "timeoutMs: not negative"),
+            ({"code": "x", "timeoutMs": 1.5}, "timeoutMs: wrong type"),
+            ({"code": "x", "more": 1}, "unknown field"),
+        ):
+            refused = self.calling("eval", params, PROGRAM)
+            self.assertEqual(self.refusal(refused), (Code.BAD_REQUEST, rule))
+        self.assertEqual(self.page.got, [])
+        self.eval("x" * 65_536)
+        self.answer(ok=True)
+
+    def test_describe(self) -> None:
+        """The description gives the event and the bounds."""
+        described = self.registry.describe()["remote"]
+        del described["summary"]
+        self.assertEqual(
+            described,
+            {
+                "methods": ["eval", "result"],
+                "pushEvent": "remote",
+                "maxCodeChars": 65_536,
+                "defaultTimeoutMs": 10_000,
+                "maxTimeoutMs": 60_000,
+            },
+        )
+
+
+class AnswerTests(RemoteCase):
+    """Tests for who may answer, and how."""
+
+    def test_shape(self) -> None:
+        """An answer that contradicts itself is refused, and decides nothing."""
+        evaluating = self.eval()
+        id_ = self.page.got[0]["id"]
+        for answer in (
+            {"id": id_, "ok": False},
+            {"id": id_, "ok": True, "error": "Error: no"},
+            {"id": id_, "ok": 1},
+            {"id": id_, "ok": True, "more": 1},
+            {"id": "x" * 65, "ok": True},
+            {"ok": True},
+        ):
+            refused = self.calling("result", answer, self.page)
+            self.assertEqual(self.refusal(refused)[0], Code.BAD_REQUEST)
+        self.assertNoResult(evaluating)
+
+    def test_attack_answering_what_another_page_was_asked(self) -> None:
+        """Knowing an id is no use to a page, or a program, that was not asked."""
+        evaluating = self.eval()
+        late = Page()
+        self.hub.add(late)
+        for stranger in (late, PROGRAM):
+            self.assertFalse(self.answer(stranger, ok=True, value="forged"))
+        self.assertNoResult(evaluating)
+        self.assertTrue(self.answer(ok=True, value="real"))
+        self.assertEqual(self.successResultOf(evaluating)["value"], "real")
+
+    def test_attack_guessing_ids(self) -> None:
+        """An id that was not pushed is delivered to nobody."""
+        evaluating = self.eval()
+        for guess in ("", "A" * 22, "B" * 22, "é", "x" * 64):
+            if guess != self.page.got[0]["id"]:
+                self.assertFalse(self.answer(id=guess, ok=True))
+        self.assertNoResult(evaluating)
+
+    def test_attack_answering_twice(self) -> None:
+        """The first answer counts, from whichever page; another changes nothing."""
+        other = Page()
+        self.hub.add(other)
+        evaluating = self.eval()
+        self.assertTrue(self.answer(other, ok=True, value=1))
+        for page in (other, self.page):
+            self.assertFalse(self.answer(page, ok=True, value=2))
+        self.assertEqual(self.successResultOf(evaluating)["value"], 1)
+
+    def test_attack_answering_after_leaving(self) -> None:
+        """A page that has closed has no say any more."""
+        self.hub.add(Page())
+        evaluating = self.eval()
+        self.page.end()
+        self.assertFalse(self.answer(ok=True))
+        self.assertNoResult(evaluating)
+
+    def test_attack_endless_value(self) -> None:
+        """A page that does not cut its values has them cut; its errors too."""
+        evaluating = self.eval()
+        self.answer(ok=True, value="é" * REMOTE_VALUE_CHARACTERS)
+        value = self.successResultOf(evaluating)["value"]
+        self.assertEqual(value["truncated"], True)
+        self.assertEqual(value["chars"], REMOTE_VALUE_CHARACTERS + 2)
+        self.assertEqual(value["head"], '"' + "é" * (REMOTE_VALUE_CHARACTERS - 1))
+        evaluating = self.eval()
+        self.answer(ok=False, error="e" * 10**6)
+        error = self.successResultOf(evaluating)["error"]
+        self.assertEqual(len(error), REMOTE_VALUE_CHARACTERS)
+
+
+class BoundedTests(SynchronousTestCase):
+    """Tests for values that are too long."""
+
+    def test_limit_counts_characters(self) -> None:
+        """Exactly the limit passes, whatever it takes in bytes."""
+        for character in "xé漢":
+            value = character * (REMOTE_VALUE_CHARACTERS - 2)
+            self.assertIs(bounded(value), value)
+            self.assertTrue(bounded(value + character)["truncated"])
+
+    def test_cut_by_the_page(self) -> None:
+        """What a page has cut is passed on, though it takes more when it is quoted."""
+        head = '"' * REMOTE_VALUE_CHARACTERS
+        cut = {"truncated": True, "chars": 10**7, "head": head}
+        self.assertIs(bounded(cut), cut)
+        for more in ({"head": head + "x"}, {"chars": "x"}, {"more": 1}):
+            self.assertNotEqual(bounded({**cut, **more})["chars"], 10**7)
+
+    @given(JSON)
+    @settings(deadline=None)
+    def test_others_pass(self, value: Any) -> None:
+        """A value within the limit is given as it is."""
+        assert len(dumps(value)) < REMOTE_VALUE_CHARACTERS
+        self.assertEqual(bounded(value), value)
