@@ -41,6 +41,7 @@ from .rpc.hub import Event, Hub
 from .rpc.registry import Registry
 from .services.catalogue import LIGHT
 from .services.logs import Logs
+from .services.osc import Osc
 from .services.remote import Remote
 from .services.state import State
 from .store import Store, StoreError
@@ -133,20 +134,24 @@ def assemble(reactor: Any, options: Options) -> IService:
     plugins = make_plugins(reactor, config, options.place, threads, store, hub)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
 
+    listening = bind(config.listen)
+    port = listening.getsockname()[1]
+    osc = Osc(reactor, hub.push, frozenset({port, config.overlay_addr.port}))
+
     registry = Registry()
     registry.register("logs", logs)
+    registry.register("osc", osc)
     registry.register("plugins", plugins.service)
     if config.dev:
         registry.register("remote", Remote(hub.ask, os.urandom, reactor))
     registry.register("state", State(store, data.state))
 
-    listening = bind(config.listen)
     sockets = BridgeFactory(
         Edge(
             __version__,
             Dispatcher(registry),
             hub,
-            _guard(reactor, config, token, listening.getsockname()[1]),
+            _guard(reactor, config, token, port),
             Rates(config.rate, config.burst, reactor.seconds, LIGHT),
             logs,
             reactor,
@@ -174,7 +179,12 @@ def assemble(reactor: Any, options: Options) -> IService:
         pools=threads.all(),
         prepare=plugins.prepare,
         banner=banner,
-        finish=[*plugins.finish, store, *([page_log] if page_log is not None else [])],
+        finish=[
+            osc,
+            *plugins.finish,
+            store,
+            *([page_log] if page_log is not None else []),
+        ],
         release=lock.release,
         logged=_logged(reactor, options, token, hub),
         supervisor=this_process(),

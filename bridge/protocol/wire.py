@@ -51,9 +51,19 @@ def _exactly(*allowed: type) -> Hook:
     return structure
 
 
+_IGNORES_UNKNOWN = "__bridge_ignores_unknown__"
+
+
+def ignores_unknown(kind: type[T]) -> type[T]:
+    """Let a class be read from an object with fields it does not have."""
+    setattr(kind, _IGNORES_UNKNOWN, True)
+    return kind
+
+
 def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
     """
-    Build a converter that coerces nothing and refuses unknown fields.
+    Build a converter that coerces nothing, and refuses unknown fields unless the
+    class ``ignores_unknown``.
 
     :param spelling: From an attribute's name to the field's.
     """
@@ -68,9 +78,13 @@ def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
             for a in fields(cls)
         }
 
-    c.register_structure_hook_factory(
-        has, lambda cls: make_dict_structure_fn(cls, c, **renamed(cls))
-    )
+    def structure_fn(cls: type) -> Any:
+        strict = not hasattr(cls, _IGNORES_UNKNOWN)
+        return make_dict_structure_fn(
+            cls, c, _cattrs_forbid_extra_keys=strict, **renamed(cls)
+        )
+
+    c.register_structure_hook_factory(has, structure_fn)
     c.register_unstructure_hook_factory(
         has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
     )

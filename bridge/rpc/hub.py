@@ -21,6 +21,7 @@ class Event(Word):
     PLUGINS = "plugins", "the set of installed plugins has changed"
     BUILD = "build", "a build has ended"
     REMOTE = "remote", "with `--dev`: a snippet is to be evaluated; `{id, code}`"
+    OSC = "osc", "an OSC message was received; the newest of each address"
 
 
 class Subscriber(Protocol):

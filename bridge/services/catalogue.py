@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from .logs import Logs
+from .osc import Osc
 from .plugins import PluginService
 from .remote import Remote
 from .state import State
 
 SERVICES: Final[dict[str, type]] = {
     "logs": Logs,
+    "osc": Osc,
     "plugins": PluginService,
     "remote": Remote,
     "state": State,

@@ -99,7 +99,7 @@ class HubTests(SynchronousTestCase):
         """Every event says when it is pushed, and is its own wire string."""
         self.assertEqual(
             {str(event) for event in Event},
-            {"log", "error", "progress", "plugins", "build", "remote"},
+            {"log", "error", "progress", "plugins", "build", "osc", "remote"},
         )
         for event in Event:
             self.assertTrue(event.meaning)

@@ -63,7 +63,7 @@ class LifeTests(SynchronousTestCase):
             status, headers, body = daemon.http("GET", "/v1/health")
         self.assertEqual(status, 200)
         self.assertEqual(body["ok"], True)
-        self.assertEqual(body["services"], ["logs", "plugins", "state"])
+        self.assertEqual(body["services"], ["logs", "osc", "plugins", "state"])
         self.assertNotIn("server", headers)
 
     def test_signals_end_it_cleanly(self):

@@ -60,7 +60,7 @@ class SocketTests(SynchronousTestCase):
         with running(self.home) as daemon, daemon.page() as page:
             self.assertEqual(page.welcome["type"], "welcome")
             self.assertEqual(
-                set(page.welcome["services"]), {"logs", "plugins", "state"}
+                set(page.welcome["services"]), {"logs", "osc", "plugins", "state"}
             )
 
     def test_burst_is_paced_and_answered(self):

@@ -1,0 +1,182 @@
+"""The two UDP ports of OSC, both on 127.0.0.1: one to send from, one to listen on."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Any, Final
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred, succeed
+from twisted.internet.interfaces import IListeningPort
+from twisted.internet.protocol import DatagramProtocol
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import OSC_DATAGRAM_BYTES
+from .pacing import Pacing
+from .packets import Message, UnreadableError, decode
+
+_LOOPBACK: Final = "127.0.0.1"
+_READ_AT_ONCE_BYTES: Final = 32 * 1024
+
+
+def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
+    """Open a port; ``OSError`` when it can't be."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        bound.bind((_LOOPBACK, port))
+        bound.setblocking(False)
+        # A byte more than may come, or what is longer would be cut off unseen.
+        return reactor.adoptDatagramPort(
+            bound.fileno(), socket.AF_INET, protocol, OSC_DATAGRAM_BYTES + 1
+        )
+
+
+@define
+class Sender:
+    """
+    Sends datagrams; its port is opened with the first.
+
+    It is not connected: Twisted closes a connected port when nobody listens where
+    it sends to.
+    """
+
+    _reactor: Any
+    _port: Any = None
+
+    def send(self, datagram: bytes, port: int) -> None:
+        """
+        Send a datagram to a port of 127.0.0.1, whether or not anybody listens.
+
+        :raise BridgeError: ``unavailable``: the system does not take it now.
+        """
+        try:
+            if self._port is None:
+                self._port = _bound(self._reactor, 0, DatagramProtocol())
+            self._port.write(datagram, (_LOOPBACK, port))
+        except OSError:
+            raise BridgeError(
+                Code.UNAVAILABLE, "the system takes no datagrams now"
+            ) from None
+
+    def close(self) -> Deferred[Any]:
+        """Close the port."""
+        port, self._port = self._port, None
+        return succeed(None) if port is None else maybeDeferred(port.stopListening)
+
+
+@define(slots=False)
+class Receiver(DatagramProtocol):
+    """
+    Receives on one port.
+
+    :ivar received: How many messages came.
+    :ivar undecodable: How many datagrams could not be read, and were ignored.
+    """
+
+    pacing: Pacing
+    received: int = 0
+    undecodable: int = 0
+
+    def datagramReceived(self, datagram: bytes, addr: Any) -> None:  # noqa: N802
+        """Read a datagram of anybody on this machine."""
+        try:
+            messages = decode(datagram)
+        except UnreadableError:
+            self.undecodable += 1
+            return
+        self.received += len(messages)
+        for message in messages:
+            self.pacing.put(message)
+
+
+@define
+class _Open:
+    """A port that is listened on."""
+
+    number: int
+    receiver: Receiver
+    _port: IListeningPort
+
+    async def close(self) -> None:
+        """Stop; returns when the port can be bound again."""
+        self.receiver.pacing.stop()
+        await maybeDeferred(self._port.stopListening)
+
+
+@define
+class Listener:
+    """
+    At most one port, listened on for as long as anybody holds it.
+
+    What is asked for is done in order, each when what was before it is done: a port
+    that was given up can be bound again at once.
+
+    :ivar push: Told of messages, as often as ``Pacing`` lets through.
+    """
+
+    _reactor: Any
+    _push: Callable[[Message], None]
+    _open: _Open | None = None
+    _holders: set[object] = field(factory=set)
+    _lock: DeferredLock = field(factory=DeferredLock)
+
+    @property
+    def receiver(self) -> Receiver | None:
+        """What receives now, if anything does."""
+        return self._open.receiver if self._open else None
+
+    @property
+    def port(self) -> int | None:
+        """The port that is listened on, if one is."""
+        return self._open.number if self._open else None
+
+    def hold(self, holder: object, port: int) -> Deferred[bool]:
+        """
+        Listen on ``port``, instead of any other, until ``holder`` gives it up.
+
+        :return: Whether it was not listened on before.  Fails with ``unavailable``
+            when the port is taken; what was listened on is then kept.
+        """
+        return self._lock.run(self._hold, holder, port)
+
+    def give_up(self, holder: object) -> Deferred[bool]:
+        """
+        Hold no more; whoever is last closes the port.
+
+        :return: Whether the port was closed.
+        """
+        return self._lock.run(self._give_up, holder)
+
+    def close(self) -> Deferred[None]:
+        """Close the port, whoever holds it."""
+        self._holders.clear()
+        return self._lock.run(self._close)
+
+    async def _hold(self, holder: object, port: int) -> bool:
+        started = self.port != port
+        if started:
+            receiver = Receiver(Pacing(self._reactor, self._push))
+            try:
+                bound = _bound(self._reactor, port, receiver)
+            except OSError:
+                raise BridgeError(
+                    Code.UNAVAILABLE, "the OSC port is in use by another program"
+                ) from None
+            bound.maxThroughput = _READ_AT_ONCE_BYTES
+            await self._close()
+            self._open = _Open(port, receiver, bound)
+        self._holders.add(holder)
+        return started
+
+    async def _give_up(self, holder: object) -> bool:
+        held = holder in self._holders
+        self._holders.discard(holder)
+        if not held or self._holders:
+            return False
+        await self._close()
+        return True
+
+    async def _close(self) -> None:
+        closing, self._open = self._open, None
+        if closing is not None:
+            await closing.close()

@@ -1,0 +1,285 @@
+"""The ``osc`` service: Open Sound Control on loopback."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred, gatherResults
+
+from ..osc.packets import Argument, Kind, Message, encode
+from ..osc.ports import Listener, Sender
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    OSC_ADDRESS_BYTES,
+    OSC_ARGUMENTS,
+    OSC_DATAGRAM_BYTES,
+    OSC_LISTEN_PORT,
+    OSC_SEND_PORT,
+)
+from ..protocol.rules import Between, Many, Text
+from ..protocol.wire import ignores_unknown, unstructure
+from ..rpc.caller import Caller
+from ..rpc.hub import Event
+from ..rpc.registry import Anything, method, method_for
+
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    Kind.BOOL: (bool,),
+    Kind.INT: (int,),
+    Kind.FLOAT: (int, float),
+    Kind.STRING: (str,),
+}
+
+
+def read_argument(given: Any) -> Argument | None:
+    """
+    Read an argument as a caller writes it.
+
+    :param given: A boolean, a string, a number, or ``{kind, value}``.
+    :return: ``None`` when it breaks the rule of ``OscArgument``.
+    """
+    if isinstance(given, dict):
+        if set(given) != {"kind", "value"} or not isinstance(given["kind"], str):
+            return None
+        kind, value = given["kind"], given["value"]
+        if type(value) not in _KINDS.get(kind, ()):
+            return None
+        return _fitting(Kind(kind), value)
+    if isinstance(given, bool):
+        return Argument(Kind.BOOL, given)
+    if isinstance(given, str):
+        return _fitting(Kind.STRING, given)
+    if isinstance(given, int):
+        return _fitting(Kind.INT, given) or _fitting(Kind.FLOAT, given)
+    return _fitting(Kind.FLOAT, given) if isinstance(given, float) else None
+
+
+def _fitting(kind: Kind, value: Any) -> Argument | None:
+    """Make an argument, unless its value does not fit in an OSC packet."""
+    try:
+        if kind is Kind.INT:
+            struct.pack(">i", value)
+        elif kind is Kind.FLOAT:
+            value = float(value)
+            struct.pack(">f", value)
+    except (struct.error, OverflowError):
+        return None
+    if kind is Kind.STRING and "\0" in value:
+        return None
+    return Argument(kind, value)
+
+
+@frozen
+class OscArgument:
+    """What an OSC message can say."""
+
+    def broken(self, value: Any) -> bool:
+        """See ``Rule.broken``."""
+        return read_argument(value) is None
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return (
+            "a boolean, a number that fits in a 32-bit float, a string without NUL, "
+            "or one of these (an integer of 32 bits for int) with its kind: "
+            "{kind: bool, int, float or string, value}"
+        )
+
+
+# Graphic ASCII, but for what OSC 1.0 has kept for patterns and packets.
+_ADDRESS = Text(OSC_ADDRESS_BYTES, like=r"/((?![#*,?\[\]{}])[!-~])*", least=1)
+
+Port = Annotated[int, Between(1024, 65535)]
+
+
+@ignores_unknown
+@frozen
+class Sending:
+    """
+    One message to send.
+
+    :ivar address: Where in the receiver it goes; no pattern.
+    :ivar args: A whole number of at most 32 bits is sent as an integer, any other
+        number as a float.
+    :ivar port: The port of 127.0.0.1; not the daemon's own, nor the overlay's.
+    """
+
+    address: Annotated[str, _ADDRESS]
+    args: Annotated[list[Annotated[Any, OscArgument()]], Many(OSC_ARGUMENTS)] = field(
+        factory=list
+    )
+    port: Port = OSC_SEND_PORT
+
+
+@frozen
+class Sent:
+    """
+    What was sent.
+
+    :ivar ok: Always true; nobody says whether it was received.
+    :ivar bytes: How large the datagram was.
+    :ivar port: Where it went.
+    """
+
+    ok: bool
+    bytes: int
+    port: int
+
+
+@ignores_unknown
+@frozen
+class Where:
+    """
+    Where to listen.
+
+    :ivar port: The port of 127.0.0.1; not the daemon's own, nor the overlay's.
+    """
+
+    port: Port = OSC_LISTEN_PORT
+
+
+@frozen
+class Started:
+    """
+    What is listened on.
+
+    :ivar ok: Always true.
+    :ivar port: The port; the only one.
+    :ivar started: False when it was listened on already.
+    """
+
+    ok: bool
+    port: int
+    started: bool
+
+
+@frozen
+class Stopped:
+    """
+    What became of the port.
+
+    :ivar ok: Always true.
+    :ivar stopped: Whether it was closed; not when others still want it.
+    """
+
+    ok: bool
+    stopped: bool
+
+
+@frozen
+class Status:
+    """
+    What is listened on; but for the first two fields, absent when nothing is.
+
+    :ivar listening: Whether a port is.
+    :ivar send_port: Where ``send`` sends to unless told otherwise.
+    :ivar listen_port: The port.
+    :ivar received: How many messages came since it was opened.
+    :ivar dropped: How many of these no page was told of, because they came too fast.
+    :ivar undecodable: How many datagrams were no OSC.
+    """
+
+    listening: bool
+    send_port: int
+    listen_port: int | None = None
+    received: int | None = None
+    dropped: int | None = None
+    undecodable: int | None = None
+
+
+@define
+class Osc:
+    """
+    Sends and receives OSC on loopback.
+
+    Every page is pushed what is received, and a port is listened on for as long as
+    any page wants it: see docs/decisions/0026.
+
+    :ivar push: Pushes an event to every page.
+    :ivar taken: Ports that must not be sent to or listened on.
+    """
+
+    _reactor: Any
+    _push: Callable[[str, Any], None]
+    _taken: frozenset[int]
+    _sender: Sender = field(init=False)
+    _listener: Listener = field(init=False)
+    _callers: set[Caller] = field(factory=set)
+
+    def __attrs_post_init__(self) -> None:
+        self._sender = Sender(self._reactor)
+        self._listener = Listener(self._reactor, self._received)
+
+    def describe(self) -> dict[str, Any]:
+        """Say the ports, the event, and what is listened on."""
+        return {
+            "sendPort": OSC_SEND_PORT,
+            "listenPort": OSC_LISTEN_PORT,
+            "event": str(Event.OSC),
+            "status": unstructure(self._status()),
+        }
+
+    @method(Sending, Sent)
+    async def send(self, params: Sending) -> Sent:
+        """Send one message."""
+        self._check(params.port)
+        args = [argument for arg in params.args if (argument := read_argument(arg))]
+        datagram = encode(Message(params.address, args))
+        if len(datagram) > OSC_DATAGRAM_BYTES:
+            raise BridgeError(
+                Code.BAD_REQUEST, f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
+            )
+        self._sender.send(datagram, params.port)
+        return Sent(ok=True, bytes=len(datagram), port=params.port)
+
+    @method_for(Where, Started)
+    async def listen(self, params: Where, caller: Caller) -> Started:
+        """Listen on one port, instead of any other, until told to stop."""
+        self._check(params.port)
+        started = await self._listener.hold(caller, params.port)
+        if caller not in self._callers:
+            self._callers.add(caller)
+            caller.at_end(lambda: self._ended(caller))
+        return Started(ok=True, port=params.port, started=started)
+
+    @method_for(Anything, Stopped)
+    async def stop(self, params: Anything, caller: Caller) -> Stopped:
+        """Want no more messages; the last who does closes the port."""
+        return Stopped(ok=True, stopped=await self._listener.give_up(caller))
+
+    @method(Anything, Status)
+    async def status(self, params: Anything) -> Status:
+        """Say what is listened on, and how much came."""
+        return self._status()
+
+    def close(self) -> Deferred[Any]:
+        """Close both ports."""
+        return gatherResults([self._listener.close(), self._sender.close()])
+
+    def _check(self, port: int) -> None:
+        if port in self._taken:
+            raise BridgeError(
+                Code.BAD_REQUEST, "port: not the daemon's own, nor the overlay's"
+            )
+
+    def _ended(self, caller: Caller) -> None:
+        self._callers.discard(caller)
+        self._listener.give_up(caller)
+
+    def _received(self, message: Message) -> None:
+        self._push(Event.OSC, unstructure(message))
+
+    def _status(self) -> Status:
+        receiver = self._listener.receiver
+        if receiver is None:
+            return Status(listening=False, send_port=OSC_SEND_PORT)
+        return Status(
+            listening=True,
+            send_port=OSC_SEND_PORT,
+            listen_port=self._listener.port,
+            received=receiver.received,
+            dropped=receiver.pacing.dropped,
+            undecodable=receiver.undecodable,
+        )

@@ -1,0 +1,50 @@
+"""liblo's own programs: another implementation of OSC, over real UDP."""
+
+from __future__ import annotations
+
+import select
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+PATIENCE_SECONDS = 30
+
+
+def program(name: str) -> str:
+    """Find one of liblo's programs; a machine without it fails the test."""
+    found = shutil.which(name)
+    assert found, f"{name} is missing: apt-get install liblo-tools"
+    return found
+
+
+def free_port() -> int:
+    """Find a UDP port that nobody listens on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        bound.bind(("127.0.0.1", 0))
+        port: int = bound.getsockname()[1]
+        return port
+
+
+def oscsend(port: int, address: str, types: str = "", *args: str) -> None:
+    """Send a message with liblo."""
+    line = [program("oscsend"), "127.0.0.1", str(port), address, types, *args]
+    subprocess.run(line, check=True, timeout=PATIENCE_SECONDS)
+
+
+@contextmanager
+def oscdump(port: int) -> Iterator[subprocess.Popen[str]]:
+    """Print what comes to ``port`` with liblo, one message a line."""
+    line = [program("oscdump"), "-L", str(port)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def readable(stream: Any) -> bool:
+    """Whether a program has written something."""
+    return bool(select.select([stream], [], [], 0.1)[0])

@@ -1,0 +1,152 @@
+"""Tests for bridge.osc.pacing."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.osc.pacing import Pacing
+from bridge.osc.packets import Argument, Kind, Message
+
+
+def message(address: str, value: int = 0) -> Message:
+    """Make a message."""
+    return Message(address, [Argument(Kind.INT, value)])
+
+
+class PacingTests(SynchronousTestCase):
+    """Tests for what is pushed, and when."""
+
+    def setUp(self) -> None:
+        """Begin with nothing pushed."""
+        self.clock = Clock()
+        self.pushed: list[tuple[float, Message]] = []
+        self.pacing = Pacing(self.clock, self.push)
+
+    def push(self, given: Message) -> None:
+        """Keep what is pushed, with the time."""
+        self.pushed.append((self.clock.seconds(), given))
+
+    def values(self) -> list[object]:
+        """Give the values that were pushed."""
+        return [given.args[0].value for _, given in self.pushed]
+
+    def test_first_is_pushed_at_once(self) -> None:
+        """A message after a pause does not wait."""
+        for number in range(3):
+            self.pacing.put(message("/a", number))
+            self.assertEqual(len(self.pushed), number + 1)
+            self.clock.advance(1 / 30)
+        self.assertEqual((self.values(), self.pacing.dropped), ([0, 1, 2], 0))
+
+    def test_newest_value_of_an_address(self) -> None:
+        """Of what comes too fast the newest is pushed, and the last always is."""
+        for number in range(10):
+            self.pacing.put(message("/a", number))
+        self.assertEqual(self.values(), [0])
+        self.clock.pump([1 / 30, 1 / 30, 1 / 30])
+        self.assertEqual((self.values(), self.pacing.dropped), ([0, 9], 8))
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_thirty_of_an_address_a_second(self) -> None:
+        """A thousand values in a second are thirty pushes."""
+        for number in range(1000):
+            self.pacing.put(message("/a", number))
+            self.clock.advance(0.001)
+        self.clock.advance(1)
+        self.assertIn(len(self.pushed), (29, 30, 31))
+        self.assertEqual(self.values()[-1], 999)
+        self.assertEqual(len(self.pushed) + self.pacing.dropped, 1000)
+
+    def test_an_address_does_not_hold_up_another(self) -> None:
+        """One that waits for its turn leaves the others theirs."""
+        self.pacing.put(message("/a", 1))
+        self.pacing.put(message("/a", 2))
+        self.pacing.put(message("/b", 3))
+        self.assertEqual(self.values(), [1, 3])
+        self.clock.advance(0.04)
+        self.assertEqual(self.values(), [1, 3, 2])
+
+    def test_turns_do_not_come_too_soon(self) -> None:
+        """A turn that was asked for by another address is not too soon for one."""
+        self.pacing.put(message("/a", 1))
+        self.pacing.put(message("/a", 2))
+        self.clock.advance(0.02)
+        for number in (3, 4):
+            self.pacing.put(message("/b", number))
+        self.clock.advance(0.014)
+        self.assertEqual(self.values(), [1, 3, 2])
+        self.clock.advance(0.034)
+        self.assertEqual(self.values(), [1, 3, 2, 4])
+
+    def test_one_hundred_and_twenty_in_all(self) -> None:
+        """A burst of addresses is pushed at once, up to what a second may have."""
+        for number in range(300):
+            self.pacing.put(message(f"/{number}", number))
+        self.assertEqual(self.values(), list(range(120)))
+        self.clock.pump([0.1] * 9)
+        self.assertEqual(len(self.pushed), 120)
+        self.clock.pump([0.1] * 40)
+        self.assertEqual(self.values(), list(range(300)))
+        self.assertEqual(self.pacing.dropped, 0)
+
+    def test_who_waits_is_not_overtaken(self) -> None:
+        """What comes when a second has had all it may have waits behind the others."""
+        for number in range(121):
+            self.pacing.put(message(f"/{number}", number))
+        self.clock.advance(0.99)
+        self.pacing.put(message("/late", -1))
+        self.clock.advance(0.05)
+        self.assertEqual(self.values()[120:], [120, -1])
+
+    def test_attack_endless_addresses(self) -> None:
+        """What waits is bounded; the rest is dropped and counted."""
+        for number in range(100_000):
+            self.pacing.put(message(f"/{number}"))
+        self.assertEqual(self.pacing.dropped, 100_000 - 120 - 512)
+        self.clock.pump([1 / 30] * 400)
+        self.assertEqual(len(self.pushed), 120 + 512)
+        self.clock.advance(2)
+        self.pacing.put(message("/a"))
+        self.assertLessEqual(len(self.pacing._last), 120)
+
+    def test_stop(self) -> None:
+        """Nothing is pushed after it; what waited counts as dropped."""
+        self.pacing.put(message("/a"))
+        self.pacing.put(message("/a"))
+        self.pacing.stop()
+        self.clock.advance(1)
+        self.assertEqual((len(self.pushed), self.pacing.dropped), (1, 1))
+        self.pacing.stop()
+
+    @given(
+        st.lists(
+            st.tuples(st.floats(0, 0.2), st.integers(0, 150), st.integers(1, 200)),
+            max_size=40,
+        )
+    )
+    @settings(deadline=None, max_examples=30)
+    def test_never_too_often(self, steps: list[tuple[float, int, int]]) -> None:
+        """Whatever comes: both rates are kept, nothing is lost uncounted."""
+        self.setUp()
+        sent, last = 0, {}
+        for pause, first, count in steps:
+            self.clock.advance(pause)
+            for number in range(first, first + count):
+                sent += 1
+                last[f"/{number}"] = sent
+                self.pacing.put(message(f"/{number}", sent))
+        self.clock.pump([1 / 30] * 200)
+        self.assertEqual(len(self.pushed) + self.pacing.dropped, sent)
+        times = [when for when, _ in self.pushed]
+        for begun, late in zip(times, times[120:], strict=False):
+            self.assertGreaterEqual(late - begun, 1 - 1e-6)
+        by_address: dict[str, float] = {}
+        for when, told in self.pushed:
+            before = by_address.get(told.address, -1.0)
+            self.assertGreaterEqual(when - before, 1 / 30 - 1e-6)
+            by_address[told.address] = when
+        newest = {m.address: m.args[0].value for _, m in self.pushed}
+        self.assertEqual(newest, last)

@@ -1,0 +1,251 @@
+"""Tests for bridge.osc.packets."""
+
+from __future__ import annotations
+
+import math
+import struct
+import time
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pythonosc.osc_bundle_builder import IMMEDIATELY, OscBundleBuilder
+from pythonosc.osc_message_builder import OscMessageBuilder
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.osc.packets import (
+    Argument,
+    Kind,
+    Message,
+    UnreadableError,
+    decode,
+    encode,
+)
+
+FREQUENCY = bytes.fromhex(
+    "2f6f7363696c6c61746f722f342f6672657175656e6379002c66000043dc0000"
+)
+FOO = bytes.fromhex(
+    "2f666f6f000000002c69697366660000000003e8ffffffff68656c6c6f0000003f9df3b640b5b22d"
+)
+NOW = b"\0\0\0\0\0\0\0\1"
+
+
+def single(value: float) -> float:
+    """Give what a 32-bit float keeps of a number."""
+    kept: float = struct.unpack(">f", struct.pack(">f", value))[0]
+    return kept
+
+
+def bundle(*elements: bytes) -> bytes:
+    """Write a bundle by hand."""
+    sized = b"".join(len(e).to_bytes(4, "big") + e for e in elements)
+    return b"#bundle\0" + NOW + sized
+
+
+def padded(text: bytes) -> bytes:
+    """Write a string as OSC does."""
+    return text + b"\0" * (4 - len(text) % 4)
+
+
+ADDRESSES = st.from_regex(r"/[a-zA-Z0-9_/.~-]{0,60}", fullmatch=True)
+TEXTS = st.text(
+    st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40
+)
+ARGUMENTS = st.one_of(
+    st.booleans().map(lambda v: Argument(Kind.BOOL, v)),
+    st.integers(-(2**31), 2**31 - 1).map(lambda v: Argument(Kind.INT, v)),
+    st.floats(width=32, allow_nan=False, allow_infinity=False).map(
+        lambda v: Argument(Kind.FLOAT, v)
+    ),
+    TEXTS.map(lambda v: Argument(Kind.STRING, v)),
+)
+MESSAGES = st.builds(Message, ADDRESSES, st.lists(ARGUMENTS, max_size=32))
+
+
+def nested(depth: int) -> bytes:
+    """Write a message in that many bundles."""
+    packet = FREQUENCY
+    for _ in range(depth):
+        packet = bundle(packet)
+    return packet
+
+
+class PacketTests(SynchronousTestCase):
+    """Tests for encode and decode."""
+
+    def test_examples_of_the_format(self) -> None:
+        """The examples of OSC 1.0 are written and read, byte for byte."""
+        frequency = Message("/oscillator/4/frequency", [Argument(Kind.FLOAT, 440.0)])
+        foo = Message(
+            "/foo",
+            [
+                Argument(Kind.INT, 1000),
+                Argument(Kind.INT, -1),
+                Argument(Kind.STRING, "hello"),
+                Argument(Kind.FLOAT, single(1.234)),
+                Argument(Kind.FLOAT, single(5.678)),
+            ],
+        )
+        for message, packet in ((frequency, FREQUENCY), (foo, FOO)):
+            self.assertEqual(encode(message), packet)
+            self.assertEqual(decode(packet), [message])
+
+    def test_booleans_have_no_bytes(self) -> None:
+        """True and false are type tags, as VRChat wants them."""
+        message = Message("/a", [Argument(Kind.BOOL, True), Argument(Kind.BOOL, False)])
+        self.assertEqual(encode(message), b"/a\0\0,TF\0")
+
+    @given(MESSAGES)
+    @settings(deadline=None)
+    def test_round_trip(self, message: Message) -> None:
+        """What is written is read again, and is of whole words."""
+        packet = encode(message)
+        self.assertEqual(len(packet) % 4, 0)
+        self.assertEqual(decode(packet), [message])
+
+    @given(st.recursive(MESSAGES, lambda inner: st.lists(inner, max_size=3)))
+    @settings(deadline=None)
+    def test_bundles_are_flattened(self, tree: Message | Sequence[Message]) -> None:
+        """The messages of a bundle, and of those in it, come in their order."""
+
+        def write(node: Message | Sequence[Message]) -> bytes:
+            if isinstance(node, Message):
+                return encode(node)
+            return bundle(*map(write, node))
+
+        def flat(node: Message | Sequence[Message]) -> list[Message]:
+            if isinstance(node, Message):
+                return [node]
+            return [message for inner in node for message in flat(inner)]
+
+        packet = write(tree)
+        if len(packet) <= 8192 and packet.count(b"#bundle") <= 8:
+            self.assertEqual(decode(packet), flat(tree))
+
+    def test_bundle_of_another_writer(self) -> None:
+        """A bundle that python-osc made is read; its time is ignored."""
+        inner = OscBundleBuilder(IMMEDIATELY)
+        message = OscMessageBuilder("/a")
+        message.add_arg(1)
+        inner.add_content(message.build())
+        outer = OscBundleBuilder(1_500_000_000)
+        outer.add_content(inner.build())
+        outer.add_content(message.build())
+        one = Message("/a", [Argument(Kind.INT, 1)])
+        self.assertEqual(decode(outer.build().dgram), [one, one])
+
+    def test_every_type(self) -> None:
+        """Long numbers are numbers, symbols strings; the rest is other."""
+        tags = b",hdSbtcrmNI[i[s]]T"
+        values = (
+            struct.pack(">qd", 2**40, 0.1)
+            + padded(b"sym")
+            + struct.pack(">i4s", 3, b"abc")
+            + bytes(8 + 4 + 4 + 4)
+            + struct.pack(">i", 7)
+            + padded(b"x")
+        )
+        (message,) = decode(padded(b"/a") + padded(tags) + values)
+        other = Argument(Kind.OTHER, None)
+        self.assertEqual(
+            message.args,
+            [
+                Argument(Kind.INT, 2**40),
+                Argument(Kind.FLOAT, 0.1),
+                Argument(Kind.STRING, "sym"),
+                *[other] * 8,
+                Argument(Kind.BOOL, True),
+            ],
+        )
+
+    def test_numbers_json_has_not(self) -> None:
+        """A number that is not finite is other."""
+        for value in (math.nan, math.inf):
+            packet = padded(b"/a") + padded(b",f") + struct.pack(">f", value)
+            self.assertEqual(decode(packet)[0].args, [Argument(Kind.OTHER, None)])
+
+    def test_no_type_tags(self) -> None:
+        """A message may end after its address."""
+        self.assertEqual(decode(b"/a\0\0"), [Message("/a", [])])
+
+    def refused(self, *packets: bytes) -> None:
+        """Check that none of the packets is read."""
+        for packet in packets:
+            self.assertRaises(UnreadableError, decode, packet)
+
+    def test_broken_packets(self) -> None:
+        """What is not whole, or not OSC, is refused as a whole."""
+        self.refused(b"", b"\0\0\0\0", b"/a", b"a\0\0\0", b"/\xff\0\0", b"{}")
+        self.refused(b"/a\0\0i\0\0\0", b"/a\0\0,i\0\0", b"/a\0\0,f\0\0\0")
+        self.refused(b"/a\0\0,x\0\0", b"/a\0\0,[\0\0", b"/a\0\0,]\0\0", b"/a\0\0,s\0\0")
+        self.refused(FOO[:-1], bundle(FOO, FOO[:-4]), bundle(FOO)[:-4], bundle(b""))
+        self.refused(b"#bundle\0", b"#bundle\0" + NOW[:-1], bundle(FOO) + b"\0")
+
+    def test_attack_element_of_negative_size(self) -> None:
+        """A bundle that leads back into itself ends, where python-osc's would not."""
+        for size in (-4, -1, -(2**31)):
+            self.refused(b"#bundle\0" + NOW + struct.pack(">i", size))
+
+    def test_attack_blob_of_negative_size(self) -> None:
+        """A blob that leads back to a long string does not have it read again."""
+        text = padded(b"x" * 4000)
+        blob = struct.pack(">i", -len(text))
+        packet = padded(b"/a") + padded(b",s" + b"bs" * 15) + text + blob
+        self.refused(packet, padded(b"/a") + padded(b",b") + struct.pack(">i", -4))
+
+    def test_attack_nested_bundles(self) -> None:
+        """Eight levels are read; more are not."""
+        self.assertEqual(len(decode(nested(8))), 1)
+        self.refused(nested(9), nested(300))
+
+    def test_attack_many_arguments(self) -> None:
+        """More arguments than may be sent are not received, with bytes or without."""
+        self.assertEqual(len(decode(b"/a\0\0" + padded(b"," + b"T" * 32))[0].args), 32)
+        self.refused(b"/a\0\0" + padded(b"," + b"T" * 33))
+        self.refused(b"/a\0\0" + padded(b"," + b"[" * 4000 + b"]" * 4000))
+
+    def test_attack_large_datagram(self) -> None:
+        """A datagram over 8192 bytes is not looked at."""
+        large = Message("/a", [Argument(Kind.STRING, "x" * 8183)])
+        self.assertEqual(decode(encode(large)), [large])
+        self.refused(encode(Message("/a", [Argument(Kind.STRING, "x" * 8184)])))
+
+    @given(st.binary(max_size=400))
+    @settings(deadline=None, max_examples=500)
+    def test_attack_any_bytes(self, packet: bytes) -> None:
+        """Whatever comes is read, or refused in the one way."""
+        for start in (b"", b"/a\0\0", b"/a\0\0,", b"#bundle\0" + NOW):
+            self.survives(start + packet)
+
+    @given(MESSAGES, st.lists(st.tuples(st.integers(0), st.integers(0, 255))))
+    @settings(deadline=None)
+    def test_attack_changed_bytes(
+        self, message: Message, changes: list[tuple[int, int]]
+    ) -> None:
+        """So is a bundle in which bytes were changed."""
+        packet = bytearray(bundle(encode(message), bundle(encode(message))))
+        for place, value in changes:
+            packet[place % len(packet)] = value
+        self.survives(bytes(packet))
+
+    def survives(self, packet: bytes) -> None:
+        """Read a packet; nothing but the one refusal may happen."""
+        try:
+            messages = decode(packet)
+        except UnreadableError:
+            return
+        self.assertTrue(all(m.address.startswith("/") for m in messages))
+
+    def test_worst_packets_are_quick(self) -> None:
+        """The most costly packets found are read in a fraction of a second."""
+        smallest = b"/a\0\0"
+        many = bundle(*[smallest] * 1000)
+        deep = bundle(*[smallest] * 900)
+        while len(deep) + 20 <= 8192:
+            deep = bundle(deep)
+        text = padded(b"/" + b"x" * 8000)
+        begun = time.perf_counter()
+        for packet in (many, deep, text, bundle(text)):
+            self.survives(packet)
+        self.assertLess(time.perf_counter() - begun, 5)

@@ -1,0 +1,190 @@
+"""Tests for bridge.osc.ports, over real UDP."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.protocol import DatagramProtocol
+from twisted.internet.task import deferLater
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.osc.packets import Argument, Kind, Message, encode
+from bridge.osc.ports import Listener, Sender
+from bridge.protocol.errors import BridgeError, Code
+
+from .liblo import free_port
+
+HELLO = Message("/hello", [Argument(Kind.INT, 1)])
+
+
+def pause() -> Deferred[None]:
+    """Let the reactor work for a moment."""
+    return deferLater(reactor, 0.01, lambda: None)
+
+
+class Heard(DatagramProtocol):
+    """Keeps the datagrams it gets."""
+
+    def __init__(self) -> None:
+        self.got: list[bytes] = []
+
+    def datagramReceived(self, datagram: bytes, addr: Any) -> None:
+        """Keep one."""
+        self.got.append(datagram)
+
+
+class SenderTests(TestCase):
+    """Tests for Sender."""
+
+    def setUp(self) -> None:
+        """Make one."""
+        self.sender = Sender(reactor)
+        self.addCleanup(self.sender.close)
+
+    async def test_sends(self) -> None:
+        """A datagram arrives, from a loopback port that stays the same."""
+        heard = Heard()
+        port: Any = reactor.listenUDP(0, heard, "127.0.0.1", 65535)
+        self.addCleanup(port.stopListening)
+        for size in (4, 8192):
+            self.sender.send(b"x" * size, port.getHost().port)
+        while len(heard.got) < 2:
+            await pause()
+        self.assertEqual([len(d) for d in heard.got], [4, 8192])
+
+    async def test_nobody_there(self) -> None:
+        """Sending to a port nobody listens on is no failure, however often."""
+        port = free_port()
+        for _ in range(5):
+            self.sender.send(b"x", port)
+            await pause()
+
+
+class FailingReactor:
+    """A reactor on a machine that is out of something."""
+
+    def adoptDatagramPort(self, *_: Any) -> Any:
+        """Open a port that does not work."""
+        return self
+
+    def write(self, *_: Any) -> None:
+        """Fail as the system does."""
+        raise OSError(105, "No buffer space available")
+
+
+class FailureTests(SynchronousTestCase):
+    """Tests for a system that does not take datagrams."""
+
+    def test_unavailable(self) -> None:
+        """It is told as ``unavailable``."""
+        sender = Sender(FailingReactor())
+        error = self.assertRaises(BridgeError, sender.send, b"x", 9000)
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+
+
+class ListenerTests(TestCase):
+    """Tests for Listener."""
+
+    def setUp(self) -> None:
+        """Make one that keeps what it hears."""
+        self.heard: list[Message] = []
+        self.listener = Listener(reactor, self.heard.append)
+        self.addCleanup(self.listener.close)
+        self.port = free_port()
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(self.socket.close)
+
+    def send(self, datagram: bytes, host: str = "127.0.0.1") -> None:
+        """Send to the port."""
+        self.socket.sendto(datagram, (host, self.port))
+
+    def assert_free(self, port: int) -> None:
+        """Check that nobody listens on a port."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            other.bind(("127.0.0.1", port))
+
+    async def test_receives(self) -> None:
+        """Messages are heard and counted; what is no OSC is counted alone."""
+        self.assertTrue(await self.listener.hold("a", self.port))
+        for datagram in (b"junk", b"/a" * 4100, b"", encode(HELLO)):
+            self.send(datagram)
+        while not self.heard:
+            await pause()
+        receiver = self.listener.receiver
+        assert receiver is not None
+        self.assertEqual((receiver.received, receiver.undecodable), (1, 3))
+        self.assertEqual((self.heard, self.listener.port), ([HELLO], self.port))
+
+    async def test_attack_from_another_machine(self) -> None:
+        """Only 127.0.0.1 is bound: other addresses of this machine do not reach it."""
+        await self.listener.hold("a", self.port)
+        self.send(encode(HELLO), "127.0.0.2")
+        await pause()
+        self.assertEqual(self.heard, [])
+
+    async def test_held_by_several(self) -> None:
+        """The last who gives it up closes the port."""
+        self.assertTrue(await self.listener.hold("a", self.port))
+        self.assertFalse(await self.listener.hold("b", self.port))
+        self.assertFalse(await self.listener.hold("a", self.port))
+        self.assertFalse(await self.listener.give_up("c"))
+        self.assertFalse(await self.listener.give_up("a"))
+        self.assertFalse(await self.listener.give_up("a"))
+        self.assertEqual(self.listener.port, self.port)
+        self.assertTrue(await self.listener.give_up("b"))
+        self.assertIsNone(self.listener.port)
+        self.assert_free(self.port)
+
+    async def test_given_up_and_taken_at_once(self) -> None:
+        """What is asked for is done in its order, however quickly it is asked."""
+        await self.listener.hold("a", self.port)
+        results = await gatherResults(
+            [
+                self.listener.give_up("a"),
+                self.listener.hold("a", self.port),
+                self.listener.give_up("a"),
+                self.listener.hold("b", self.port),
+            ]
+        )
+        self.assertEqual(results, [True] * 4)
+        self.send(encode(HELLO))
+        while not self.heard:
+            await pause()
+
+    async def test_another_port(self) -> None:
+        """It replaces the first, which is free then; who held that holds this."""
+        await self.listener.hold("a", self.port)
+        first, self.port = self.port, free_port()
+        self.assertTrue(await self.listener.hold("b", self.port))
+        self.assert_free(first)
+        self.assertFalse(await self.listener.give_up("b"))
+        self.send(encode(HELLO))
+        while not self.heard:
+            await pause()
+        self.assertTrue(await self.listener.give_up("a"))
+
+    async def test_busy_port(self) -> None:
+        """A taken port is ``unavailable``; what was listened on is kept, and held."""
+        await self.listener.hold("a", self.port)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            other.bind(("127.0.0.1", 0))
+            error: Any = await self.assertFailure(
+                self.listener.hold("b", other.getsockname()[1]), BridgeError
+            )
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertFalse(await self.listener.hold("a", self.port))
+        self.send(encode(HELLO))
+        while not self.heard:
+            await pause()
+        self.assertFalse(await self.listener.give_up("b"))
+        self.assertTrue(await self.listener.give_up("a"))
+
+    async def test_close(self) -> None:
+        """It is closed for all."""
+        await self.listener.hold("a", self.port)
+        await self.listener.close()
+        self.assert_free(self.port)
+        self.assertIsNone(self.listener.receiver)

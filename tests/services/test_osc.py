@@ -1,0 +1,356 @@
+"""Tests for bridge.services.osc."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
+from twisted.trial.unittest import TestCase
+
+from bridge.osc.packets import Argument, Kind
+from bridge.protocol.errors import BridgeError, Code
+from bridge.rpc.caller import PROGRAM, Caller
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.hub import Hub
+from bridge.rpc.registry import Registry
+from bridge.services.osc import Osc, read_argument
+from tests.osc.liblo import free_port, oscdump, oscsend, readable
+
+
+@define(eq=False)
+class Page:
+    """A caller that can go away."""
+
+    ends: list[Callable[[], None]] = field(factory=list)
+    gone: bool = False
+
+    def tell(self, event: str, data: Any) -> None:
+        """Be told nothing."""
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call when it goes, or has gone."""
+        if self.gone:
+            call()
+        else:
+            self.ends.append(call)
+
+    def go(self) -> None:
+        """Go away."""
+        self.gone = True
+        for call in self.ends:
+            call()
+
+
+class OscCase(TestCase):
+    """The service on real ports, called as a page's request is."""
+
+    def setUp(self) -> None:
+        """Make the service, and a hub with one page."""
+        self.pushes: list[tuple[str, Any]] = []
+        hub = Hub()
+        hub.add(self)
+        self.osc = Osc(reactor, hub.push, frozenset({42069, 22500}))
+        self.addCleanup(self.osc.close)
+        self.registry = Registry()
+        self.registry.register("osc", self.osc)
+        self.page = Page()
+        self.port = free_port()
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Never go."""
+
+    def push(self, event: str, text: bytes) -> None:
+        """Keep what every page is pushed."""
+        frame = json.loads(text)
+        self.pushes.append((event, frame["data"]))
+
+    def call(
+        self, name: str, caller: Caller | None = None, **params: Any
+    ) -> Deferred[Any]:
+        """Call one method."""
+        calling = Dispatcher(self.registry).call(
+            "osc", name, params, caller or self.page
+        )
+        return Deferred.fromCoroutine(calling)
+
+    async def refused(self, name: str, **params: Any) -> BridgeError:
+        """Call one method, and give its refusal."""
+        error: Any = await self.assertFailure(self.call(name, **params), BridgeError)
+        assert isinstance(error, BridgeError)
+        return error
+
+    async def pushed(self, count: int) -> list[tuple[str, Any]]:
+        """Wait for that many pushes."""
+        while len(self.pushes) < count:
+            await deferLater(reactor, 0.01, lambda: None)
+        return self.pushes
+
+
+class SendTests(OscCase):
+    """Tests for osc/send."""
+
+    async def test_default_port(self) -> None:
+        """The answer says how much went where; VRChat's port unless told otherwise."""
+        sent = await self.call("send", address="/a/b")
+        self.assertEqual(sent, {"ok": True, "bytes": 12, "port": 9000})
+
+    async def test_received_by_liblo(self) -> None:
+        """Another implementation reads every kind of argument as it was meant."""
+        with oscdump(self.port) as dump:
+            assert dump.stdout is not None
+            args = [True, False, 7, -1.5, 2**31, "hé llo"]
+            kinds = {"bool": True, "int": 1, "float": 1, "string": "x"}
+            args += [{"kind": k, "value": v} for k, v in kinds.items()]
+            while True:  # until it listens
+                await self.call("send", address="/a", args=args, port=self.port)
+                if readable(dump.stdout):
+                    break
+            words = dump.stdout.readline().split(" ", 3)
+        self.assertEqual(words[1:3], ["/a", "TFiffsTifs"])
+        for expected in ("7 -1.5", "2147483648", "hé llo", "1 1.0"):
+            self.assertIn(expected, words[3])
+
+    async def test_unknown_fields_are_ignored(self) -> None:
+        """A field of a later page does not make an older daemon refuse."""
+        sent = await self.call("send", address="/a", port=self.port, later=1)
+        self.assertEqual(sent["port"], self.port)
+
+    async def test_addresses(self) -> None:
+        """Patterns, spaces, NULs and what is not ASCII are refused."""
+        for bad in ("", "a", "/a b", "/\0", "/é", "/\x7f", "/a\n", "/" + "x" * 255):
+            error = await self.refused("send", address=bad)
+            self.assertIn("address: 1 to 255 characters", error.message)
+        for character in "#*,?[]{}":
+            await self.refused("send", address=f"/avatar/{character}")
+        for good in ("/", "/a//b/", "/!~\"$%&'()+-.:;<=>@\\^_`|", "/" + "x" * 254):
+            await self.call("send", address=good, port=self.port)
+
+    async def test_arguments(self) -> None:
+        """What OSC cannot say, or its kind does not fit, is refused."""
+        cases: tuple[Any, ...] = (
+            None,
+            [],
+            {},
+            1e39,
+            10**400,
+            "a\0b",
+            {"kind": "int"},
+            {"kind": "int", "value": 1, "more": 1},
+            {"kind": "int", "value": 1.0},
+            {"kind": "int", "value": True},
+            {"kind": "int", "value": 2**31},
+            {"kind": "float", "value": "1"},
+            {"kind": "float", "value": True},
+            {"kind": "float", "value": -1e300},
+            {"kind": "bool", "value": 1},
+            {"kind": "string", "value": 1},
+            {"kind": "string", "value": "\0"},
+            {"kind": "other", "value": None},
+            {"kind": "blob", "value": ""},
+            {"kind": ["int"], "value": 1},
+        )
+        for bad in cases:
+            error = await self.refused("send", address="/a", args=[bad])
+            self.assertEqual(error.code, Code.BAD_REQUEST)
+            self.assertIn("args: a boolean, a number", error.message)
+
+    async def test_limits(self) -> None:
+        """32 arguments, and 8192 bytes, are what a datagram holds."""
+        await self.call("send", address="/a", args=[1] * 32, port=self.port)
+        error = await self.refused("send", address="/a", args=[1] * 33)
+        self.assertEqual(error.message, "args: at most 32 entries")
+        sent = await self.call("send", address="/a", args=["x" * 8183], port=self.port)
+        self.assertEqual(sent["bytes"], 8192)
+        error = await self.refused("send", address="/a", args=["x" * 8184])
+        self.assertEqual(error.message, "args: at most 8192 bytes as OSC")
+
+    async def test_attack_ports_of_others(self) -> None:
+        """The daemon's port, the overlay's, and those of the system are refused."""
+        for name in ("send", "listen"):
+            for port in (0, 53, 1023, 65536, -1):
+                error = await self.refused(name, address="/a", port=port)
+                self.assertEqual(error.message, "port: 1024 to 65535")
+            for port in (42069, 22500):
+                error = await self.refused(name, address="/a", port=port)
+                self.assertIn("port: not the daemon's own", error.message)
+
+    @given(st.text(min_size=8))
+    @settings(deadline=None, max_examples=50)
+    def test_never_echoed(self, text: str) -> None:
+        """No refusal repeats what was sent."""
+        rule = self.failureResultOf(
+            self.call("send", address=text + " ", args=[{"kind": text}]), BridgeError
+        )
+        self.assertNotIn(text, rule.value.message)
+
+
+class ReadArgumentTests(TestCase):
+    """Tests for read_argument."""
+
+    def test_kinds(self) -> None:
+        """A bare value has the kind it fits, a told kind is what it says."""
+        for given_, kind, value in (
+            (True, Kind.BOOL, True),
+            (2**31 - 1, Kind.INT, 2**31 - 1),
+            (2**31, Kind.FLOAT, 2.0**31),
+            (1.0, Kind.FLOAT, 1.0),
+            ("", Kind.STRING, ""),
+            ({"kind": "float", "value": 1}, Kind.FLOAT, 1.0),
+        ):
+            read = read_argument(given_)
+            self.assertEqual(read, Argument(kind, value))
+            assert read is not None
+            self.assertIs(type(read.value), type(value))
+
+
+class ListenTests(OscCase):
+    """Tests for osc/listen, stop and status."""
+
+    async def listening(self) -> Any:
+        """Listen, and give the status."""
+        await self.call("listen", port=self.port)
+        return await self.call("status")
+
+    async def test_receives_from_liblo(self) -> None:
+        """What liblo sends is pushed to every page, each argument with its kind."""
+        await self.call("listen", port=self.port)
+        oscsend(self.port, "/avatar/parameters/MuteSelf", "T")
+        oscsend(self.port, "/avatar/parameters/Gesture", "i", "5")
+        oscsend(self.port, "/avatar/parameters/Voice", "f", "0.5")
+        oscsend(self.port, "/avatar/change", "s", "avtr_1")
+        oscsend(self.port, "/all", "TFNIhdcS", "9", "0.25", "x", "sym")
+        pushes = await self.pushed(5)
+        self.assertEqual({event for event, _ in pushes}, {"osc"})
+        got = {
+            data["address"]: [(a["kind"], a["value"]) for a in data["args"]]
+            for _, data in pushes
+        }
+        other = ("other", None)
+        self.assertEqual(
+            got,
+            {
+                "/avatar/parameters/MuteSelf": [("bool", True)],
+                "/avatar/parameters/Gesture": [("int", 5)],
+                "/avatar/parameters/Voice": [("float", 0.5)],
+                "/avatar/change": [("string", "avtr_1")],
+                "/all": [
+                    ("bool", True),
+                    ("bool", False),
+                    other,
+                    other,
+                    ("int", 9),
+                    ("float", 0.25),
+                    other,
+                    ("string", "sym"),
+                ],
+            },
+        )
+
+    async def test_idempotent(self) -> None:
+        """A second ``listen`` starts nothing, and one ``stop`` ends it."""
+        first = await self.call("listen", port=self.port)
+        again = await self.call("listen", port=self.port)
+        self.assertEqual(first, {"ok": True, "port": self.port, "started": True})
+        self.assertEqual(again, {"ok": True, "port": self.port, "started": False})
+        self.assertEqual(await self.call("stop"), {"ok": True, "stopped": True})
+        self.assertEqual(await self.call("stop"), {"ok": True, "stopped": False})
+
+    async def test_status(self) -> None:
+        """It says what is listened on, and counts what came."""
+        self.assertEqual(
+            await self.call("status", any=1), {"listening": False, "sendPort": 9000}
+        )
+        self.assertEqual(
+            await self.listening(),
+            {
+                "listening": True,
+                "sendPort": 9000,
+                "listenPort": self.port,
+                "received": 0,
+                "dropped": 0,
+                "undecodable": 0,
+            },
+        )
+
+    async def test_hears_itself(self) -> None:
+        """What is sent to the port that is listened on comes back; floods are paced."""
+        await self.listening()
+        for number in range(200):
+            await self.call("send", address="/a", args=[number], port=self.port)
+        while (await self.call("status"))["received"] < 200:
+            await deferLater(reactor, 0.01, lambda: None)
+        while self.pushes[-1][1]["args"][0]["value"] != 199:
+            await deferLater(reactor, 0.01, lambda: None)
+        status = await self.call("status")
+        self.assertEqual(status["dropped"] + len(self.pushes), 200)
+        self.assertGreater(status["dropped"], 100)
+
+    async def test_a_page_that_goes_gives_up_its_hold(self) -> None:
+        """Only its own: the port is closed when the last page has gone."""
+        other = Page()
+        await self.call("listen", port=self.port)
+        await self.call("listen", other, port=self.port)
+        self.page.go()
+        self.assertTrue((await self.call("status"))["listening"])
+        other.go()
+        self.assertEqual(
+            await self.call("listen", PROGRAM, port=self.port),
+            {"ok": True, "port": self.port, "started": True},
+        )
+
+    async def test_a_page_that_went_before_the_answer(self) -> None:
+        """It holds nothing."""
+        self.page.gone = True
+        await self.call("listen", port=self.port)
+        self.assertFalse((await self.call("stop", PROGRAM))["stopped"])
+        self.assertFalse((await self.call("status"))["listening"])
+
+    async def test_a_page_is_watched_once(self) -> None:
+        """Listening again and again does not add up."""
+        for _ in range(5):
+            await self.call("listen", port=self.port)
+            await self.call("stop")
+        self.assertEqual(len(self.page.ends), 1)
+
+    async def test_stop_of_one_page_is_not_every_page_s(self) -> None:
+        """Who stops does not stop the others."""
+        await self.call("listen", port=self.port)
+        self.assertFalse((await self.call("stop", Page()))["stopped"])
+        self.assertTrue((await self.call("status"))["listening"])
+
+    async def test_busy_port(self) -> None:
+        """A taken port is unavailable, and says so without naming it."""
+        other = Osc(reactor, lambda *_: None, frozenset())
+        self.addCleanup(other.close)
+        await Deferred.fromCoroutine(_listen(other, self.port))
+        error = await self.refused("listen", port=self.port)
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertNotIn(str(self.port), error.message)
+
+    async def test_describe(self) -> None:
+        """The description gives the methods, the ports, the event and the status."""
+        described = self.registry.describe()["osc"]
+        self.assertEqual(
+            described,
+            {
+                "summary": "Sends and receives OSC on loopback.",
+                "methods": ["send", "listen", "stop", "status"],
+                "sendPort": 9000,
+                "listenPort": 9001,
+                "event": "osc",
+                "status": {"listening": False, "sendPort": 9000},
+            },
+        )
+
+
+async def _listen(osc: Osc, port: int) -> None:
+    registry = Registry()
+    registry.register("osc", osc)
+    await Dispatcher(registry).call("osc", "listen", {"port": port})

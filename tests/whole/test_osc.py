@@ -1,0 +1,68 @@
+"""OSC through a real daemon, with liblo at the other end."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..osc.liblo import free_port, oscdump, oscsend, readable
+from .daemon import running
+
+
+@pytest.mark.whole
+class OscTests(SynchronousTestCase):
+    """Tests for sending and receiving."""
+
+    def setUp(self):
+        """An empty home, and a port."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+        self.port = free_port()
+
+    def test_received_by_every_page(self):
+        """What liblo sends reaches every page, while any of them wants it."""
+        with running(self.home) as daemon, daemon.page() as one:
+            with daemon.page() as other:
+                other.result("osc", "listen", {"port": self.port})
+                oscsend(self.port, "/avatar/parameters/Voice", "f", "0.5")
+                for page in (one, other):
+                    push = page.receive()
+                    while push["event"] != "osc":
+                        push = page.receive()
+                    self.assertEqual(
+                        push["data"],
+                        {
+                            "address": "/avatar/parameters/Voice",
+                            "args": [{"kind": "float", "value": 0.5}],
+                        },
+                    )
+                described = one.result("osc", "status")
+                self.assertEqual(described["received"], 1)
+            while one.result("osc", "status")["listening"]:
+                pass
+            self.assertTrue(one.result("osc", "listen", {"port": self.port})["started"])
+
+    def test_sent_at_the_pace_of_a_controller(self):
+        """A hundred sends, one after the other, are all taken."""
+        params = {"address": "/a", "args": [True, 1, 0.5, "x"], "port": self.port}
+        with (
+            running(self.home) as daemon,
+            daemon.page() as page,
+            oscdump(self.port) as dump,
+        ):
+            assert dump.stdout is not None
+            for _ in range(100):
+                page.result("osc", "send", params)
+            while not readable(dump.stdout):  # it did not listen yet
+                page.result("osc", "send", params)
+            line = dump.stdout.readline()
+        self.assertEqual(line.split(" ", 1)[1], '/a Tifs #T 1 0.500000 "x"\n')
+
+    def test_attack_the_daemon_s_own_port(self):
+        """Neither the daemon's port nor the overlay's is sent to."""
+        with running(self.home) as daemon, daemon.page() as page:
+            for port in (daemon.port, 42069):
+                params = {"address": "/a", "port": port}
+                self.assertIn("port: not", page.refusal("osc", "send", params))
