@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from attrs import define, frozen
@@ -15,6 +17,7 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 
 from .banner import Banner
+from .datadir import write_atomically
 from .protocol.errors import CloseReason
 from .supervisor import Supervisor
 from .threads import Pool
@@ -74,6 +77,7 @@ class Daemon(Service):
     """
     Runs the parts that ``bridge.tap`` has made.
 
+    :ivar address_file: Tells the address to commands while it listens.
     :ivar prepare: Begins what goes on beside the listening; blocks, and is quick.
     :ivar banner: What is said when it is listening.
     :ivar finish: The parts to close at the end, in order.
@@ -87,6 +91,7 @@ class Daemon(Service):
     _site: Any
     _sockets: BridgeFactory
     _token: PairingToken
+    _address_file: Path
     _pools: Sequence[Pool]
     _prepare: Callable[[], object]
     _banner: Banner
@@ -118,6 +123,7 @@ class Daemon(Service):
             self._socket.fileno(), self._socket.family, self._site
         )
         self._socket.close()
+        self._tell_address(Address(host, number))
         self._watch = LoopingCall(self._follow_token)
         self._watch.clock = self._sockets.edge.clock
         self._watch.start(TOKEN_WATCH_SECONDS, now=False)
@@ -132,8 +138,17 @@ class Daemon(Service):
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
 
+    def _tell_address(self, address: Address) -> None:
+        try:
+            write_atomically(self._address_file, f"{address}\n".encode("ascii"))
+        except OSError as e:
+            why = e.strerror or "I/O error"
+            self._log.warn("commands can't find this daemon: {why}", why=why)
+
     async def _stop(self) -> None:
         self._supervisor.stopping()
+        with contextlib.suppress(OSError):
+            self._address_file.unlink()
         if self._watch is not None:
             self._watch.stop()
         if self._port is not None:

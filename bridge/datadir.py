@@ -60,6 +60,11 @@ class DataDir:
         return self.root / "lock"
 
     @property
+    def address(self) -> Path:
+        """Where the daemon listens while it does, for the commands that call it."""
+        return self.root / "address"
+
+    @property
     def journal(self) -> Path:
         """What an interrupted operation was doing."""
         return self.root / "journal"

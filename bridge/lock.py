@@ -70,6 +70,19 @@ def acquire(
     return FileLock(file)
 
 
+def is_held(path: Path) -> bool:
+    """
+    Whether somebody holds the lock of ``path``.
+
+    To know it takes the lock for a moment, so who acquires it needs some patience.
+    """
+    try:
+        with path.open("rb") as file:
+            return not _try(file)
+    except OSError:
+        return False
+
+
 def _pid(file: IO[bytes]) -> int | None:
     file.seek(0)
     text = file.read(32).strip()

@@ -56,6 +56,8 @@ from .web.socket import BridgeFactory
 T = TypeVar("T")
 
 SITE_IDLE_SECONDS = 60
+# A command that looks whether a daemon is there holds the lock for a moment.
+LOCK_PATIENCE_SECONDS = 0.2
 
 
 class Options(DaemonOptions):
@@ -176,6 +178,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         site=site,
         sockets=sockets,
         token=token,
+        address_file=data.address,
         pools=threads.all(),
         prepare=plugins.prepare,
         banner=banner,
@@ -229,7 +232,7 @@ def _is_ours_to_print(options: Options) -> bool:
 
 def _lock(data: DataDir) -> Any:
     try:
-        return acquire(data.lock)
+        return acquire(data.lock, LOCK_PATIENCE_SECONDS)
     except LockedError as e:
         pid = f" (process {e.pid})" if e.pid else ""
         raise StartError(f"another daemon{pid} uses {data.root}") from None

@@ -37,6 +37,16 @@ class PairingToken:
     _value: bytes = field(repr=False)
 
     @classmethod
+    def load(cls, path: Path) -> PairingToken:
+        """
+        Read the token.
+
+        :raise FileNotFoundError: There is none.
+        :raise TokenError: The file is there but can't be used.
+        """
+        return cls(path, _read(path))
+
+    @classmethod
     def load_or_create(
         cls, path: Path, random: Callable[[int], bytes] = os.urandom
     ) -> PairingToken:
@@ -46,7 +56,7 @@ class PairingToken:
         :raise TokenError: The file is there but can't be used.
         """
         try:
-            return cls(path, _read(path))
+            return cls.load(path)
         except FileNotFoundError:
             return cls(path, _write(path, random))
 

@@ -5,7 +5,7 @@ import stat
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.lock import LockedError, acquire
+from bridge.lock import LockedError, acquire, is_held
 
 from .directories import fresh_directory
 
@@ -23,6 +23,15 @@ class LockTests(SynchronousTestCase):
         refused = self.assertRaises(LockedError, acquire, self.path)
         self.assertEqual(refused.pid, os.getpid())
         first.release()
+        acquire(self.path).release()
+
+    def test_looked_at(self):
+        """Whether it is held can be asked, also where there is none."""
+        self.assertFalse(is_held(self.path))
+        lock = acquire(self.path)
+        self.assertTrue(is_held(self.path))
+        lock.release()
+        self.assertFalse(is_held(self.path))
         acquire(self.path).release()
 
     def test_patience(self):

@@ -84,8 +84,20 @@ class DaemonTests(TestCase):
         status, described = await self.get(daemon, "/v1/describe", bearer)
         self.assertEqual(status, 200)
         self.assertEqual(list(described["services"]), health["services"])
+        port = daemon._port.getHost().port
+        told = (self.data / "address").read_text("ascii")
+        self.assertEqual(told, f"127.0.0.1:{port}\n")
         await daemon.stopService()
+        self.assertFalse((self.data / "address").exists())
         acquire(self.data / "lock").release()
+
+    async def test_address_that_cannot_be_told(self):
+        """When commands can't be told the address, that is said, and it runs."""
+        self.data.mkdir()
+        (self.data / "address").mkdir()
+        self.start()
+        told = [e for e in self.events if "commands can't find" in str(e)]
+        self.assertEqual(len(told), 1)
 
     async def test_token_is_followed(self):
         """When the token file is replaced, every socket is closed."""

@@ -27,6 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fingerprint": ("fingerprint", "print the fingerprint of your signing key"),
     "check": ("check", "say of a plugin's tree what the daemon would"),
     "dev": ("dev", "link a plugin you work on into a daemon started with --dev"),
+    "call": ("call", "call a method of a daemon started with --dev"),
+    "eval": ("evaluate", "evaluate JavaScript in the page of such a daemon"),
 }
 """The sub-commands: the module, and what it does."""
 

@@ -20,7 +20,7 @@ _ESCAPES = re.compile(
 )
 
 # Control characters, line separators, bidirectional controls, lone surrogates.
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
@@ -45,7 +45,7 @@ def visible(text: str) -> str:
         text = _ESCAPES.sub("", text)
     if text.isascii():
         return text.translate(_HIDDEN_ASCII)
-    return _HIDDEN.sub("", text)
+    return HIDDEN.sub("", text)
 
 
 def one_line(text: str, most: int) -> str:
