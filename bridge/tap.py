@@ -23,6 +23,7 @@ from .banner import Banner
 from .config import SINKS, Config, ConfigError, read_config
 from .daemon import Daemon, Logged, StartError, bind
 from .datadir import DataDir, DataDirError
+from .desktop import Notifications
 from .lock import LockedError, acquire
 from .logs.output import make_output
 from .logs.pagefile import LogFileError, PageFile
@@ -133,6 +134,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     store = Store.open(data.state, threads.disk.call)
     page_log, notices = _open_page_log(config, data, threads.logs)
     hub = Hub()
+    desktop = Notifications(reactor, os.environ, threads.checks.call)
     plugins = make_plugins(reactor, config, options.place, threads, store, hub)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
 
@@ -172,6 +174,12 @@ def assemble(reactor: Any, options: Options) -> IService:
         str(page_log.path) if page_log is not None else "disabled",
         (*notices, *([store.notice] if store.notice else []), *plugins.notices),
     )
+
+    def prepare() -> None:
+        desktop.start()
+        plugins.prepare()
+
+    ended: list[Any] = [store, *([page_log] if page_log is not None else [])]
     return Daemon(
         reactor=reactor,
         socket=listening,
@@ -180,14 +188,9 @@ def assemble(reactor: Any, options: Options) -> IService:
         token=token,
         address_file=data.address,
         pools=threads.all(),
-        prepare=plugins.prepare,
+        prepare=prepare,
         banner=banner,
-        finish=[
-            osc,
-            *plugins.finish,
-            store,
-            *([page_log] if page_log is not None else []),
-        ],
+        finish=[osc, *plugins.finish, desktop, *ended],
         release=lock.release,
         logged=_logged(reactor, options, token, hub),
         supervisor=this_process(),

@@ -1,0 +1,32 @@
+"""
+The user's desktop, reached over the session bus.
+
+::
+
+    address         where the bus is
+    messages        what goes over it
+    connection      one connection, by txdbus
+    bus             the connection, made anew when it is lost
+    notes           what users of notifications need to know
+    notifications   the client of ``org.freedesktop.Notifications``
+
+Users need ``INotifications`` and ``Note``; the first import of txdbus happens when the
+first connection is made.
+"""
+
+from __future__ import annotations
+
+from .messages import DesktopError
+from .notes import INotifications, Note, Question, Server, Shown, Urgency
+from .notifications import Notifications
+
+__all__ = [
+    "DesktopError",
+    "INotifications",
+    "Note",
+    "Notifications",
+    "Question",
+    "Server",
+    "Shown",
+    "Urgency",
+]

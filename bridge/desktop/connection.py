@@ -1,0 +1,235 @@
+"""
+One connection to a bus, by txdbus; the only module that knows it.
+
+It is imported when the first connection is made: ``txdbus.client`` takes a tenth of a
+second to load, and installs the reactor.
+
+Where txdbus would hang or believe too much, this does otherwise: every wait ends, the
+sender of a reply is compared with whom was asked, signals bypass its router (which
+ignores their sender), and whoever waits is told of a loss after the books are closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, fail
+from twisted.internet.endpoints import UNIXClientEndpoint
+from twisted.internet.protocol import Factory
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from txdbus.authentication import ClientAuthenticator
+from txdbus.client import DBusClientConnection
+from txdbus.error import RemoteError
+from txdbus.message import MethodCallMessage
+from txdbus.objects import DBusObjectHandler
+
+from ..protocol.limits import DESKTOP_SECONDS
+from .messages import BUS, Call, DesktopError, Signal
+
+
+class _External(ClientAuthenticator):
+    """Says who we are by the socket's credentials, and knows no other way."""
+
+    preference: ClassVar[list[bytes]] = [b"EXTERNAL"]
+
+    def _usesUnixSocketTransport(self, _: Any) -> bool:  # noqa: N802
+        """Take no file descriptors, which nobody would close."""
+        return False
+
+
+@define(eq=False)
+class _Asked:
+    """A call that was sent; whoever waits for its result may have given up."""
+
+    call: Call
+    late: Callable[[Any], object] | None
+    result: Deferred[tuple[Any, ...]] = field(factory=Deferred)
+
+    def answered(self, reply: Any) -> None:
+        """Take the reply; the library knows it by its number only."""
+        values = tuple(reply.body or ())
+        if not self.result.called:
+            if _is_from(self.call.remote.destination, reply.sender):
+                self.result.callback(values)
+            else:
+                self.result.errback(DesktopError("another program answered"))
+        elif self.late is not None:
+            self.late(values)
+
+    def failed(self, failure: Failure) -> None:
+        """Take an error, or the loss of the connection."""
+        if self.result.called:
+            return
+        text = "the session bus is gone"
+        if failure.check(RemoteError):
+            text = f"{self.call.method} was refused on the session bus"
+        self.result.errback(DesktopError(text))
+
+
+class Connection(DBusClientConnection):
+    """
+    A connection to a bus.
+
+    :ivar received: Called with each ``Signal``.
+    :ivar lost: Called once, when a connection that was made is lost.
+    """
+
+    authenticator = _External
+    received: Callable[[Signal], object]
+    lost: Callable[[], object]
+
+    _log: ClassVar[Logger] = Logger()
+
+    def __init__(self, clock: Any, made: Deferred[Connection]) -> None:
+        self._clock = clock
+        self._made = made
+        self._is_lost = False
+        self._pendingCalls: dict[int, tuple[Deferred[Any], Any]] = {}
+
+    def call(
+        self, call: Call, late: Callable[[Any], object] | None = None
+    ) -> Deferred[tuple[Any, ...]]:
+        """
+        Call a method.
+
+        :param late: Called with the result when it arrives after all, and nobody
+            waits for it any more.
+        :return: Fires with the results.  Fails with ``DesktopError`` when there are
+            none within five seconds, when they are an error or another program's, and
+            when the connection is lost.
+        """
+        if self._is_lost:
+            return fail(DesktopError("the session bus is gone"))
+        try:
+            message = _message(call)
+        except DesktopError as e:
+            return fail(e)
+        asked = _Asked(call, late)
+        self.callRemoteMessage(message).addCallbacks(asked.answered, asked.failed)
+        return asked.result.addTimeout(
+            DESKTOP_SECONDS, self._clock, lambda _, __: _unanswered(call)
+        )
+
+    def drop(self) -> None:
+        """Close the connection at once."""
+        self.transport.abortConnection()
+
+    def close(self) -> None:
+        """Close the connection when all is sent that was written."""
+        self.transport.loseConnection()
+
+    def signalReceived(self, signal: Any) -> None:  # noqa: N802
+        """Pass a signal on; see ``txdbus.client``."""
+        if self.busName is None:
+            return
+        try:
+            self.received(
+                Signal(
+                    signal.sender or "",
+                    signal.path or "",
+                    signal.interface or "",
+                    signal.member or "",
+                    signal.signature or "",
+                    tuple(signal.body or ()),
+                )
+            )
+        except Exception:  # noqa: BLE001
+            self._log.failure("a signal could not be handled")
+
+    def connectionAuthenticated(self) -> None:  # noqa: N802
+        """Say hello to the bus; see ``txdbus.protocol``."""
+        # Answers whoever calls us that nothing is here.
+        self.objHandler = DBusObjectHandler(self)
+        self.call(Call(BUS, "Hello")).addCallbacks(self._named, self._not_made)
+
+    def _named(self, result: tuple[Any, ...]) -> None:
+        (self.busName,) = result
+        if not self._made.called:
+            self._made.callback(self)
+
+    def _not_made(self, failure: Failure) -> None:
+        if not self._made.called:
+            self._made.errback(failure)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Read what arrived; the library trusts the bus to speak D-Bus."""
+        try:
+            super().dataReceived(data)
+        except Exception:  # noqa: BLE001
+            self._log.warn("what listens as the session bus does not speak D-Bus")
+            self.drop()
+
+    def connectionLost(self, reason: Failure) -> None:  # noqa: N802
+        """Fail all that waits, when nothing can be added to it any more."""
+        self._is_lost = True
+        pending, self._pendingCalls = self._pendingCalls, {}
+        if self.busName is not None:
+            self.lost()
+        for waiting, _ in pending.values():
+            waiting.errback(reason)
+        self._not_made(Failure(DesktopError("the session bus did not let us in")))
+
+
+def connect(
+    reactor: Any, path: str, received: Callable[[Signal], object]
+) -> Deferred[Any]:
+    """
+    Connect to the bus at a Unix socket.
+
+    :param received: See ``Connection``.
+    :return: Fires with the ``Connection`` when the bus has given it a name.  Fails
+        with ``DesktopError`` when it has not within five seconds.
+    """
+    made: Deferred[Connection] = Deferred(lambda _: _give_up())
+    connection = Connection(reactor, made)
+    connection.received = received
+    connection.lost = lambda: None
+    factory = Factory.forProtocol(lambda: connection)
+    factory.noisy = False
+    opening = UNIXClientEndpoint(reactor, path).connect(factory)
+
+    def _give_up() -> None:
+        opening.cancel()
+        if connection.transport is not None:
+            connection.drop()
+
+    def not_opened(_: Failure) -> None:
+        if not made.called:
+            made.errback(DesktopError("nothing listens where the session bus should"))
+
+    opening.addErrback(not_opened)
+    return made.addTimeout(
+        DESKTOP_SECONDS,
+        reactor,
+        lambda _, __: Failure(DesktopError("the session bus does not answer")),
+    )
+
+
+def _message(call: Call) -> MethodCallMessage:
+    try:
+        return MethodCallMessage(
+            call.remote.path,
+            call.method,
+            interface=call.remote.interface,
+            destination=call.remote.destination,
+            signature=call.signature or None,
+            body=list(call.arguments),
+            autoStart=False,
+        )
+    # The library raises what its code happens to run into: IndexError, ...
+    except Exception:  # noqa: BLE001
+        raise DesktopError(f"{call.method} cannot be written for the bus") from None
+
+
+def _is_from(destination: str, sender: str | None) -> bool:
+    """Whether a reply's sender is whom was asked, as far as the name says that."""
+    if destination.startswith(":") or destination == BUS.destination:
+        return sender == destination
+    return True
+
+
+def _unanswered(call: Call) -> Failure:
+    return Failure(DesktopError(f"{call.method} was not answered"))

@@ -1,0 +1,76 @@
+"""What goes over the bus, in terms that need no D-Bus library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from attrs import frozen
+
+
+class DesktopError(Exception):
+    """
+    The desktop could not be reached, or did not do what was asked.
+
+    The message is ours and of one line; nothing in it came over the bus.
+    """
+
+
+@frozen
+class Remote:
+    """
+    An interface of an object of a program on the bus.
+
+    :ivar destination: The program's name, well-known or unique (``:1.7``).
+    """
+
+    destination: str
+    path: str
+    interface: str
+
+
+BUS: Final = Remote(
+    "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"
+)
+"""The bus itself; no program can send under its name."""
+
+
+@frozen
+class Call:
+    """
+    One call of a method.
+
+    :ivar signature: The types of ``arguments``, as D-Bus writes them.
+    """
+
+    remote: Remote
+    method: str
+    signature: str = ""
+    arguments: Sequence[Any] = ()
+
+
+@frozen
+class Signal:
+    """
+    A signal as it arrived.  Anybody may have sent it: judge it by ``sender``.
+
+    :ivar sender: The unique name of the program that sent it; set by the bus.
+    :ivar signature: The types of ``arguments``.
+    """
+
+    sender: str
+    path: str
+    interface: str
+    name: str
+    signature: str
+    arguments: tuple[Any, ...]
+
+    def is_of(self, remote: Remote, name: str, signature: str) -> bool:
+        """Say whether ``remote`` itself sent it, with arguments of these types."""
+        return (
+            self.sender == remote.destination
+            and self.path == remote.path
+            and self.interface == remote.interface
+            and self.name == name
+            and self.signature == signature
+        )

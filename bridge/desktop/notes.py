@@ -1,0 +1,135 @@
+"""What users of the desktop's notifications need to know: notes, and who shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import Final
+
+from attrs import define, frozen
+from twisted.internet.defer import Deferred
+from zope.interface import Attribute as Described
+from zope.interface import Interface
+
+DEFAULT_MS: Final = -1
+NEVER_MS: Final = 0
+
+
+class Urgency(IntEnum):
+    """How much a note matters; servers never let a critical one expire."""
+
+    LOW = 0
+    NORMAL = 1
+    CRITICAL = 2
+
+
+@frozen
+class Note:
+    """
+    What is shown.
+
+    :ivar application: Who shows it, as users know it.
+    :ivar body: Text; a server of ``body-markup`` reads it as markup.
+    :ivar icon: The name of an icon; empty for none.
+    :ivar image_path: An absolute path of a picture; empty for none.
+    :ivar desktop_entry: The name of a ``.desktop`` file without its ending.
+    :ivar expire_ms: Milliseconds; ``DEFAULT_MS`` leaves it to the server.
+    """
+
+    application: str
+    summary: str
+    body: str = ""
+    icon: str = ""
+    urgency: Urgency = Urgency.NORMAL
+    suppress_sound: bool = False
+    image_path: str = ""
+    desktop_entry: str = ""
+    expire_ms: int = DEFAULT_MS
+
+
+@frozen
+class Server:
+    """
+    A notification server.
+
+    :ivar owner: Its unique name on the bus.
+    :ivar name: What it calls itself, such as ``dunst``; a foreign text.
+    :ivar version: Its version; a foreign text.
+    :ivar capabilities: What it can do, such as ``actions`` and ``body-markup``.
+    """
+
+    owner: str
+    name: str
+    version: str
+    capabilities: frozenset[str]
+
+
+@frozen
+class Shown:
+    """
+    A note that a server has taken.
+
+    :ivar id: The server's number for it.
+    :ivar owner: The unique name of that server.
+    """
+
+    id: int
+    owner: str
+
+
+@define(eq=False)
+class Question:
+    """
+    A note with buttons that is on the screen.
+
+    :ivar server: Who shows it.
+    :ivar answer: Fires once: with the key of the action that the user chose, or
+        ``None`` when the note was closed without one.  Fails with ``DesktopError``
+        when its server or the bus is gone.  Cancelling it closes the note.
+    """
+
+    server: Server
+    answer: Deferred[str | None]
+
+
+class INotifications(Interface):
+    """The desktop's notifications."""
+
+    health = Described("``up`` while a notification server is there, else ``down``.")
+    server = Described(
+        "The ``Server`` that was last asked what it can do, while it is there; else "
+        "``None``."
+    )
+
+    def find() -> Deferred[Server]:
+        """
+        Give the server of now; the bus is asked to start one when there is none.
+
+        :return: Fails with ``DesktopError`` within five seconds.
+        """
+
+    def show(note: Note) -> Deferred[Shown]:  # noqa: N805
+        """
+        Show a note.
+
+        :return: Fires when a server has taken it; fails with ``DesktopError``.
+        """
+
+    def ask(
+        note: Note,  # noqa: N805
+        actions: Sequence[tuple[str, str]],
+    ) -> Deferred[Question]:
+        """
+        Show a note with buttons.
+
+        :param actions: The key and the label of each.
+        :return: Fires when it is shown.  Fails with ``DesktopError``, also when the
+            server can't show buttons.  Cancelling it withdraws the note.
+        """
+
+    def watch(changed: Callable[[str], object]) -> Callable[[], None]:  # noqa: N805
+        """
+        Call ``changed`` with each new ``health``.
+
+        :return: Call it to hear no more.
+        """
