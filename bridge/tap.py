@@ -56,7 +56,6 @@ from .web.socket import BridgeFactory
 
 T = TypeVar("T")
 
-SITE_IDLE_SECONDS = 60
 # A command that looks whether a daemon is there holds the lock for a moment.
 LOCK_PATIENCE_SECONDS = 0.2
 
@@ -161,9 +160,7 @@ def assemble(reactor: Any, options: Options) -> IService:
             reactor,
         )
     )
-    site = make_site(
-        sockets.edge, sockets, config.dev, reactor=reactor, timeout=SITE_IDLE_SECONDS
-    )
+    site = make_site(sockets.edge, sockets, config.dev, reactor)
     banner = Banner(
         config,
         data.root,
@@ -203,7 +200,7 @@ def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guar
         return TokenBucket(config.rate, config.burst, reactor.seconds)
 
     added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
-    return Guard(Origins(added), token, bucket(), bucket(), lambda: port)
+    return Guard(Origins(added), token, bucket(), bucket(), port)
 
 
 def _logged(reactor: Any, options: Options, token: PairingToken, hub: Hub) -> Logged:

@@ -38,13 +38,16 @@ class Code(StrEnum):
     UNKNOWN_SERVICE = "unknown_service", 404, "no service has this name"
     UNKNOWN_METHOD = "unknown_method", 404, "the service has no such method"
     METHOD_NOT_ALLOWED = "method_not_allowed", 405, "the path takes another method"
+    TIMED_OUT = "timed_out", 408, "the request did not arrive in time"
     PAYLOAD_TOO_LARGE = "payload_too_large", 413, "the body is too large"
+    URI_TOO_LONG = "uri_too_long", 414, "the request line is too long"
     UNSUPPORTED_MEDIA_TYPE = (
         "unsupported_media_type",
         415,
         "the body's Content-Type is not application/json",
     )
     RATE_LIMITED = "rate_limited", 429, "too many requests; wait and ask again"
+    HEAD_TOO_LARGE = "head_too_large", 431, "the headers are too many or too large"
     INTERNAL = "internal", 500, "a defect or an I/O failure of the daemon"
     UNAVAILABLE = "unavailable", 503, "what would answer is not there now"
 

@@ -23,6 +23,16 @@ PONG_SECONDS: Final = 20.0
 UNSENT_BYTES: Final = 32 * MIB
 QUEUED_PUSHES: Final = 256
 
+# HTTP connections; see docs/decisions/0016.
+HEAD_BYTES: Final = 16 * KIB
+HEADERS: Final = 100
+HEAD_SECONDS: Final = 10.0
+BODY_SECONDS: Final = 30.0
+KEEP_ALIVE_SECONDS: Final = 60.0
+LINGER_SECONDS: Final = 2.0
+LINGER_BYTES: Final = 16 * MIB
+CONNECTIONS_WAITING: Final = 128
+
 # Rates.
 RATE_PER_SECOND: Final = 5.0
 RATE_BURST: Final = 10

@@ -1,9 +1,7 @@
 """
-Who may ask at all: everything that is judged before a request is read.
+Who may ask at all: what is judged of a request's headers.
 
-In this order: the rate, Host, Origin and fetch metadata; then, in ``bridge.web.site``,
-the preflight is answered, the path found, and for a call the token, the content type
-and the body's size are checked here.  Nothing reaches a service or a socket around it.
+In which order, and what comes between, is in ``bridge.web.site``.
 
 Header values are compared as bytes and never decoded: they may hold anything.
 """
@@ -13,8 +11,8 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from attrs import define, frozen
 
@@ -35,6 +33,9 @@ class TokenCheck(Protocol):
     def matches(self, offered: bytes) -> bool:
         """Whether this is the token, told in constant time."""
 
+
+HTTP_PORT: Final = 80
+"""What a Host header means that names no port."""
 
 _ORIGIN = re.compile(
     rb"https?://(\[[0-9a-fA-F:.]+\]|[^\[\]/?#@:\\\s]+)(?::([0-9]{1,5}))?"
@@ -92,28 +93,52 @@ class Guard:
     :ivar trusted: Pays for requests of allowed pages and of programs.
     :ivar foreign: Pays for requests made for another site, so that a hostile page
         cannot spend what the user's own page lives on.
-    :ivar port: The bound port.
+    :ivar port: The bound port; of what has none, ``HTTP_PORT``.
     """
 
     origins: Origins
     token: TokenCheck
     trusted: TokenBucket
     foreign: TokenBucket
-    port: Callable[[], int]
+    port: int
 
-    def admit(self, headers: Headers) -> None:
+    def draw(self, headers: Headers) -> None:
         """
-        Judge the head of any request.
+        Let a request pay.
 
-        :raise BridgeError: 429, 400 or 403.
+        :raise BridgeError: 429.
         """
-        own_site = self._is_own_site(headers)
-        bucket = self.trusted if own_site else self.foreign
+        bucket = self.trusted if self._is_own_site(headers) else self.foreign
         if bucket.take() is None:
             seconds = max(1, math.ceil(bucket.wait()))
             raise BridgeError(Code.RATE_LIMITED, "too many requests", seconds)
-        self._check_host(headers)
-        if not own_site:
+
+    def check_host(self, headers: Headers) -> None:
+        """
+        Refuse a name that DNS rebinding has pointed here.
+
+        :raise BridgeError: 403; or 400 unless there is exactly one Host header.
+        """
+        hosts = headers.getRawHeaders(b"host") or ()
+        if len(hosts) != 1:
+            raise BridgeError(Code.BAD_REQUEST, "there must be one Host header")
+        found = _HOST.fullmatch(hosts[0])
+        if (
+            found is None
+            or not is_loopback_name(found[1])
+            or int(found[2] or HTTP_PORT) != self.port
+        ):
+            raise BridgeError(
+                Code.FORBIDDEN_HOST, "Host must be a loopback name with this port"
+            )
+
+    def check_origin(self, headers: Headers) -> None:
+        """
+        Refuse a page of another site, by its Origin or its fetch metadata.
+
+        :raise BridgeError: 403.
+        """
+        if not self._is_own_site(headers):
             raise BridgeError(
                 Code.FORBIDDEN_ORIGIN, "this page's origin is not allowed here"
             )
@@ -160,18 +185,3 @@ class Guard:
             return self.allowed_origin(headers) is not None
         sites = headers.getRawHeaders(b"sec-fetch-site") or ()
         return all(site in (b"none", b"same-origin") for site in sites)
-
-    def _check_host(self, headers: Headers) -> None:
-        """Refuse a name that DNS rebinding has pointed here."""
-        hosts = headers.getRawHeaders(b"host") or ()
-        if len(hosts) != 1:
-            raise BridgeError(Code.BAD_REQUEST, "there must be one Host header")
-        found = _HOST.fullmatch(hosts[0])
-        if (
-            found is None
-            or not is_loopback_name(found[1])
-            or int(found[2] or 80) != self.port()
-        ):
-            raise BridgeError(
-                Code.FORBIDDEN_HOST, "Host must be a loopback name with this port"
-            )

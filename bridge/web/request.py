@@ -1,155 +1,162 @@
 """
-Every HTTP request, judged before anything is looked up, so no resource can forget it.
+One HTTP request: its head is judged, then its body is read, then it is answered.
 
-The body is bounded while it arrives, and what is answered has the headers of all
-responses, whoever answers it.
+Which head is answered by what is decided in ``bridge.web.site``; when each of this
+happens, in ``bridge.web.channel``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-from urllib.parse import unquote_to_bytes
+from collections.abc import Awaitable, Callable
+from io import BytesIO
+from typing import Any, Protocol
 
-from twisted.python.failure import Failure
-from twisted.web.iweb import IRequest
-from twisted.web.resource import IResource
-from twisted.web.server import Request, Site
+from attrs import frozen
+from twisted.internet.defer import Deferred
+from twisted.web.http import Request
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.frames import error_fields
-from ..protocol.wire import dumps
-from .guard import Guard, is_json
-from .headers import ALWAYS
+from .guard import Headers
+from .headers import ALWAYS, cors_headers, phrase, refusal_body, refusal_headers
 
-_CORS = {
-    b"access-control-allow-methods": b"GET, POST, OPTIONS",
-    b"access-control-allow-headers": b"content-type, authorization",
-    b"access-control-max-age": b"600",
-}
+
+@frozen
+class Head:
+    """
+    What is known of a request before its body.
+
+    :ivar path: Of the request target, as it was sent; without the query.
+    :ivar length: Of the body, as declared; ``None`` when it comes in chunks.
+    """
+
+    method: bytes
+    path: bytes
+    headers: Headers
+    length: int | None
+
+
+Answer = Callable[["GuardedRequest"], Awaitable[bytes | None]]
+"""
+Gives the body of a response, or refuses with ``BridgeError``.
+
+``None``: it has answered by itself, and may have taken the connection over.
+"""
+
+
+class Judge(Protocol):
+    """Decides who answers; ``bridge.web.site.GuardedSite`` is one."""
+
+    def judge(self, head: Head) -> Answer:
+        """
+        Decide by the head alone.
+
+        :raise BridgeError: The request is refused.
+        """
+
+    def allowed_origin(self, headers: Headers) -> bytes | None:
+        """Give the request's origin when it is one that may read the answer."""
 
 
 class GuardedRequest(Request):
-    """A request that is judged before it is routed, with a bounded body."""
+    """
+    A request that is judged by its head, with a bounded body.
 
-    site: GuardedSite
-    oversized = False
+    :ivar refusal: Why it is refused, as soon as that is known.
+    """
+
+    refusal: BridgeError | None = None
+    content: Any
+    _answer: Answer
     _received = 0
-    _is_json = False
 
-    def gotLength(self, length: int | None) -> None:  # noqa: N802
-        """Make room for the body, never for more than the cap."""
-        self._is_json = is_json(self.requestHeaders)
-        self.oversized = (length or 0) > limits.REST_BODY_BYTES
-        kept = self._is_json and not self.oversized
-        super().gotLength(length if kept else 0)
+    def headReceived(  # noqa: N802
+        self, method: bytes, target: bytes, version: bytes, length: int | None
+    ) -> None:
+        """Judge the head.  Of the body of a refused request nothing is kept."""
+        self.method, self.uri, self.clientproto = method, target, version
+        self.path = target.partition(b"?")[0]
+        self.content = BytesIO()
+        judge: Judge = self.channel.factory
+        origin = judge.allowed_origin(self.requestHeaders)
+        allowing = {} if origin is None else cors_headers(origin)
+        for name, value in {**ALWAYS, **allowing}.items():
+            self.setHeader(name, value)
+        try:
+            self._answer = judge.judge(
+                Head(method, self.path, self.requestHeaders, length)
+            )
+        except BridgeError as error:
+            self.refusal = error
+
+    def expects_continue(self) -> bool:
+        """Whether the client waits for leave to send the body."""
+        expected = self.requestHeaders.getRawHeaders(b"expect") or [b""]
+        return bool(
+            self.clientproto == b"HTTP/1.1" and expected[0].lower() == b"100-continue"
+        )
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802
-        """
-        Keep a piece of the body, unless it is too large already.
-
-        What is not JSON is thrown away: it will be refused, and Twisted would read
-        a form before anybody has judged who sent it.
-        """
+        """Keep a piece of the body, unless it is too large already."""
         self._received += len(data)
-        self.oversized = self.oversized or self._received > limits.REST_BODY_BYTES
-        if self._is_json and not self.oversized:
-            super().handleContentChunk(data)
+        if self._received > limits.REST_BODY_BYTES:
+            self.refusal = self.refusal or too_large()
+        if self.refusal is None:
+            self.content.write(data)
 
-    def process(self) -> None:
-        """Judge the head; route the request only when it passes."""
-        channel: Any = self.channel
-        self.site = channel.site
-        guard = self.site.guard
-        for name, value in ALWAYS.items():
-            self.setHeader(name, value)
-        origin = guard.allowed_origin(self.requestHeaders)
-        if origin is not None:
-            self._allow(origin)
+    def requestReceived(  # noqa: N802
+        self, command: bytes, path: bytes, version: bytes
+    ) -> None:
+        """
+        Answer the request, whose body is here as far as it is wanted.
+
+        Twisted's own would read queries and forms, for which nobody asks.
+        """
+        self.content.seek(0)
+        Deferred.fromCoroutine(self._respond())
+
+    async def _respond(self) -> None:
+        # The client may go; what was begun goes on, and only its answer is lost.
         try:
-            guard.admit(self.requestHeaders)
+            body = await self._body()
         except BridgeError as error:
-            self._finish_with(refuse(self, error))
+            self._refuse(error)
+        except Exception:  # noqa: BLE001
+            self._log.failure("a request broke")
+            self._refuse(
+                BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
+            )
         else:
-            self._route()
+            if body is not None:
+                self._finish_with(200, body)
 
-    def processingFailed(self, reason: Failure) -> Failure:  # noqa: N802
-        """Answer a defect as any other refusal; what it was goes to the log alone."""
-        self._log.failure("a request broke", failure=reason)
-        if not self.startedWriting:
-            error = BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
-            self._finish_with(refuse(self, error))
-        return reason
+    async def _body(self) -> bytes | None:
+        if self.refusal is not None:
+            raise self.refusal
+        return await self._answer(self)
 
-    def setHeader(self, name: bytes | str, value: bytes | str) -> None:  # noqa: N802
-        """Set a header; but what software answers is nobody's business."""
-        if name.lower() not in (b"server", b"date"):
-            super().setHeader(name, value)
-
-    def _route(self) -> None:
-        if self.method == b"OPTIONS":
-            self._answer_preflight()
-        elif self.path == b"*" or not is_utf8(unquote_to_bytes(self.path)):
-            # Twisted and Klein would answer these in their own words.
-            self._finish_with(refuse(self, self.site.nothing_here()))
-        else:
-            super().process()
-
-    def _allow(self, origin: bytes) -> None:
-        self.setHeader(b"access-control-allow-origin", origin)
-        for name, value in _CORS.items():
-            self.setHeader(name, value)
-
-    def _answer_preflight(self) -> None:
-        asked = self.requestHeaders.hasHeader(b"access-control-request-private-network")
-        if asked and self.responseHeaders.hasHeader(b"access-control-allow-origin"):
-            self.setHeader(b"access-control-allow-private-network", b"true")
+    def finish_empty(self) -> None:
+        """Answer that all is well, and there is nothing to tell (204)."""
         self.responseHeaders.removeHeader(b"content-type")
-        self.setResponseCode(204)
-        self._finish_with(b"")
+        self._finish_with(204, b"")
 
-    def _finish_with(self, body: bytes) -> None:
+    def _refuse(self, error: BridgeError) -> None:
+        for name, value in refusal_headers(error).items():
+            self.setHeader(name, value)
+        self._finish_with(error.code.status, refusal_body(error))
+
+    def _finish_with(self, status: int, body: bytes) -> None:
+        if self._disconnected:
+            return
+        self.setResponseCode(status, phrase(status))
+        if body:
+            self.setHeader(b"content-length", b"%d" % len(body))
         self.write(body)
         self.finish()
 
 
-class GuardedSite(Site):
-    """The HTTP server."""
-
-    requestFactory = GuardedRequest  # noqa: N815 (Twisted's name)
-    displayTracebacks = False  # noqa: N815
-    noisy = False
-
-    def __init__(
-        self,
-        resource: IResource,
-        guard: Guard,
-        nothing_here: Callable[[], BridgeError],
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(resource, **kwargs)
-        self.guard = guard
-        self.nothing_here = nothing_here
-
-    def log(self, request: Any) -> None:
-        """Write no access log: it would hold what callers sent."""
-
-
-def refuse(request: IRequest, error: BridgeError) -> bytes:
-    """Turn a refusal into a response: set its status and headers, give its body."""
-    request.setResponseCode(error.code.status)
-    if error.retry_after is not None:
-        request.setHeader(b"retry-after", str(error.retry_after).encode("ascii"))
-    if error.code is Code.UNAUTHORIZED:
-        request.setHeader(b"www-authenticate", b'Bearer realm="plugin-bridge"')
-    return dumps({"ok": False, "error": error_fields(error)})
-
-
-def is_utf8(text: bytes) -> bool:
-    """Whether bytes are a text in UTF-8."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+def too_large() -> BridgeError:
+    """Word that a body is over the cap."""
+    return BridgeError(
+        Code.PAYLOAD_TOO_LARGE, f"the body exceeds {limits.REST_BODY_BYTES} bytes"
+    )

@@ -1,48 +1,50 @@
 """
-HTTP: which path answers what.
+HTTP: who is let in, and which path answers what.
 
-A request comes here judged (``bridge.web.request``).  Klein finds the route; a call
-goes to the same dispatcher as a frame does.
+``GuardedSite.judge`` is the whole policy, in its order.  A call goes to the same
+dispatcher as a frame does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Coroutine
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
-from attrs import define
+from attrs import define, frozen
 from autobahn.twisted.resource import WebSocketResource
-from klein import Klein
-from twisted.internet.defer import Deferred, ensureDeferred
-from twisted.python.failure import Failure
-from twisted.web.iweb import IRequest
-from twisted.web.resource import IResource
-from twisted.web.server import Site
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from twisted.internet.interfaces import IAddress, IReactorTime
+from twisted.web.http import HTTPFactory
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads
 from ..rpc.registry import Registry
+from .channel import Crowd, GuardedChannel
 from .conversation import Edge
-from .request import GuardedRequest, GuardedSite, is_utf8, refuse
+from .guard import Guard, Headers
+from .headers import MethodError
+from .request import Answer, GuardedRequest, Head, too_large
 from .socket import BridgeFactory
 
-_NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
+_CALL = re.compile(rb"/v1/([^/]+)/([^/]+)")
+_NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}".encode("ascii"))
 
 
-def detached(calling: Coroutine[Deferred[Any], Any, bytes]) -> Deferred[bytes]:
+@frozen
+class Route:
     """
-    Wait for a call on a copy: Klein cancels what it waits for when the client goes.
+    What answers at a path.
 
-    A call that has begun goes on; only its answer is lost.
+    :ivar allow: The methods it takes.
+    :ivar paired: Whether it takes the pairing token.
+    :ivar has_body: Whether a JSON body is read.
     """
-    copy: Deferred[bytes] = Deferred(lambda _: None)
-    ensureDeferred(calling).addBoth(
-        lambda outcome: None if copy.called else copy.callback(outcome)
-    )
-    return copy
+
+    answer: Answer
+    allow: tuple[bytes, ...] = (b"GET", b"HEAD")
+    paired: bool = True
+    has_body: bool = False
 
 
 @define
@@ -62,57 +64,51 @@ class Routes:
         """The services."""
         return self.edge.dispatcher.registry
 
-    def health(self, request: IRequest) -> bytes:
-        """Answer the liveness probe; no token."""
-        return dumps(
-            {
-                "ok": True,
-                "version": self.edge.version,
-                "services": self.registry.names(),
-            }
-        )
+    def find(self, method: bytes, path: bytes) -> Route:
+        """
+        Find what answers.
 
-    def socket(self, request: IRequest) -> IResource:
-        """Hand the connection to a session."""
-        upgrade = request.requestHeaders.getRawHeaders(b"upgrade") or [b""]
-        if upgrade[0].lower() != b"websocket":
-            raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
-        if self.sockets.crowded:
-            raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
-        # It has been judged; Autobahn would judge it again, by rules of its own.
-        request.requestHeaders.removeHeader(b"origin")
-        resource: IResource = WebSocketResource(self.sockets)
-        return resource
+        :raise BridgeError: 404, or 405.
+        """
+        route = self._at(path)
+        if route is None:
+            raise self._nothing_here()
+        if method not in route.allow:
+            raise MethodError(
+                Code.METHOD_NOT_ALLOWED,
+                "this path takes another method",
+                allow=b", ".join(route.allow),
+            )
+        return route
 
-    def describe(self, request: IRequest) -> bytes:
-        """Describe every service."""
-        self._need_dev()
-        self.edge.guard.authenticate(request.requestHeaders)
-        services = self.registry.describe()
-        return dumps(
-            {"version": self.edge.version, "socket": "/v1/ws", "services": services}
-        )
-
-    def call(
-        self, request: GuardedRequest, service: str, method: str
-    ) -> Deferred[bytes]:
-        """Call a method of a service."""
-        self._need_dev()
-        if not (_NAME.fullmatch(service) and _NAME.fullmatch(method)):
-            raise BridgeError(Code.NOT_FOUND, "there is nothing at this path")
-        self.edge.guard.authenticate(request.requestHeaders)
-        self.edge.guard.check_content_type(request.requestHeaders)
-        params = _body(request)
-        return detached(self._call(service, method, params))
-
-    async def _call(self, service: str, method: str, params: Any) -> bytes:
-        return dumps(await self.edge.dispatcher.call(service, method, params))
-
-    def _need_dev(self) -> None:
+    def _at(self, path: bytes) -> Route | None:
+        if path == b"/v1/health":
+            return Route(self.health, paired=False)
+        if path == b"/v1/ws":
+            return Route(self.socket, paired=False)
         if not self.dev:
-            raise self.nothing_here()
+            return None
+        if path == b"/v1/describe":
+            return Route(self.describe)
+        return self._call_at(path)
 
-    def nothing_here(self) -> BridgeError:
+    def _call_at(self, path: bytes) -> Route | None:
+        found = _CALL.fullmatch(path)
+        if found is None:
+            return None
+        # Decoded one by one: an encoded slash is part of a name, so of none.
+        service, method = map(unquote_to_bytes, found.groups())
+        if not (_NAME.fullmatch(service) and _NAME.fullmatch(method)):
+            return None
+
+        async def call(request: GuardedRequest) -> bytes:
+            params = read_params(request.content.read())
+            names = service.decode("ascii"), method.decode("ascii")
+            return dumps(await self.edge.dispatcher.call(*names, params))
+
+        return Route(call, allow=(b"POST",), has_body=True)
+
+    def _nothing_here(self) -> BridgeError:
         """Say that a path has nothing, and what might put something there."""
         if self.dev:
             return BridgeError(Code.NOT_FOUND, "there is nothing at this path")
@@ -121,58 +117,115 @@ class Routes:
             "only /v1/health and /v1/ws are here; calls by HTTP need --dev",
         )
 
+    async def health(self, _: GuardedRequest) -> bytes:
+        """Answer the liveness probe."""
+        names = self.registry.names()
+        return dumps({"ok": True, "version": self.edge.version, "services": names})
 
-def _body(request: GuardedRequest) -> Any:
-    if request.oversized:
-        raise BridgeError(
-            Code.PAYLOAD_TOO_LARGE, f"the body exceeds {limits.REST_BODY_BYTES} bytes"
+    async def describe(self, _: GuardedRequest) -> bytes:
+        """Describe every service."""
+        services = self.registry.describe()
+        return dumps(
+            {"version": self.edge.version, "socket": "/v1/ws", "services": services}
         )
-    assert request.content is not None  # noqa: S101 (set before the body is read)
-    text = request.content.read()
-    if not is_utf8(text):
-        raise BridgeError(Code.MALFORMED_BODY, "the body is not UTF-8")
+
+    async def socket(self, request: GuardedRequest) -> None:
+        """
+        Hand the connection to a session.
+
+        :raise BridgeError: It is no upgrade, or there are too many sockets.
+        """
+        upgrade = request.requestHeaders.getRawHeaders(b"upgrade") or [b""]
+        if request.method != b"GET" or upgrade[0].lower() != b"websocket":
+            raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
+        if self.sockets.crowded:
+            raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
+        # It has been judged; Autobahn would judge it again, by rules of its own.
+        request.requestHeaders.removeHeader(b"origin")
+        WebSocketResource(self.sockets).render(request)
+
+
+async def answer_preflight(request: GuardedRequest) -> None:
+    """Tell a page what it may send; the headers that allow it are there already."""
+    asked = request.requestHeaders.hasHeader(b"access-control-request-private-network")
+    if asked and request.responseHeaders.hasHeader(b"access-control-allow-origin"):
+        request.setHeader(b"access-control-allow-private-network", b"true")
+    request.finish_empty()
+
+
+def read_params(text: bytes) -> Any:
+    """
+    Read the body of a call; a blank one is no params.
+
+    :raise BridgeError: It is not UTF-8, or not JSON.
+    """
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BridgeError(Code.MALFORMED_BODY, "the body is not UTF-8") from None
     return loads(text) if text.strip() else {}
 
 
-def _app(routes: Routes) -> Klein:
-    app = Klein()
-    app.route("/v1/health", methods=["GET"])(routes.health)
-    app.route("/v1/ws", methods=["GET"])(routes.socket)
-    app.route("/v1/describe", methods=["GET"])(routes.describe)
-    app.route("/v1/<service>/<method>", methods=["POST"])(routes.call)
+class GuardedSite(HTTPFactory):
+    """The HTTP server."""
 
-    @app.handle_errors(BridgeError)
-    def refused(request: IRequest, failure: Failure) -> bytes:
-        error = failure.value
-        assert isinstance(error, BridgeError)  # noqa: S101 (Klein chose by type)
-        return refuse(request, error)
+    protocol: Any = GuardedChannel
+    noisy = False
 
-    @app.handle_errors(MethodNotAllowed)
-    def wrong_method(request: IRequest, failure: Failure) -> bytes:
-        allowed = sorted(getattr(failure.value, "valid_methods", None) or ())
-        known_always = request.path in (b"/v1/health", b"/v1/ws")
-        if not routes.dev and not known_always:
-            return refuse(request, routes.nothing_here())
-        request.setHeader(b"allow", ", ".join(allowed).encode("ascii"))
-        return refuse(
-            request,
-            BridgeError(Code.METHOD_NOT_ALLOWED, "this path takes another method"),
-        )
+    def __init__(self, guard: Guard, routes: Routes, reactor: IReactorTime) -> None:
+        # The channel keeps deadlines of its own.
+        super().__init__(reactor=reactor, timeout=None)  # type: ignore[arg-type]
+        self._guard = guard
+        self._routes = routes
+        self.crowd = Crowd(limits.CONNECTIONS_WAITING)
 
-    # Besides "not found": redirects, which would repeat the path.
-    @app.handle_errors(HTTPException)
-    def not_found(request: IRequest, failure: Failure) -> bytes:
-        return refuse(request, routes.nothing_here())
+    def judge(self, head: Head) -> Answer:
+        """
+        Decide who answers a request, by its head alone.
 
-    return app
+        This order is the policy; nothing reaches a service or a socket around it.
+
+        :raise BridgeError: It is refused.
+        """
+        guard = self._guard
+        guard.draw(head.headers)  # 429
+        guard.check_host(head.headers)  # 400, 403
+        guard.check_origin(head.headers)  # 403
+        if head.method == b"OPTIONS":
+            _check_length(head.length, 0)  # 413
+            return answer_preflight
+        route = self._routes.find(head.method, head.path)  # 404, 405
+        if route.paired:
+            guard.authenticate(head.headers)  # 401, 400
+        if route.has_body:
+            guard.check_content_type(head.headers)  # 415
+        cap = limits.REST_BODY_BYTES if route.has_body else 0
+        _check_length(head.length, cap)  # 413
+        return route.answer
+
+    def allowed_origin(self, headers: Headers) -> bytes | None:
+        """See ``bridge.web.request.Judge``."""
+        return self._guard.allowed_origin(headers)
+
+    def buildProtocol(self, addr: IAddress | None) -> Any:  # noqa: N802
+        """Take a connection."""
+        channel: Any = super().buildProtocol(addr)
+        channel.crowd = self.crowd
+        return channel
+
+    def log(self, request: Any) -> None:
+        """Write no access log: it would hold what callers sent."""
 
 
-def make_site(edge: Edge, sockets: BridgeFactory, dev: bool, **kwargs: Any) -> Site:
-    """
-    Build the HTTP server.
+def _check_length(length: int | None, cap: int) -> None:
+    if cap == 0 and length != 0:
+        raise BridgeError(Code.PAYLOAD_TOO_LARGE, "this path takes no body")
+    if length is not None and length > cap:
+        raise too_large()
 
-    :param kwargs: For ``twisted.web.server.Site``.
-    """
-    routes = Routes(edge, sockets, dev)
-    resource = _app(routes).resource()
-    return GuardedSite(resource, edge.guard, routes.nothing_here, **kwargs)
+
+def make_site(
+    edge: Edge, sockets: BridgeFactory, dev: bool, reactor: IReactorTime
+) -> GuardedSite:
+    """Build the HTTP server."""
+    return GuardedSite(edge.guard, Routes(edge, sockets, dev), reactor)

@@ -204,6 +204,16 @@ class _Connection(StringTransport):
     """A transport whose protocol changes with an upgrade, as a real one's does."""
 
     protocol: Any = None
+    half_closed = False
+    aborting = False
+
+    def abortConnection(self) -> None:
+        """Note that the connection is cut."""
+        self.aborting = True
+
+    def loseWriteConnection(self) -> None:
+        """Note that nothing more will be sent."""
+        self.half_closed = True
 
 
 class Stack:
@@ -220,7 +230,6 @@ class Stack:
     ) -> None:
         """Build it; ``rate`` and ``burst`` are HTTP's, ``requests`` a socket's."""
         self.clock = clock or MemoryReactorClockResolver()
-        self.port = PORT
         self.kettle, self.hub, self.logs = Kettle(), Hub(), Sink()
         self.registry = Registry()
         self.registry.register("kettle", self.kettle)
@@ -231,7 +240,7 @@ class Stack:
             PairingToken(Path("token"), TOKEN.encode("ascii")),
             self.trusted,
             self.foreign,
-            lambda: self.port,
+            PORT,
         )
         light = frozenset({("kettle", "refuse")})
         self.edge = Edge(
@@ -244,7 +253,7 @@ class Stack:
             self.clock,
         )
         self.sockets = BridgeFactory(self.edge)
-        self.site = make_site(self.edge, self.sockets, dev, reactor=self.clock)
+        self.site = make_site(self.edge, self.sockets, dev, self.clock)
         self.pumper = create_pumper()
 
     def flush(self) -> None:
@@ -287,7 +296,8 @@ class Stack:
         host: str | None = HOST,
     ) -> Answer:
         """Send one request; a body is sent with its length."""
-        return read_answer(self.raw(write_request(method, path, headers, body, host)))
+        request = write_request(method, path, headers, body, host)
+        return read_answer(self.raw(request), method)
 
     def call(self, method: str, *headers: Header, body: bytes = b"{}") -> Answer:
         """Call a method of the kettle by HTTP, as a program that knows the token."""
@@ -340,9 +350,12 @@ class _Received:
         return BytesIO(self._received)
 
 
-def read_answer(received: bytes) -> Answer:
-    """Read one response as Python's HTTP client does."""
-    response = HTTPResponse(_Received(received))  # type: ignore[arg-type]
+def read_answer(received: bytes, method: str = "GET") -> Answer:
+    """Read the response to one request as Python's HTTP client does."""
+    response = HTTPResponse(
+        _Received(received),  # type: ignore[arg-type]
+        method=method,
+    )
     response.begin()
     headers: dict[str, str] = {}
     for name, value in response.getheaders():

@@ -66,7 +66,7 @@ class ConversationCase(SynchronousTestCase):
             PairingToken(Path("token"), TOKEN.encode()),
             self.trusted,
             TokenBucket(1.0, 10, now),
-            lambda: 1,
+            1,
         )
         light = frozenset({("kettle", "refuse")})
         self.edge = Edge(

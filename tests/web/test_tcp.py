@@ -49,12 +49,12 @@ class TcpTests(TestCase):
         tcp: Any = reactor
         port = tcp.listenTCP(0, stack.site, interface="127.0.0.1")
         self.addCleanup(port.stopListening)
-        stack.port = port.getHost().port
-        factory = WebSocketClientFactory(f"ws://127.0.0.1:{stack.port}/v1/ws")
+        stack.guard.port = port.getHost().port
+        factory = WebSocketClientFactory(f"ws://127.0.0.1:{stack.guard.port}/v1/ws")
         factory.protocol = Client
         factory.opened = Deferred()
         factory.closed = Deferred()
-        connector = tcp.connectTCP("127.0.0.1", stack.port, factory)
+        connector = tcp.connectTCP("127.0.0.1", stack.guard.port, factory)
         self.addCleanup(lambda: factory.closed)
         self.addCleanup(connector.disconnect)
         opened: Deferred[Any] = factory.opened

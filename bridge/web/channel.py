@@ -1,0 +1,242 @@
+"""
+One HTTP connection: framed strictly, answered early, and never for ever.
+
+Twisted's parser reads the head; what it would answer, or leave unanswered, is
+answered here as everything else is.  A request is judged when its head is there, so
+that nobody is asked for a body that will not be read.
+
+::
+
+    waiting for a head   HEAD_SECONDS from its first byte; KEEP_ALIVE_SECONDS for that
+    reading a body       BODY_SECONDS, the whole of it
+    answering            as long as the call takes
+    lingering            LINGER_SECONDS, LINGER_BYTES: the client may still be sending,
+                         and would lose the answer if the connection were just closed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
+from twisted.web.http import HTTPChannel
+
+from ..protocol import limits
+from ..protocol.errors import BridgeError, Code
+from .headers import last_refusal
+from .request import GuardedRequest
+
+
+@define
+class Crowd:
+    """
+    The connections that have not earned a place: nobody knows yet who asks.
+
+    Over the limit the one that has waited longest is dropped.  So those who hold
+    connections open without asking take places from each other, and one that asks at
+    once is always served.
+    """
+
+    _limit: int
+    _waiting: dict[GuardedChannel, None] = field(factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def join(self, channel: GuardedChannel) -> None:
+        """Let a connection wait, as the newest."""
+        self._waiting.pop(channel, None)
+        self._waiting[channel] = None
+        if len(self._waiting) > self._limit:
+            oldest = next(iter(self._waiting))
+            del self._waiting[oldest]
+            oldest.drop()
+
+    def leave(self, channel: GuardedChannel) -> None:
+        """Take a connection out, if it is there."""
+        self._waiting.pop(channel, None)
+
+
+class GuardedChannel(HTTPChannel):
+    """Reads requests from one connection, one after the other."""
+
+    requestFactory = GuardedRequest  # noqa: N815 (Twisted's name)
+    maxHeaders = limits.HEADERS  # noqa: N815
+    totalHeadersSize = limits.HEAD_BYTES  # noqa: N815
+    MAX_LENGTH = limits.HEAD_BYTES
+
+    transport: Any
+    crowd: Crowd
+    callLater: Callable[..., IDelayedCall]  # noqa: N815
+    _networkProducer: Any  # noqa: N815
+    _deadline: IDelayedCall | None = None
+    _begun = False
+    _unread = False
+    _lingering = False
+    _discarded = 0
+
+    def connectionMade(self) -> None:  # noqa: N802
+        """Wait for the first head."""
+        super().connectionMade()
+        self._wait(limits.HEAD_SECONDS)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+        """Forget the connection."""
+        self._wait_no_more()
+        super().connectionLost(reason)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Take bytes: of a head, of a body, or nobody wants them."""
+        if self._lingering:
+            self._discarded += len(data)
+            if self._discarded > limits.LINGER_BYTES:
+                self.drop()
+            return
+        if not self._begun and not self._handlingRequest:
+            self._begun = True
+            self._wait(limits.HEAD_SECONDS)
+        super().dataReceived(data)
+
+    def lineReceived(self, line: bytes) -> None:  # noqa: N802
+        """Take one line of a head."""
+        if not self._lingering:
+            super().lineReceived(line)
+            self._answer_early()
+
+    def rawDataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Take a piece of a body, or of the request after it."""
+        if not self._lingering:
+            super().rawDataReceived(data)
+            self._answer_early()
+
+    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
+        """Refuse a line that does not end."""
+        self._refuse(_too_long(of_a_header=bool(self.requests)))
+
+    def headerReceived(self, line: bytes) -> bool:  # noqa: N802
+        """Take one header."""
+        try:
+            return bool(super().headerReceived(line))
+        except ValueError:
+            # A length of more digits than Python reads.
+            self._respondToBadRequestAndDisconnect()
+            return False
+
+    def allHeadersReceived(self) -> None:  # noqa: N802
+        """Judge the head, before any of the body is read."""
+        request = self.requests[-1]
+        if self._is_ambiguous(request):
+            self._respondToBadRequestAndDisconnect()
+            return
+        self.persistent = self.checkPersistence(request, self._version)
+        request.headReceived(self._command, self._path, self._version, self.length)
+        if self.length != 0 and request.refusal is None:
+            self._wait(limits.BODY_SECONDS)
+            self.crowd.leave(self)
+            if request.expects_continue():
+                self._send100Continue()
+
+    def allContentReceived(self) -> None:  # noqa: N802
+        """Answer the request."""
+        if self._lingering:
+            return
+        self._wait_no_more()
+        super().allContentReceived()
+
+    def requestDone(self, request: GuardedRequest) -> None:  # noqa: N802
+        """Wait for the next request, or end."""
+        self._begun = False
+        if self.persistent:
+            self._wait(limits.KEEP_ALIVE_SECONDS)
+        super().requestDone(request)
+
+    def loseConnection(self) -> None:  # noqa: N802
+        """Close when all is sent; but not for ever, if nobody reads it."""
+        if self._unread:
+            self._linger()
+        else:
+            self._wait(limits.BODY_SECONDS)
+            super().loseConnection()
+
+    def drop(self) -> None:
+        """Close now, whatever is under way."""
+        self._wait_no_more()
+        self.transport.abortConnection()
+
+    def _is_ambiguous(self, request: GuardedRequest) -> bool:
+        """Whether others might see the end of the body elsewhere (RFC 9112, 6.3)."""
+        encodings = request.requestHeaders.getRawHeaders(b"transfer-encoding")
+        if encodings is None:
+            return False
+        whole = [encoding.lower() for encoding in encodings] == [b"chunked"]
+        return not whole or self._version != b"HTTP/1.1"
+
+    def _answer_early(self) -> None:
+        """Answer what is refused already, while its body is still to come."""
+        if self._lingering or self._handlingRequest or not self.requests:
+            return
+        if self.requests[-1].refusal is not None:
+            self.persistent = False
+            self.requests[-1].setHeader(b"connection", b"close")
+            self._unread = True
+            self.allContentReceived()
+
+    def _respondToBadRequestAndDisconnect(self) -> None:  # noqa: N802
+        """Refuse what is no HTTP; Twisted would send a bare status line."""
+        if self._receivedHeaderSize > self.totalHeadersSize:
+            error = _too_long(of_a_header=bool(self.requests))
+        elif self._receivedHeaderCount > self.maxHeaders:
+            error = BridgeError(
+                Code.HEAD_TOO_LARGE, f"there are more than {limits.HEADERS} headers"
+            )
+        else:
+            error = BridgeError(Code.BAD_REQUEST, "this is no valid HTTP request")
+        self._refuse(error)
+
+    def _refuse(self, error: BridgeError) -> None:
+        """Answer what is no request, and read no more."""
+        if not self._lingering:
+            self.transport.write(last_refusal(error))
+            self._linger()
+
+    def _linger(self) -> None:
+        """Send no more, and let the client read what was sent before it is cut."""
+        self._lingering = True
+        self._networkProducer.unregisterProducer()
+        self._networkProducer.resumeProducing()
+        self._wait(limits.LINGER_SECONDS)
+        self.transport.loseWriteConnection()
+
+    def _wait(self, seconds: float) -> None:
+        """Let the other side have some seconds for what it has to do now."""
+        self._wait_no_more()
+        self._deadline = self.callLater(seconds, self._expired)
+        self.crowd.join(self)
+
+    def _wait_no_more(self) -> None:
+        self.crowd.leave(self)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _expired(self) -> None:
+        self._deadline = None
+        if self._lingering or self.transport.disconnecting:
+            self.drop()
+        elif self._begun:
+            self._refuse(
+                BridgeError(Code.TIMED_OUT, "the request did not arrive in time")
+            )
+        else:
+            self.loseConnection()
+
+
+def _too_long(*, of_a_header: bool) -> BridgeError:
+    size = f"{limits.HEAD_BYTES} bytes"
+    if of_a_header:
+        return BridgeError(Code.HEAD_TOO_LARGE, f"the headers exceed {size}")
+    return BridgeError(Code.URI_TOO_LONG, f"the request line exceeds {size}")
