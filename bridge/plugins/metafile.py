@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from ..protocol.errors import BridgeError
-from ..protocol.wire import loads
+from ..protocol.wire import loads_own
 from .files import shown
 from .manifest import ENTRY_FILE, MANIFEST_FILE
 from .policy.tree import EXEMPT, is_test_name
@@ -50,7 +50,7 @@ def check_metafile(
     :raise BuildError: Naming the file that has no business in the bundle.
     """
     try:
-        whole = _object(loads(text))
+        whole = _object(loads_own(text))
     except BridgeError:
         raise _unreadable() from None
     inputs = _object(whole.get("inputs"))

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from attrs import field, frozen
 
 from .errors import BridgeError, Code
-from .limits import MIB, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
+from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
 from .wire import converter, dumps, loads, structure
 
@@ -24,7 +24,13 @@ Name = Annotated[str, Text(NAME_CHARACTERS, like=r"[a-z0-9_-]+", least=1)]
 
 @frozen
 class Hello:
-    """The first frame of a page: its pairing token, and what it calls itself."""
+    """
+    The first frame of a page.
+
+    :ivar token: The pairing token.
+    :ivar client: What the page calls itself, ``<name>/<semver>``; any text will do,
+        and its first 128 characters are logged.
+    """
 
     token: str
     client: str
@@ -111,10 +117,10 @@ def _lenient(text: bytes) -> Any:
 
     Python's reader takes NaN, lone surrogates and control characters, and stops at
     what trails; of what even it can't read, the two fields are looked for.  It holds
-    the interpreter, so what is huge and wrong is not worth it.
+    the interpreter, so of what is large only the beginning is looked at.
     """
-    if len(text) > MIB:
-        return None
+    if len(text) > LENIENT_BYTES:
+        text = text[:LENIENT_BYTES]
     readable = text.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     try:
         return _LENIENT.raw_decode(readable)[0]

@@ -24,7 +24,7 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from .errors import BridgeError, Code
-from .limits import JSON_DEPTH
+from .strict import check_size, check_value
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -177,9 +177,20 @@ converter = make_converter()
 
 def loads(text: bytes) -> Any:
     """
-    Read strict JSON (RFC 8259): no NaN, no lone surrogates, no depth bombs.
+    Read strict JSON (RFC 8259) that somebody sent: no NaN, no lone surrogates, no
+    integers over 64 bits, neither deep nor of more values than a request needs.
 
     The last of duplicate keys wins; ``loads_unique`` refuses them.
+
+    :raise BridgeError: ``bad_request``.
+    """
+    check_size(text)
+    return loads_own(text)
+
+
+def loads_own(text: bytes) -> Any:
+    """
+    Read strict JSON of any number of values, from a file or a program of ours.
 
     :raise BridgeError: ``bad_request``.
     """
@@ -187,26 +198,8 @@ def loads(text: bytes) -> Any:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         raise BridgeError(Code.BAD_REQUEST, "not JSON") from None
-    # Fewer brackets than the limit cannot nest deeper than it.
-    if text.count(b"[") + text.count(b"{") > JSON_DEPTH and _deeper(value):
-        raise BridgeError(
-            Code.BAD_REQUEST, f"JSON nested deeper than {JSON_DEPTH} levels"
-        )
+    check_value(text, value)
     return value
-
-
-def _deeper(value: Any) -> bool:
-    level = [value]
-    for _ in range(JSON_DEPTH + 1):
-        containers = [v for v in level if type(v) in (dict, list)]
-        if not containers:
-            return False
-        level = [
-            inner
-            for outer in containers
-            for inner in (outer.values() if type(outer) is dict else outer)
-        ]
-    return True
 
 
 def loads_unique(text: bytes) -> Any:
@@ -217,7 +210,7 @@ def loads_unique(text: bytes) -> Any:
 
     :raise BridgeError: ``bad_request``.
     """
-    value = loads(text)
+    value = loads_own(text)
     try:
         json.loads(text, object_pairs_hook=_unique)
     except ValueError:

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import STATE_DAEMON_BYTES, STATE_FILE_BYTES
-from ..protocol.wire import dumps, loads
+from ..protocol.wire import dumps, loads_own
 
 DAEMON_PREFIX = "bridge."
 """What the namespaces start with that belong to the daemon."""
@@ -274,5 +274,5 @@ def _entry(key: str, value: Any) -> _Entry:
         raise BridgeError(Code.BAD_REQUEST, "value: not JSON") from None
     # Reading it back keeps memory and file the same; as deep as in the file,
     # because the file must be readable again.
-    [copy] = loads(b"[{" + text + b"}]")
+    [copy] = loads_own(b"[{" + text + b"}]")
     return text, copy[key]

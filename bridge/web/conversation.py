@@ -16,6 +16,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..logs.text import one_line
 from ..protocol import frames, limits
 from ..protocol import session as effects
 from ..protocol.errors import BridgeError, CloseReason, Code
@@ -126,8 +127,13 @@ class Conversation:
         for call_ended in self._at_end:
             call_ended()
         self._at_end.clear()
-        if dropped := self.outbox.dropped:
-            self._log.info("a slow page lost {count} pushes", count=dropped)
+        dropped, replaced = self.outbox.dropped, self.outbox.replaced
+        if dropped or replaced:
+            self._log.info(
+                "a slow page lost {dropped} pushes, and {replaced} to newer ones",
+                dropped=dropped,
+                replaced=replaced,
+            )
 
     def push(self, event: str, text: bytes) -> None:
         """Send an event; see ``bridge.rpc.hub.Subscriber``."""
@@ -147,9 +153,12 @@ class Conversation:
 
     def _greeted(self, hello: Hello) -> list[effects.Effect]:
         # A token of ours is ASCII; what can't be encoded is none.
-        if self._edge.guard.token.matches(hello.token.encode("utf-8")):
-            return self._session.hello_accepted()
-        return self._session.hello_refused()
+        if not self._edge.guard.token.matches(hello.token.encode("utf-8")):
+            return self._session.hello_refused()
+        # Whatever it calls itself, it may come in: its name is for the log alone.
+        client = one_line(hello.client, limits.CLIENT_CHARACTERS)
+        self._log.debug("a page said hello: {client}", client=client)
+        return self._session.hello_accepted()
 
     def _waited(self) -> None:
         self._perform(self._session.waited())

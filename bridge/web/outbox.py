@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from ..protocol.limits import QUEUED_PUSHES, UNSENT_BYTES
+from ..protocol.limits import QUEUED_FRAMES, QUEUED_PUSHES, UNSENT_BYTES
 
 LATEST = frozenset({"plugins", "build"})
 """Events of which only the newest matters."""
@@ -30,12 +30,16 @@ class Outbox:
     :ivar send: Puts one text on the wire.
     :ivar overflow: Called once, when more is unsent than can be kept; after that
         nothing is.
+    :ivar dropped: How many pushes were never sent.
+    :ivar replaced: How many were not, because a newer one tells the same.
+    :ivar paused: Whether the peer does not read.
     """
 
     send: Callable[[bytes], None]
     overflow: Callable[[], None]
     dropped: int = 0
-    _paused: bool = False
+    replaced: int = 0
+    paused: bool = False
     _overflowed: bool = False
     _bytes: int = 0
     _pushes: int = 0
@@ -49,29 +53,29 @@ class Outbox:
         """
         if self._overflowed:
             return
-        if not self._paused:
+        if not self.paused:
             self.send(text)
             return
         if event in LATEST:
-            self._remove(lambda queued: queued == event)
+            self.replaced += self._remove(lambda queued: queued == event)
         elif event is not None and self._pushes >= QUEUED_PUSHES:
             self.dropped += self._remove(lambda queued: queued not in LATEST | AWAITED)
         self._queue.append((event, text))
         self._bytes += len(text)
         self._pushes += event is not None
-        if self._bytes > UNSENT_BYTES:
+        if self._bytes > UNSENT_BYTES or len(self._queue) > QUEUED_FRAMES:
             self._overflowed = True
             self.clear()
             self.overflow()
 
     def pause(self) -> None:
         """The peer does not read; keep what comes."""
-        self._paused = True
+        self.paused = True
 
     def resume(self) -> None:
         """The peer reads again; send what was kept, as far as it takes it."""
-        self._paused = False
-        while self._queue and not self._paused:
+        self.paused = False
+        while self._queue and not self.paused:
             event, text = self._queue.popleft()
             self._bytes -= len(text)
             self._pushes -= event is not None

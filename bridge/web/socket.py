@@ -1,5 +1,5 @@
 """
-The WebSocket end of a conversation: Autobahn's framing (RFC 6455), our closes.
+The WebSocket end of a conversation: every close has a code and a reason of ours.
 
 Autobahn's classes have hundreds of attributes of their own; what is ours is in
 ``bridge.web.conversation``, where no name can collide.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import frozen
-from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
+from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer, IReactorTime
 from zope.interface import implementer
@@ -21,6 +21,7 @@ from ..protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ..protocol.frames import error_fields
 from ..protocol.wire import dumps
 from .conversation import Conversation, Edge
+from .framing import Framing
 from .headers import ALWAYS
 from .outbox import Outbox
 
@@ -63,7 +64,7 @@ class _Timer:
         return self.clock.callLater(delay, call, *args)
 
 
-class BridgeProtocol(WebSocketServerProtocol):
+class BridgeProtocol(Framing):
     """One socket."""
 
     factory: BridgeFactory
@@ -81,10 +82,17 @@ class BridgeProtocol(WebSocketServerProtocol):
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
         """Take one message."""
         assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
+        if self.state != self.STATE_OPEN:
+            return  # it was sent before the peer knew that the socket closes
         if isBinary:
             self.conversation.broke(CloseReason.TEXT_ONLY)
         else:
             self.conversation.received(payload)
+
+    def onPing(self, payload: bytes) -> None:
+        """Answer a ping; but not to a peer that pings and does not read."""
+        if self.conversation is not None and not self.conversation.outbox.paused:
+            self.sendPong(payload)
 
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
         """End the conversation, if the handshake got that far."""
@@ -100,6 +108,9 @@ class BridgeProtocol(WebSocketServerProtocol):
 
     def close_with(self, reason: CloseReason) -> None:
         """See ``bridge.web.conversation.Line``."""
+        if reason is CloseReason.SLOW_READER:
+            # The close frame comes after what the peer has not read yet.
+            self.closeHandshakeTimeout = limits.SLOW_CLOSE_SECONDS
         # sendClose() takes only 1000 and 3000 to 4999.
         if self.state == self.STATE_OPEN:
             self.sendCloseFrame(code=reason.code, reasonUtf8=reason.encode("ascii"))
@@ -158,6 +169,11 @@ class BridgeFactory(WebSocketServerFactory):
             webStatus=False,
             maxMessagePayloadSize=limits.HELLO_FRAME_BYTES,
             openHandshakeTimeout=limits.HELLO_SECONDS,
+            closeHandshakeTimeout=limits.CLOSE_SECONDS,
+            echoCloseCodeReason=True,
+            # ``Framing`` does both.
+            applyMask=False,
+            utf8validateIncoming=False,
             autoPingInterval=limits.PING_SECONDS,
             autoPingTimeout=limits.PONG_SECONDS,
         )
@@ -195,8 +211,8 @@ class BridgeFactory(WebSocketServerFactory):
         """
         Close every socket.
 
-        :return: Fires when they are closed; Autobahn drops a peer that does not
-            answer within a second.
+        :return: Fires when they are closed; a peer that does not answer within
+            ``CLOSE_SECONDS`` is dropped.
         """
         closed: Deferred[None] = Deferred()
         sockets = [*self._sockets_waiting, *self._sockets_authenticated]

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.limits import JSON_DEPTH
+from bridge.protocol.limits import JSON_DEPTH, JSON_VALUES
 from bridge.protocol.rules import Between, Many, Text
 from bridge.protocol.wire import (
     camel,
     converter,
     dumps,
     loads,
+    loads_own,
     loads_unique,
     make_converter,
     structure,
@@ -203,7 +204,8 @@ class LoadsTests(SynchronousTestCase):
             b"{'a': 1}",
             b"01",
             b'"a\nb"',
-            b"[" * 100_000,
+            b"[" * 60_000,
+            b"[" * 2000 + b"]" * 2000,
             b'{"a":' * 2000 + b"1" + b"}" * 2000,
             "{}".encode("utf-16"),
         ):
@@ -250,6 +252,18 @@ class LoadsTests(SynchronousTestCase):
         except BridgeError:
             return
         self.assertEqual(loads(dumps(value)), value)
+
+
+class LoadsOwnTests(SynchronousTestCase):
+    """Tests for reading JSON of our own."""
+
+    def test_any_number_of_values(self) -> None:
+        """It may be as long as it is; what JSON has not, it must not have."""
+        many = [0] * (JSON_VALUES + 2)
+        self.assertRaises(BridgeError, loads, dumps(many))
+        self.assertEqual(loads_own(dumps(many)), many)
+        for text in (b"NaN", nested(JSON_DEPTH + 1), b"1" * 30):
+            self.assertRaises(BridgeError, loads_own, text)
 
 
 class LoadsUniqueTests(SynchronousTestCase):

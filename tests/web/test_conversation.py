@@ -405,7 +405,9 @@ class ClosingTests(ConversationCase):
         globalLogPublisher.addObserver(hear)
         self.addCleanup(globalLogPublisher.removeObserver, hear)
         self.conversation.outbox.pause()
-        for _ in range(260):
+        for n in range(260):
             self.hub.push("log", {})
+            self.hub.push("build", {"n": n})
         self.conversation.ended()
-        self.assertEqual([e["count"] for e in said if "count" in e], [4])
+        lost = [(e["dropped"], e["replaced"]) for e in said if "dropped" in e]
+        self.assertEqual(lost, [(5, 259)])

@@ -88,3 +88,17 @@ class TcpTests(TestCase):
             await deferLater(reactor, 0.05)
         self.assertEqual(len(stack.hub), 0)
         client.transport.resumeProducing()
+
+    async def test_attack_close_without_reading(self) -> None:
+        """A page that says it closes, but reads nothing, loses its place soon."""
+        stack = Stack(clock=reactor)
+        client = await self.connect(stack)
+        client.transport.pauseProducing()
+        socket: Any = next(iter(stack.sockets._sockets_authenticated))
+        for _ in range(3):
+            socket.conversation.outbox.put(b'"%s"' % (b"x" * 8 * MIB))
+        client.sendClose(1000)
+        while stack.sockets._sockets_authenticated:
+            await deferLater(reactor, 0.05)
+        self.assertEqual(len(stack.hub), 0)
+        client.transport.resumeProducing()

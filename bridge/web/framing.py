@@ -1,0 +1,166 @@
+"""
+Autobahn's framing (RFC 6455) where its own is too slow or too patient for a daemon.
+
+Autobahn unmasks and validates byte by byte in Python, reads every frame that has come
+before anybody else has a turn, and goes on reading what follows a violation.  Here a
+piece of a frame is unmasked and validated at once in C, so many frames are read in
+several turns, and after a violation nothing more is read.
+"""
+
+from __future__ import annotations
+
+import codecs
+from functools import cache
+from typing import Any
+
+from autobahn.twisted.websocket import WebSocketServerProtocol
+from twisted.internet.interfaces import IDelayedCall, IReactorTime, ITCPTransport
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
+
+from ..protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
+
+_Utf8 = codecs.getincrementaldecoder("utf-8")
+_EVERY_BYTE = int.from_bytes(bytes(range(256)))
+
+
+@cache
+def _xor_table(byte: int) -> bytes:
+    """Give what each byte becomes when it is XORed with ``byte``."""
+    return (_EVERY_BYTE ^ int.from_bytes(bytes([byte]) * 256)).to_bytes(256)
+
+
+def unmasked(payload: bytes, mask: bytes, offset: int) -> bytes:
+    """
+    Unmask a piece of a frame (RFC 6455, 5.3).
+
+    :param offset: Where in the frame the piece begins.
+    """
+    plain = bytearray(len(payload))
+    for i in range(4):
+        table = _xor_table(mask[(offset + i) % 4])
+        plain[i::4] = payload[i::4].translate(table)
+    return bytes(plain)
+
+
+class Framing(WebSocketServerProtocol):
+    """A server's end of one connection; needs what ``BridgeFactory`` sets."""
+
+    transport: Any
+    _utf8: codecs.IncrementalDecoder | None = None
+    _next_turn: IDelayedCall | None = None
+    _lingering: IDelayedCall | None = None
+
+    @property
+    def clock(self) -> IReactorTime:
+        """The clock of this connection's timers."""
+        clock: IReactorTime = self.factory.reactor
+        return clock
+
+    def dataReceived(self, data: bytes) -> None:
+        """Take what came; Autobahn would first compose a line for a debug log."""
+        self._dataReceived(data)
+
+    def consumeData(self) -> None:
+        """Read frames; leave the rest for a later turn when there are many."""
+        if self.state not in (self.STATE_OPEN, self.STATE_CLOSING):
+            super().consumeData()
+            return
+        if self._next_turn is not None:
+            return
+        # Autobahn's steps: the head of a frame is one, its payload another.
+        for _ in range(2 * FRAMES_PER_TURN):
+            if self.failedByMe:
+                self.data = b""
+                return
+            if not self.processData() or self.state == self.STATE_CLOSED:
+                return
+        self.transport.pauseProducing()
+        self._next_turn = self.clock.callLater(0, self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._next_turn = None
+        self.transport.resumeProducing()
+        self.consumeData()
+
+    def onMessageBegin(self, isBinary: bool) -> None:
+        """Begin a message; a text is validated as it comes."""
+        super().onMessageBegin(isBinary)
+        self._utf8 = None if isBinary else _Utf8()
+
+    def onFrameData(self, payload: bytes) -> bool | None:
+        """Take a piece of a frame, masked still."""
+        frame: Any = self.current_frame
+        end = self.current_frame_masker.pointer()
+        if frame.mask is not None and payload:
+            payload = unmasked(payload, frame.mask, end - len(payload))
+        if frame.opcode <= 7 and not self.failedByMe and not self._is_text(payload):
+            self._invalid_payload("not UTF-8")
+        going_on: bool | None = super().onFrameData(payload)
+        return going_on
+
+    def onMessageFrameData(self, payload: bytes) -> None:
+        """Keep a piece; but of an empty one, of which there may be any number."""
+        if payload:
+            super().onMessageFrameData(payload)
+
+    def onMessageEnd(self) -> None:
+        """End a message, which must not end within a character."""
+        if not self.failedByMe and not self._is_text(b"", final=True):
+            self._invalid_payload("ends within a character")
+        super().onMessageEnd()
+
+    def _is_text(self, payload: bytes, final: bool = False) -> bool:
+        if self._utf8 is None:
+            return True
+        try:
+            self._utf8.decode(payload, final)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def sendCloseFrame(
+        self,
+        code: int | None = None,
+        reasonUtf8: bytes | None = None,
+        isReply: bool = False,
+    ) -> None:
+        """Send a close frame, the last thing that is said."""
+        if self.state != self.STATE_OPEN:
+            return
+        # A peer's own code is echoed, its reason is not.
+        super().sendCloseFrame(code, None if isReply else reasonUtf8, isReply)
+        if ITCPTransport.providedBy(self.transport):
+            # Dropping a connection with something unread resets it, and a reset
+            # overtakes the close frame.  So: say no more, and read on for a while.
+            self.unregisterProducer()
+            self.transport.loseWriteConnection()
+
+    def dropConnection(self, abort: bool = False) -> None:
+        """End the connection; a reset only for a peer that did not close well."""
+        if self.failedByMe and self.wasClean:
+            self._linger()  # its last frame was a close frame, but a wrong one
+        else:
+            super().dropConnection(abort and not self.wasClean)
+
+    def _closeConnection(self, abort: bool = False) -> None:
+        super()._closeConnection(abort)
+        if not abort:
+            # What is unsent is sent first; a peer that does not read has no say.
+            self._linger()
+
+    def _linger(self) -> None:
+        if self._lingering is None:
+            self._lingering = self.clock.callLater(CLOSE_SECONDS, self._abort)
+
+    def _abort(self) -> None:
+        self._lingering = None
+        self.transport.abortConnection()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Note the end."""
+        for delayed in (self._next_turn, self._lingering):
+            if delayed is not None:
+                delayed.cancel()
+        self._next_turn = self._lingering = None
+        super().connectionLost(reason)

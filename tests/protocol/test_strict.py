@@ -1,0 +1,127 @@
+"""Tests for bridge.protocol.strict."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol import strict
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import FRAME_BYTES, JSON_VALUES, KIB
+from bridge.protocol.wire import dumps, loads
+
+from ..strategies import values
+
+PIECE = 64 * KIB
+
+escaping = st.text(st.sampled_from('\\"a,:[{\ud7ff\n'), max_size=8)
+"""Strings that try to look like their own end."""
+
+
+def stripped(text: bytes) -> bytes:
+    """Take the strings out, by a reader of one character at a time."""
+    kept, within, escaped = bytearray(), False, False
+    for byte in text:
+        if escaped:
+            escaped = False
+        elif byte == ord("\\"):
+            escaped = True
+        elif byte == ord('"'):
+            within = not within
+        elif not within:
+            kept.append(byte)
+    return bytes(kept)
+
+
+class StrictCase(SynchronousTestCase):
+    """Reads texts."""
+
+    def refused(self, text: bytes) -> str:
+        """Tell what reading ``text`` is refused with."""
+        error = self.assertRaises(BridgeError, loads, text)
+        self.assertIs(error.code, Code.BAD_REQUEST)
+        return str(error.message)
+
+
+class IntegerTests(StrictCase):
+    """Tests for integers that would silently become floats."""
+
+    def test_bounds(self) -> None:
+        """What 64 bits hold, signed or not, is read exactly; one more is refused."""
+        for number in (2**64 - 1, -(2**63), 2**63, 10**18, -1, 0):
+            self.assertEqual(loads(b"%d" % number), number)
+            self.assertIs(type(loads(b"[%d]" % number)[0]), int)
+        for number in (2**64, -(2**63) - 1, 10**20, -(10**25), 10**300):
+            for shape in (b"%d", b"[%d]", b'{"a": %d }', b"[1,[%d,2]]", b"\n%d\t"):
+                self.assertEqual(
+                    self.refused(shape % number), "an integer of more than 64 bits"
+                )
+
+    def test_floats(self) -> None:
+        """A number written as a float is one, however large."""
+        for text in (b"1e300", b"18446744073709551616.0", b"18446744073709551616e0"):
+            self.assertEqual(loads(b"[%s]" % text), [float(text)])
+        self.assertEqual(loads(b"1E-1234567890123456789012"), 0.0)
+
+    def test_digits_in_strings(self) -> None:
+        """Digits in a string are text, next to a large float too."""
+        digits = "9" * 40
+        for value in (
+            [1e300, digits],
+            {digits: 1e300},
+            [1e300, f'\\"{digits}\\', digits],
+        ):
+            self.assertEqual(loads(dumps(value)), value)
+
+    def test_attack_integer_on_the_edge_of_a_piece(self) -> None:
+        """A long text is looked through in pieces; no number falls between two."""
+        number = b"9" * 30
+        for offset in range(PIECE - 34, PIECE + 4):
+            text = b'["%s",%s]' % (b"x" * (offset - 4), number)
+            self.assertEqual(self.refused(text), "an integer of more than 64 bits")
+            self.assertEqual(loads(b'["%s",1e300]' % (b"x" * offset))[1], 1e300)
+
+    @given(st.integers(-(10**30), 10**30), values)
+    @settings(deadline=None)
+    def test_any_integer(self, number: int, beside: object) -> None:
+        """An integer is read as it is, or refused; never as another."""
+        text = json.dumps([beside, number], ensure_ascii=False).encode("utf-8")
+        if -(2**63) <= number < 2**64:
+            self.assertEqual(loads(text)[1], number)
+        else:
+            self.refused(text)
+
+
+class ValuesTests(StrictCase):
+    """Tests for the number of values."""
+
+    def test_bound(self) -> None:
+        """So many values are read, one more is refused."""
+        loads(dumps([0] * JSON_VALUES))
+        self.assertEqual(
+            self.refused(dumps([0] * (JSON_VALUES + 1))),
+            "JSON of more than 65536 values",
+        )
+
+    def test_attack_millions_of_values(self) -> None:
+        """Frames as large as they may be, full of tiny values, are not built."""
+        for unit in (b"0,", b"[],", b"{},", b'"",', b'{"":0},', b'"\\\\",'):
+            text = b"[" + unit * (FRAME_BYTES // len(unit) - 1) + b"0]"
+            self.assertEqual(self.refused(text), "JSON of more than 65536 values")
+
+    def test_strings_are_not_values(self) -> None:
+        """A large text of commas and brackets is one value."""
+        text = ',:[{"\\' * 50_000
+        self.assertEqual(loads(dumps([text])), [text])
+
+    @given(st.recursive(escaping, lambda v: st.lists(v) | st.dictionaries(escaping, v)))
+    @settings(deadline=None)
+    def test_outside_strings(self, value: object) -> None:
+        """What is outside the strings is found, wherever the pieces are cut."""
+        text = dumps(value)
+        for size in (1, 2, 3, 7, PIECE):
+            self.patch(strict, "_PIECE_BYTES", size)
+            self.assertEqual(b"".join(strict._outside_strings(text)), stripped(text))

@@ -1,0 +1,170 @@
+"""A WebSocket client that sends any bytes, and notes how the connection ends."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from typing import Any, Self
+
+from attrs import frozen
+
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
+PATIENCE_SECONDS = 30.0
+MASK = b"\x37\xfa\x21\x3d"
+_IDENTITY = bytes(range(256))
+_TABLES = [bytes(byte ^ key for byte in _IDENTITY) for key in MASK]
+
+
+def masked(payload: bytes) -> bytes:
+    """Mask, or unmask, a payload with ``MASK``."""
+    out = bytearray(payload)
+    for i, table in enumerate(_TABLES):
+        out[i::4] = payload[i::4].translate(table)
+    return bytes(out)
+
+
+def frame(
+    opcode: int,
+    payload: bytes = b"",
+    *,
+    fin: bool = True,
+    rsv: int = 0,
+    mask: bool = True,
+    width: int | None = None,
+    length: int | None = None,
+) -> bytes:
+    """
+    Write a frame as a client does, or wrongly.
+
+    :param width: How many bytes the extended length takes: 0, 2 or 8.
+    :param length: What is claimed; by default what is true.
+    """
+    length = len(payload) if length is None else length
+    if width is None:
+        width = 0 if length < 126 else 2 if length < 65536 else 8
+    short = {0: length, 2: 126, 8: 127}[width]
+    extended = {0: b"", 2: struct.pack("!H", length & 0xFFFF)}.get(
+        width, struct.pack("!Q", length)
+    )
+    head = bytes([fin << 7 | rsv << 4 | opcode, mask << 7 | short]) + extended
+    return head + MASK + masked(payload) if mask else head + payload
+
+
+def text(value: Any) -> bytes:
+    """Write a text frame of JSON."""
+    return frame(TEXT, json.dumps(value).encode("ascii"))
+
+
+def close_frame(code: int, reason: bytes = b"") -> bytes:
+    """Write a close frame."""
+    return frame(CLOSE, struct.pack("!H", code) + reason)
+
+
+@frozen
+class End:
+    """
+    How a connection ended, as the client saw it.
+
+    :ivar code: Of the close frame; ``None`` when there was none, or none in it.
+    :ivar reset: Whether the connection was reset instead of ended.
+    :ivar before: The frames that came before, as ``(opcode, payload)``.
+    """
+
+    code: int | None
+    reason: str
+    reset: bool
+    before: list[tuple[int, bytes]]
+
+
+class RawSocket:
+    """One connection, upgraded."""
+
+    def __init__(self, port: int, *, receive_bytes: int | None = None) -> None:
+        self.socket = socket.socket()
+        if receive_bytes is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        self.socket.settimeout(PATIENCE_SECONDS)
+        self.socket.connect(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = b""
+        self.socket.sendall(
+            f"GET /v1/ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+            "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            "Sec-WebSocket-Version: 13\r\n\r\n".encode("ascii")
+        )
+        while b"\r\n\r\n" not in self._received:
+            if not (more := self.socket.recv(65536)):
+                break
+            self._received += more
+        head, _, self._received = self._received.partition(b"\r\n\r\n")
+        self.status = int(head.split(b" ")[1])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def hello(self, token: str) -> Any:
+        """Say hello; gives the welcome."""
+        self.send(text({"type": "hello", "token": token, "client": "raw/1.0.0"}))
+        return self.receive()
+
+    def send(self, *pieces: bytes) -> None:
+        """Send bytes, each piece by itself."""
+        for piece in pieces:
+            self.socket.sendall(piece)
+
+    def read(self) -> tuple[int, bytes] | None:
+        """Read one frame: opcode and payload; ``None`` at the end."""
+        head = self._exactly(2)
+        if head is None:
+            return None
+        length = head[1] & 0x7F
+        if length >= 126:
+            extended = self._exactly(2 if length == 126 else 8)
+            assert extended is not None
+            length = int.from_bytes(extended)
+        payload = self._exactly(length)
+        assert payload is not None, "the connection ended within a frame"
+        return head[0] & 0x0F, payload
+
+    def receive(self) -> Any:
+        """Read one text frame's JSON."""
+        found = self.read()
+        assert found is not None, "the connection ended"
+        assert found[0] == TEXT, found
+        return json.loads(found[1])
+
+    def ended(self) -> End:
+        """Read to the end."""
+        before: list[tuple[int, bytes]] = []
+        code: int | None = None
+        reason, closed, reset = "", False, False
+        try:
+            while (found := self.read()) is not None:
+                assert not closed, "a frame after the close frame"
+                if found[0] != CLOSE:
+                    before.append(found)
+                    continue
+                closed = True
+                if found[1]:
+                    code = int.from_bytes(found[1][:2])
+                    reason = found[1][2:].decode("utf-8")
+        except ConnectionResetError:
+            reset = True
+        return End(code, reason, reset, before)
+
+    def _exactly(self, length: int) -> bytes | None:
+        parts, missing = [self._received], length - len(self._received)
+        while missing > 0:
+            more = self.socket.recv(min(missing, 1 << 20))
+            if not more:
+                assert not any(parts), "the connection ended within a frame"
+                return None
+            parts.append(more)
+            missing -= len(more)
+        whole = b"".join(parts)
+        self._received = whole[length:]
+        return whole[:length]

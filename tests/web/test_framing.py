@@ -1,0 +1,104 @@
+"""Tests for bridge.web.framing; what a peer sees is in tests/whole/test_rfc6455.py."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.limits import FRAMES_PER_TURN
+from bridge.web.framing import unmasked
+
+from ..rawsocket import PING, TEXT, frame, masked, text
+from .stack import TOKEN, Stack, write_request
+from .test_socket import UPGRADE
+
+HELLO = text({"type": "hello", "token": TOKEN, "client": "c"})
+REQUEST = text({"type": "request", "id": "7", "service": "x", "method": "y"})
+
+
+class UnmaskingTests(SynchronousTestCase):
+    """Tests for unmasking."""
+
+    @given(st.binary(max_size=40), st.binary(min_size=4, max_size=4), st.integers(0, 9))
+    @settings(deadline=None)
+    def test_by_definition(self, payload: bytes, mask: bytes, offset: int) -> None:
+        """Byte i is XORed with byte i modulo 4 of the mask (RFC 6455, 5.3)."""
+        expected = bytes(b ^ mask[(offset + i) % 4] for i, b in enumerate(payload))
+        self.assertEqual(unmasked(payload, mask, offset), expected)
+
+    def test_tests_own(self) -> None:
+        """The tests' client masks as the daemon unmasks."""
+        self.assertEqual(unmasked(masked(b"hello"), b"\x37\xfa\x21\x3d", 0), b"hello")
+
+
+class RawCase(SynchronousTestCase):
+    """Has a connection that takes any bytes."""
+
+    def setUp(self) -> None:
+        """Upgrade it, and say hello."""
+        self.stack = Stack()
+        _, self.transport = self.stack.connect()
+        self.receive(write_request("GET", "/v1/ws", UPGRADE))
+        self.receive(HELLO)
+        self.transport.clear()
+
+    def receive(self, received: bytes) -> None:
+        """Let the daemon receive bytes."""
+        self.transport.protocol.dataReceived(received)
+
+
+class TurnsTests(RawCase):
+    """Tests for many frames at once."""
+
+    def test_attack_thousands_of_frames_in_a_packet(self) -> None:
+        """Of many frames so many are answered, then others have their turn."""
+        self.receive(REQUEST * 3 * FRAMES_PER_TURN)
+        answered = self.transport.value().count(b'"id":"7"')
+        self.assertEqual(answered, FRAMES_PER_TURN)
+        self.assertEqual(self.transport.producerState, "paused")
+        self.stack.clock.advance(0)
+        answered = self.transport.value().count(b'"id":"7"')
+        self.assertEqual(answered, 3 * FRAMES_PER_TURN)
+        self.assertEqual(self.transport.producerState, "producing")
+
+    def test_more_comes_meanwhile(self) -> None:
+        """What comes while others have their turn waits behind."""
+        self.receive(REQUEST * (FRAMES_PER_TURN + 1))
+        self.receive(frame(PING, b"last"))
+        self.assertNotIn(b"last", self.transport.value())
+        self.stack.clock.advance(0)
+        self.assertTrue(self.transport.value().endswith(b"last"))
+
+    def test_gone_meanwhile(self) -> None:
+        """A peer that goes while it waits for its turn is not read any more."""
+        self.receive(REQUEST * 2 * FRAMES_PER_TURN)
+        self.transport.protocol.connectionLost(Failure(connectionDone.value))
+        self.transport.clear()
+        self.stack.clock.advance(1)
+        self.assertEqual(self.transport.value(), b"")
+
+
+class PingTests(RawCase):
+    """Tests for pings."""
+
+    def test_attack_pings_of_a_peer_that_does_not_read(self) -> None:
+        """Answers to pings do not pile up: while the peer does not read, none is."""
+        (socket,) = self.stack.sockets._sockets_authenticated
+        assert socket.conversation is not None
+        socket.conversation.outbox.pause()
+        self.receive(frame(PING, b"x" * 125) * 50)
+        self.assertEqual(self.transport.value(), b"")
+        socket.conversation.outbox.resume()
+        self.receive(frame(PING, b"now"))
+        self.assertTrue(self.transport.value().endswith(b"now"))
+
+    def test_attack_endless_empty_fragments(self) -> None:
+        """A message of ever more empty fragments takes no memory."""
+        self.receive(frame(TEXT, fin=False))
+        for _ in range(20):
+            self.receive(frame(0, fin=False) * (FRAMES_PER_TURN - 1))
+        (socket,) = self.stack.sockets._sockets_authenticated
+        self.assertEqual(socket.message_data, [])
