@@ -15,7 +15,7 @@ from ..lock import is_held
 from ..logs.text import visible
 from ..options import HostOptions, Place
 from ..protocol.errors import BridgeError, Code
-from ..protocol.wire import dumps, loads
+from ..protocol.wire import dumps, loads_own
 from ..token import PairingToken, TokenError
 from ..values import Address, loopback
 from .keygen import CommandError, failed
@@ -108,7 +108,7 @@ class Client:
             connection.sock.settimeout(None)
             connection.request("POST", path, body, headers)
             answer = connection.getresponse()
-            return answer.status, loads(answer.read())
+            return answer.status, loads_own(answer.read())
         except (OSError, HTTPException):
             raise CommandError("the daemon ended before it answered") from None
         except BridgeError:
