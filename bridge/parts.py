@@ -34,7 +34,7 @@ from .plugins.uninstall import KeyRing, Uninstaller
 from .plugins.update import Updater
 from .plugins.updates import Updates
 from .plugins.upstream import GitUpstream
-from .protocol.limits import UPDATES_AT_ONCE
+from .protocol.limits import OUTBOUND_THREADS, UPDATES_AT_ONCE
 from .rpc.hub import Hub
 from .services.plugins import PluginService, Pushes
 from .store import Store
@@ -53,6 +53,7 @@ class Threads:
     :ivar checks: Reads and judges trees.
     :ivar clones: Fetches repositories.
     :ivar updates: Looks for updates.
+    :ivar fetches: Reads what was fetched.
     """
 
     disk: Pool
@@ -60,17 +61,19 @@ class Threads:
     checks: Pool
     clones: Pool
     updates: Pool
+    fetches: Pool
 
     @classmethod
     def make(cls, reactor: Any, size: int) -> Threads:
         """Make them; they begin to work when they are started."""
         sizes = {"disk": 1, "logs": 1, "checks": size, "clones": size}
-        sizes["updates"] = UPDATES_AT_ONCE
+        sizes |= {"updates": UPDATES_AT_ONCE, "fetches": OUTBOUND_THREADS}
         return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
 
     def all(self) -> list[Pool]:
         """Give all of them."""
-        return [self.updates, self.clones, self.checks, self.logs, self.disk]
+        slow = [self.fetches, self.updates, self.clones, self.checks]
+        return [*slow, self.logs, self.disk]
 
 
 @frozen

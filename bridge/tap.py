@@ -30,6 +30,7 @@ from .logs.pagefile import LogFileError, PageFile
 from .logs.push import make_log_push
 from .logs.writer import LogWriter
 from .options import DaemonOptions, Place, locate
+from .outbound.fetcher import Reach, make_fetcher
 from .parts import Threads, make_plugins
 from .plugins.dial import tls_context
 from .plugins.journal import JournalError
@@ -43,6 +44,7 @@ from .rpc.registry import Registry
 from .services.catalogue import LIGHT
 from .services.logs import Logs
 from .services.osc import Osc
+from .services.outbound import Outbound
 from .services.remote import Remote
 from .services.state import State
 from .store import Store, StoreError
@@ -118,10 +120,11 @@ def _told(make: Callable[[], T]) -> T:
         raise SystemExit(1) from None
 
 
-def assemble(reactor: Any, options: Options) -> IService:
+def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> IService:
     """
     Make every part of the daemon.
 
+    :param reach: What ``outbound`` reaches: the public internet, but in tests.
     :raise StartError: It can't start here; so do ``DataDirError``, ``JournalError``,
         ``StoreError`` and ``TokenError``.
     """
@@ -136,6 +139,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     desktop = Notifications(reactor, os.environ, threads.checks.call)
     plugins = make_plugins(reactor, config, options.place, threads, store, hub)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
+    fetcher = make_fetcher(reactor, threads.fetches.call, reach or Reach())
 
     listening = bind(config.listen)
     port = listening.getsockname()[1]
@@ -144,6 +148,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     registry = Registry()
     registry.register("logs", logs)
     registry.register("osc", osc)
+    registry.register("outbound", Outbound(fetcher))
     registry.register("plugins", plugins.service)
     if config.dev:
         registry.register("remote", Remote(hub.ask, os.urandom, reactor))
@@ -187,7 +192,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         pools=threads.all(),
         prepare=prepare,
         banner=banner,
-        finish=[osc, *plugins.finish, desktop, *ended],
+        finish=[osc, fetcher, *plugins.finish, desktop, *ended],
         release=lock.release,
         logged=_logged(reactor, options, token, hub),
         supervisor=this_process(),

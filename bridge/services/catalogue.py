@@ -6,6 +6,7 @@ from typing import Final
 
 from .logs import Logs
 from .osc import Osc
+from .outbound import Outbound
 from .plugins import PluginService
 from .remote import Remote
 from .state import State
@@ -13,6 +14,7 @@ from .state import State
 SERVICES: Final[dict[str, type]] = {
     "logs": Logs,
     "osc": Osc,
+    "outbound": Outbound,
     "plugins": PluginService,
     "remote": Remote,
     "state": State,
