@@ -10,6 +10,7 @@ from attrs import frozen
 from . import __version__
 from .config import Config
 from .rpc.registry import Registry
+from .sinks.fanout import Fanout
 
 
 @frozen
@@ -27,6 +28,7 @@ class Banner:
     theme_dir: Path
     token_file: Path
     registry: Registry
+    fanout: Fanout
     confirmation: str
     log_file: str
     notices: tuple[str, ...] = ()
@@ -39,7 +41,7 @@ class Banner:
         yield "info", f"token file: {self.token_file}; --print-token shows the token"
         for name, described in self.registry.describe().items():
             yield "info", f"service {name}: {described['summary']}"
-        yield "warn", "no notification sink is started"
+        yield from self._sinks()
         yield self._level(self.confirmation), f"confirmation: {self.confirmation}"
         yield "info", f"log file of the page: {self.log_file}"
         yield self._developer()
@@ -52,6 +54,13 @@ class Banner:
         )
         for notice in self.notices:
             yield "warn", notice
+
+    def _sinks(self) -> Iterator[tuple[str, str]]:
+        targets = self.fanout.targets()
+        if not targets:
+            yield "warn", "no notification sink is started"
+        for sink in targets:
+            yield "info", f"sink {sink.name}: [{sink.health()}] {sink.description}"
 
     def _level(self, confirmation: str) -> str:
         return "warn" if confirmation.startswith("none") else "info"

@@ -19,7 +19,6 @@ from .values import Address
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
 LOG_FORMATS = ("text", "json")
-SINKS = ("overlay", "freedesktop")
 
 
 class ConfigError(ValueError):
@@ -71,7 +70,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "sink",
-        "enable only this notification sink; repeatable",
+        "enable only this notification sink: overlay, freedesktop, xsoverlay, "
+        "ovrtoolkit, or what else is installed; the first two by default; repeatable",
         "NAME",
         read=values.name,
         repeatable=True,

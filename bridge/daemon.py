@@ -79,6 +79,7 @@ class Daemon(Service):
 
     :ivar address_file: Tells the address to commands while it listens.
     :ivar prepare: Begins what goes on beside the listening; blocks, and is quick.
+    :ivar settle: Begins what answers within seconds; the banner waits for it.
     :ivar banner: What is said when it is listening.
     :ivar finish: The parts to close at the end, in order.
     :ivar release: Called last: gives the data directory up.
@@ -94,6 +95,7 @@ class Daemon(Service):
     _address_file: Path
     _pools: Sequence[Pool]
     _prepare: Callable[[], object]
+    _settle: Callable[[], Deferred[None]]
     _banner: Banner
     _finish: Sequence[Stops]
     _release: Callable[[], None]
@@ -127,13 +129,17 @@ class Daemon(Service):
         self._watch = LoopingCall(self._follow_token)
         self._watch.clock = self._sockets.edge.clock
         self._watch.start(TOKEN_WATCH_SECONDS, now=False)
-        for level, line in self._banner.lines():
-            self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
-        self._log.info("listening on http://{address}", address=Address(host, number))
+        address = Address(host, number)
+        self._settle().addBoth(lambda _: self._say(address))
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
-        listening = f"listening on {Address(host, number)}"
+        listening = f"listening on {address}"
         self._supervisor.ready(listening, self._sockets.edge.clock)
+
+    def _say(self, address: Address) -> None:
+        for level, line in self._banner.lines():
+            self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
+        self._log.info("listening on http://{address}", address=address)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)

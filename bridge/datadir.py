@@ -107,6 +107,11 @@ class DataDir:
         """Where ``plugin-bridge dev`` reaches a daemon with ``--dev``."""
         return self.root / "dev.socket"
 
+    @property
+    def icons(self) -> Path:
+        """The icons of notifications, for the desktop to open; each for a minute."""
+        return self.root / "icons"
+
     def temporary_clone(self, random: str) -> Path:
         """Where a clone goes until it is accepted."""
         return self.plugins / f".tmp-{random}"

@@ -1,5 +1,5 @@
 """
-The parts of the daemon that have to do with plugins, and the threads they share.
+The parts of the daemon that have to do with plugins or sinks, and their threads.
 
 Continues ``bridge.tap``: what rests on what is the order of the lines.
 """
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from attrs import frozen
+from twisted.logger import Logger
 
 from . import __version__, oneshot
 from .approval import DevApprover, IApprover, NobodyApprover, Prompts
@@ -34,13 +35,17 @@ from .plugins.uninstall import KeyRing, Uninstaller
 from .plugins.update import Updater
 from .plugins.updates import Updates
 from .plugins.upstream import GitUpstream
-from .protocol.limits import OUTBOUND_THREADS, UPDATES_AT_ONCE
+from .protocol.limits import UPDATES_AT_ONCE
 from .rpc.hub import Hub
 from .services.plugins import PluginService, Pushes
+from .sinks.fanout import Fanout
+from .sinks.maker import SinkParts, chosen, find
 from .store import Store
 from .threads import Pool
 
 T = TypeVar("T")
+
+_log = Logger()
 
 
 @frozen
@@ -53,7 +58,7 @@ class Threads:
     :ivar checks: Reads and judges trees.
     :ivar clones: Fetches repositories.
     :ivar updates: Looks for updates.
-    :ivar fetches: Reads what was fetched.
+    :ivar icons: Decodes the images of notifications.
     """
 
     disk: Pool
@@ -61,19 +66,25 @@ class Threads:
     checks: Pool
     clones: Pool
     updates: Pool
-    fetches: Pool
+    icons: Pool
 
     @classmethod
     def make(cls, reactor: Any, size: int) -> Threads:
         """Make them; they begin to work when they are started."""
-        sizes = {"disk": 1, "logs": 1, "checks": size, "clones": size}
-        sizes |= {"updates": UPDATES_AT_ONCE, "fetches": OUTBOUND_THREADS}
+        sizes = {"disk": 1, "logs": 1, "icons": 1, "checks": size, "clones": size}
+        sizes["updates"] = UPDATES_AT_ONCE
         return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
 
     def all(self) -> list[Pool]:
         """Give all of them."""
-        slow = [self.fetches, self.updates, self.clones, self.checks]
-        return [*slow, self.logs, self.disk]
+        return [
+            self.updates,
+            self.clones,
+            self.checks,
+            self.icons,
+            self.logs,
+            self.disk,
+        ]
 
 
 @frozen
@@ -172,6 +183,25 @@ def make_plugins(
     notices = [] if recovered is None else [recovered.notice]
     finish: list[Any] = [dev, updates, operations, rebuild]
     return PluginParts(service, approver, notices, prepare, finish)
+
+
+def make_sinks(reactor: Any, config: Config, place: Place, threads: Threads) -> Fanout:
+    """Make the sinks that are wanted; one that can't be made is logged, and skipped."""
+    aliases = place.profile.sink_aliases
+    parts = SinkParts(
+        reactor,
+        config.overlay_addr,
+        place.profile.application,
+        place.data.icons,
+        threads.icons.call,
+    )
+    sinks = []
+    for maker in chosen(find(), [aliases.get(name, name) for name in config.sink]):
+        try:
+            sinks.append(maker.make(parts))
+        except Exception:  # noqa: BLE001
+            _log.failure("sink {name} is skipped: it is broken", name=maker.name)
+    return Fanout(reactor, sinks)
 
 
 def _announce(title: str, body: str) -> None:

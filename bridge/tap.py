@@ -20,7 +20,7 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__, oneshot
 from .banner import Banner
-from .config import SINKS, Config, ConfigError, read_config
+from .config import Config, ConfigError, read_config
 from .daemon import Daemon, Logged, StartError, bind
 from .datadir import DataDir, DataDirError
 from .desktop import Notifications
@@ -30,8 +30,7 @@ from .logs.pagefile import LogFileError, PageFile
 from .logs.push import make_log_push
 from .logs.writer import LogWriter
 from .options import DaemonOptions, Place, locate
-from .outbound.fetcher import Reach, make_fetcher
-from .parts import Threads, make_plugins
+from .parts import Threads, make_plugins, make_sinks
 from .plugins.dial import tls_context
 from .plugins.journal import JournalError
 from .protocol.bucket import TokenBucket
@@ -43,10 +42,11 @@ from .rpc.hub import Event, Hub
 from .rpc.registry import Registry
 from .services.catalogue import LIGHT
 from .services.logs import Logs
+from .services.notify import Notify
 from .services.osc import Osc
-from .services.outbound import Outbound
 from .services.remote import Remote
 from .services.state import State
+from .sinks.maker import find
 from .store import Store, StoreError
 from .supervisor import this_process
 from .threads import Pool
@@ -94,9 +94,12 @@ def _check(config: Config, place: Place) -> None:
 
     :raise ConfigError: Naming the option.
     """
-    sinks = (*SINKS, *place.profile.sink_aliases)
-    if not set(config.sink) <= set(sinks):
-        raise ConfigError(f"--sink: must be one of {', '.join(sinks)}")
+    if config.sink:
+        sinks = (*(m.name for m in find()), *place.profile.sink_aliases)
+        if not set(config.sink) <= set(sinks):
+            raise ConfigError(f"--sink: must be one of {', '.join(sinks)}")
+    if config.overlay_addr.port in (0, config.listen.port):
+        raise ConfigError("--overlay-addr: must have a port that is not the daemon's")
     if config.ca_file is not None:
         try:
             tls_context(config.ca_file)
@@ -120,11 +123,10 @@ def _told(make: Callable[[], T]) -> T:
         raise SystemExit(1) from None
 
 
-def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> IService:
+def assemble(reactor: Any, options: Options) -> IService:
     """
     Make every part of the daemon.
 
-    :param reach: What ``outbound`` reaches: the public internet, but in tests.
     :raise StartError: It can't start here; so do ``DataDirError``, ``JournalError``,
         ``StoreError`` and ``TokenError``.
     """
@@ -137,9 +139,9 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     page_log, notices = _open_page_log(config, data, threads.logs)
     hub = Hub()
     desktop = Notifications(reactor, os.environ, threads.checks.call)
+    fanout = make_sinks(reactor, config, options.place, threads)
     plugins = make_plugins(reactor, config, options.place, threads, store, hub)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
-    fetcher = make_fetcher(reactor, threads.fetches.call, reach or Reach())
 
     listening = bind(config.listen)
     port = listening.getsockname()[1]
@@ -147,8 +149,11 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
 
     registry = Registry()
     registry.register("logs", logs)
+    profile = options.place.profile
+    registry.register(
+        "notify", Notify(fanout, profile.application, profile.sink_aliases)
+    )
     registry.register("osc", osc)
-    registry.register("outbound", Outbound(fetcher))
     registry.register("plugins", plugins.service)
     if config.dev:
         registry.register("remote", Remote(hub.ask, os.urandom, reactor))
@@ -172,6 +177,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         options.place.theme_dir,
         data.token,
         registry,
+        fanout,
         plugins.approver.description,
         str(page_log.path) if page_log is not None else "disabled",
         (*notices, *([store.notice] if store.notice else []), *plugins.notices),
@@ -191,8 +197,9 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         address_file=data.address,
         pools=threads.all(),
         prepare=prepare,
+        settle=fanout.start,
         banner=banner,
-        finish=[osc, fetcher, *plugins.finish, desktop, *ended],
+        finish=[osc, fanout, *plugins.finish, desktop, *ended],
         release=lock.release,
         logged=_logged(reactor, options, token, hub),
         supervisor=this_process(),

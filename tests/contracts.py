@@ -2,10 +2,14 @@
 
 from typing import Any
 
+from twisted.internet.defer import maybeDeferred
 from zope.interface.verify import verifyObject
 
 from bridge.approval import IApprover, Prompts
 from bridge.protocol.errors import BridgeError, Code, Prefix
+from bridge.sinks.fanout import Health, ISink, SinkError
+from bridge.sinks.notification import FIELDS
+from tests.sinks.samples import KINDS
 
 
 class ApproverContract:
@@ -61,3 +65,49 @@ class ApproverContract:
         approving.addBoth(answers.append)
         approving.cancel()
         self.assertEqual(len(answers), 1)
+
+
+class SinkContract:
+    """
+    Facts about every ``ISink``.
+
+    The test case makes one that has not started in ``sink()``, and in ``there()`` waits
+    until what it delivers to is reached.
+    """
+
+    def sink(self):
+        """Make the sink under test."""
+        raise NotImplementedError
+
+    async def there(self, sink):
+        """Start it, and wait until it delivers."""
+        raise NotImplementedError
+
+    async def test_it_tells_of_itself(self):
+        """It has all that ``ISink`` names, and its names are of the right kinds."""
+        sink = self.sink()
+        self.assertTrue(verifyObject(ISink, sink))
+        self.assertRegex(sink.name, r"\A[a-z][a-z0-9-]{0,31}\Z")
+        self.assertEqual(len(sink.description.splitlines()), 1)
+        self.assertLessEqual({"title", "content"}, set(sink.honours))
+        self.assertEqual(sink.honours, tuple(f for f in FIELDS if f in sink.honours))
+
+    async def test_it_delivers_between_start_and_close(self):
+        """It takes every notification while it has started, and none otherwise."""
+        sink = self.sink()
+        self.assertFalse(sink.has_started)
+        await self.there(sink)
+        self.assertTrue(sink.has_started)
+        self.assertIn(sink.health(), list(Health))
+        for kind in KINDS:
+            await maybeDeferred(sink.deliver, kind)
+        await maybeDeferred(sink.close)
+        self.assertFalse(sink.has_started)
+        self.assertIn(sink.health(), list(Health))
+        with self.assertRaises(SinkError):
+            await maybeDeferred(sink.deliver, KINDS[0])
+        await maybeDeferred(sink.close)
+
+    async def test_it_may_be_closed_before_it_starts(self):
+        """Closing what never started is nothing."""
+        await maybeDeferred(self.sink().close)

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 from attrs import evolve
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.banner import Banner
 from bridge.config import read_config
 from bridge.rpc.registry import Registry
+from bridge.sinks.fanout import Fanout
+from tests.sinks.fake import FakeSink
 
 
 class Kettle:
@@ -27,6 +30,7 @@ class BannerTests(SynchronousTestCase):
             Path("/themes"),
             Path("/data/token"),
             registry,
+            Fanout(Clock()),
             "desktop notification",
             "/data/log",
         )
@@ -49,6 +53,14 @@ class BannerTests(SynchronousTestCase):
             self.assertIn(said, text)
         warned = [line for level, line in lines if level == "warn"]
         self.assertEqual(warned, ["no notification sink is started"])
+
+    def test_sinks(self):
+        """Each target is told of, with its health; one that is skipped is not."""
+        fanout = Fanout(Clock(), [FakeSink("a", has_started=True), FakeSink("b")])
+        lines = list(evolve(self.banner, fanout=fanout).lines())
+        self.assertIn(("info", "sink a: [up] a list"), lines)
+        self.assertNotIn("sink b", str(lines))
+        self.assertNotIn("no notification sink", str(lines))
 
     def test_warnings(self):
         """Developer mode, no prompt, added origins and notices are warned of."""

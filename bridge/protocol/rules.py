@@ -31,18 +31,24 @@ class Text:
     A string of ``least`` to ``most`` characters, all of it matching ``like``.
 
     :ivar control: Whether control characters may be in it.
+    :ivar lines: Whether line breaks and tabs may be in it all the same.
+    :ivar blank: Whether it may be nothing but spaces.
     """
 
     most: int
     like: str | None = None
     least: int = 0
     control: bool = True
+    lines: bool = False
+    blank: bool = True
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
         if not self.least <= len(value) <= self.most:
             return True
-        if not self.control and has_control(value):
+        if not self.control and has_control(value, "\t\n\r" if self.lines else ""):
+            return True
+        if not self.blank and not value.strip():
             return True
         return self.like is not None and re.fullmatch(self.like, value) is None
 
@@ -55,12 +61,23 @@ class Text:
             words += f", matching {self.like}"
         if not self.control:
             words += ", no control characters"
+        if self.lines:
+            words += " but tabs and line breaks"
+        if not self.blank:
+            words += ", not blank"
         return words
 
 
-def has_control(text: str) -> bool:
-    """Whether a control character (Unicode category Cc) is in ``text``."""
-    return any(unicodedata.category(character) == "Cc" for character in text)
+def has_control(text: str, spared: str = "") -> bool:
+    """
+    Whether a control character or half a surrogate pair is in ``text``.
+
+    These are the Unicode categories Cc and Cs; what is ``spared`` does not count.
+    """
+    return any(
+        unicodedata.category(character) in ("Cc", "Cs") and character not in spared
+        for character in text
+    )
 
 
 @frozen
@@ -72,7 +89,8 @@ class Between:
 
     def broken(self, value: float) -> bool:
         """See ``Rule.broken``."""
-        return not (math.isfinite(value) and self.low <= value <= self.high)
+        # The bounds first: an integer may be too large to ask whether it is finite.
+        return not (self.low <= value <= self.high and math.isfinite(value))
 
     def describe(self) -> str:
         """See ``Rule.describe``."""

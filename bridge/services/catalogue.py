@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from .logs import Logs
+from .notify import Notify
 from .osc import Osc
-from .outbound import Outbound
 from .plugins import PluginService
 from .remote import Remote
 from .state import State
 
 SERVICES: Final[dict[str, type]] = {
     "logs": Logs,
+    "notify": Notify,
     "osc": Osc,
-    "outbound": Outbound,
     "plugins": PluginService,
     "remote": Remote,
     "state": State,

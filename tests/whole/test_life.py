@@ -40,7 +40,8 @@ class LifeTests(SynchronousTestCase):
             "plugins: ",
             "state: ",
             "logs: ",
-            "no notification sink",
+            "notify: ",
+            "sink overlay: [unknown]",
             "privileged operations will be refused",
             "developer mode: off",
             "loopback only",
@@ -63,7 +64,9 @@ class LifeTests(SynchronousTestCase):
             status, headers, body = daemon.http("GET", "/v1/health")
         self.assertEqual(status, 200)
         self.assertEqual(body["ok"], True)
-        self.assertEqual(body["services"], ["logs", "osc", "plugins", "state"])
+        self.assertEqual(
+            body["services"], ["logs", "notify", "osc", "plugins", "state"]
+        )
         self.assertNotIn("server", headers)
 
     def test_signals_end_it_cleanly(self):

@@ -30,7 +30,6 @@ class Shown:
     page: str
     token: str
     plugin: str
-    data: str
 
 
 @contextmanager
@@ -56,9 +55,9 @@ def _read(lines: Iterator[str]) -> Shown:
     found: dict[str, str] = {}
     for line in lines:
         sys.stdout.write(line)
-        if labelled := re.match(r"\s*(Page|Token|Plugin|Data):\s+(\S+)\s*$", line):
+        if labelled := re.match(r"\s*(Page|Token|Plugin):\s+(\S+)\s*$", line):
             found[labelled[1].lower()] = labelled[2]
-        if found.keys() == {"page", "token", "plugin", "data"}:
+        if found.keys() == {"page", "token", "plugin"}:
             return Shown(**found)
     raise AssertionError("the demo ended before it was ready")
 

@@ -1,0 +1,11 @@
+"""
+Where notifications go.
+
+::
+
+    notification    what is to be shown, judged
+    fanout          ISink; brings a notification to each of its targets
+    maker           which sinks there are
+    overlay, ...    the sinks
+    plugins         a SinkMaker for each of them
+"""

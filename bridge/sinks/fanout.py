@@ -1,0 +1,198 @@
+"""
+Brings a notification to its targets, all of them beside each other.
+
+A sink that fails or hangs is an entry in ``failed``, and never more: each has its own
+deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from attrs import define, frozen
+from twisted.internet.defer import (
+    CancelledError,
+    Deferred,
+    gatherResults,
+    maybeDeferred,
+)
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import Attribute, Interface
+
+from ..protocol.errors import Word
+from ..protocol.limits import SINK_SECONDS, SINK_START_SECONDS
+from .notification import Notification
+
+
+class Health(Word):
+    """What is known of a sink's other end."""
+
+    UP = "up", "something is there and takes notifications"
+    UNKNOWN = "unknown", "there is no telling"
+    DOWN = "down", "nothing is there now"
+
+
+class SinkError(Exception):
+    """A notification was not delivered; the message is ours, and says why."""
+
+
+class UnavailableError(SinkError):
+    """Nothing was there to take it."""
+
+
+class RejectedError(SinkError):
+    """It was not taken, or can't be sent."""
+
+
+class ISink(Interface):
+    """Something that shows notifications."""
+
+    name = Attribute("What callers and --sink know it by.")
+    description = Attribute("What it reaches; one line.")
+    honours = Attribute("The fields it has a use for, as the wire spells them.")
+    has_started = Attribute("Whether it is a target: from its start on, or later.")
+
+    def start() -> Deferred[None] | None:
+        """
+        Begin.
+
+        :return: A Deferred, or ``None``.  Fails with ``SinkError`` when it can't be a
+            target now; it may still become one by itself.
+        """
+
+    def health() -> Health:
+        """Give its ``Health`` now; never waits."""
+
+    def deliver(notification: Notification) -> Deferred[None] | None:  # noqa: N805
+        """
+        Show a ``Notification``.
+
+        :return: A Deferred, or ``None``.  Fails with ``UnavailableError`` or
+            ``RejectedError``.  Cancelled at the deadline.
+        """
+
+    def close() -> Deferred[Any] | None:
+        """End, and give up what is held; ``None`` or a Deferred."""
+
+
+@frozen
+class Delivery:
+    """
+    What one sink is to show.
+
+    :ivar called: The name its caller knows it by.
+    """
+
+    called: str
+    sink: Any
+    notification: Notification
+
+
+@frozen
+class Failed:
+    """
+    One that did not.
+
+    :ivar sink: Its name, as the caller wrote it.
+    :ivar error: The name, whether it was unavailable or rejected the notification,
+        and why.
+    """
+
+    sink: str
+    error: str
+
+
+@define(eq=False)
+class Fanout:
+    """
+    The sinks of this daemon.
+
+    :ivar sinks: Providers of ``ISink``, in the order in which they are told of.
+    """
+
+    _clock: IReactorTime
+    sinks: Sequence[Any] = ()
+
+    _log: ClassVar[Logger] = Logger()
+
+    def targets(self) -> list[Any]:
+        """Give the sinks that have started."""
+        return [sink for sink in self.sinks if sink.has_started]
+
+    def start(self) -> Deferred[None]:
+        """Start every sink; fires when each has started or was skipped."""
+        starting = [self._start(sink) for sink in self.sinks]
+        return gatherResults(starting).addCallback(lambda _: None)
+
+    def _start(self, sink: Any) -> Deferred[None]:
+        def skipped(failure: Failure) -> None:
+            self._log.warn(
+                "sink {name} is skipped: {why}", name=sink.name, why=self._why(failure)
+            )
+
+        starting = maybeDeferred(sink.start)
+        return _at_most(SINK_START_SECONDS, starting, self._clock).addErrback(skipped)
+
+    def deliver(self, deliveries: Sequence[Delivery]) -> Deferred[list[Failed | None]]:
+        """
+        Bring each its notification.
+
+        :return: Fires, within seconds, with what became of each; never fails.
+        """
+        return gatherResults([self._deliver(delivery) for delivery in deliveries])
+
+    def _deliver(self, delivery: Delivery) -> Deferred[Failed | None]:
+        def failed(failure: Failure) -> Failed:
+            error = f"{delivery.called}: {self._why(failure)}"
+            return Failed(delivery.called, error)
+
+        delivering = maybeDeferred(delivery.sink.deliver, delivery.notification)
+        answered = _at_most(SINK_SECONDS, delivering, self._clock)
+        return answered.addCallbacks(lambda _: None, failed)
+
+    def _why(self, failure: Failure) -> str:
+        if failure.check(CancelledError):
+            return "unavailable: no answer in time"
+        if failure.check(RejectedError):
+            return f"rejected: {failure.getErrorMessage()}"
+        if failure.check(SinkError):
+            return f"unavailable: {failure.getErrorMessage()}"
+        self._log.failure("a sink broke", failure)
+        return "unavailable: it broke; the daemon's log says how"
+
+    def close(self) -> Deferred[Any]:
+        """End every sink."""
+
+        def ended(failure: Failure) -> None:
+            self._log.failure("a sink did not end well", failure)
+
+        return gatherResults(
+            [maybeDeferred(sink.close).addErrback(ended) for sink in self.sinks]
+        )
+
+
+def _at_most(seconds: float, waited: Deferred[Any], clock: Any) -> Deferred[Any]:
+    """
+    Wait no longer, whatever becomes of ``waited``.
+
+    Cancelling it would do, were every sink to obey: what awaits in a coroutine may
+    take the cancellation, and wait on.
+    """
+    answer: Deferred[Any] = Deferred()
+
+    def late() -> None:
+        answer.errback(CancelledError())
+        waited.cancel()
+
+    timer = clock.callLater(seconds, late)
+
+    def settled(result: Any) -> None:
+        if not answer.called:
+            timer.cancel()
+            answer.callback(result)
+
+    waited.addBoth(settled)
+    return answer

@@ -1,0 +1,132 @@
+"""
+Images of unknown quality, made into small PNG files that a desktop may open.
+
+A file, because an image among the arguments of a D-Bus call is written byte by byte
+while everything else waits.  Pillow decodes it, in a thread: only PNG, JPEG and GIF,
+nothing whose header promises more pixels than are wanted, and only the first picture.
+What comes out is written anew, at most 128 pixels wide and high, without what else was
+in the file.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+
+from ..protocol.limits import (
+    ICON_EDGE_PIXELS,
+    ICON_FILE_SECONDS,
+    ICON_FILES,
+    ICON_PIXELS,
+)
+
+_FORMATS = ("PNG", "JPEG", "GIF")
+
+
+class ImageError(ValueError):
+    """Not an image that can be shown; the message has nothing of it."""
+
+
+def small_png(image: bytes) -> bytes:
+    """
+    Make a small PNG of an image.  Blocks.
+
+    :raise ImageError: It is no PNG, JPEG or GIF, has too many pixels, or is broken.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(image), formats=_FORMATS) as opened:
+            _check(opened.size)
+            opened.draft("RGB", (ICON_EDGE_PIXELS, ICON_EDGE_PIXELS))
+            shown = opened.convert("RGBA")
+            shown.thumbnail((ICON_EDGE_PIXELS, ICON_EDGE_PIXELS))
+    except ImageError:
+        raise
+    # The library raises what its code happens to run into: SyntaxError, struct.error...
+    except Exception:  # noqa: BLE001
+        raise ImageError("the image can't be read") from None
+    written = io.BytesIO()
+    shown.save(written, "PNG")
+    return written.getvalue()
+
+
+def _check(size: tuple[int, int]) -> None:
+    width, height = size
+    if not 0 < width * height <= ICON_PIXELS:
+        raise ImageError(f"the image has more than {ICON_PIXELS} pixels")
+
+
+@define(eq=False)
+class IconFiles:
+    """
+    A directory of icons, each there for a minute after it was last wanted.
+
+    :ivar directory: Made, mode 0700, when the first icon is; emptied at both ends.
+    """
+
+    directory: Path
+    _clock: IReactorTime
+    _thread: Callable[..., Deferred[Any]]
+    _timers: dict[Path, Any] = field(factory=dict, init=False)
+
+    def open(self) -> None:
+        """Remove what a killed daemon left."""
+        for path in self.directory.glob("*.*"):
+            _remove(path)
+
+    async def file(self, text: str) -> Path:
+        """
+        Give the file of an icon.
+
+        :param text: The base64 of an image.
+        :raise ImageError: It is not one that can be shown.
+        :raise OSError: It can't be kept.
+        """
+        image = base64.b64decode(text)
+        path = self.directory / f"{hashlib.sha256(image).hexdigest()}.png"
+        if path not in self._timers:
+            await self._thread(self._write, image, path)
+        self._keep(path)
+        return path
+
+    def _write(self, image: bytes, path: Path) -> None:
+        png = small_png(image)
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        written = path.with_suffix(".new")
+        written.write_bytes(png)
+        written.replace(path)
+
+    def _keep(self, path: Path) -> None:
+        timer = self._timers.pop(path, None)
+        if timer is not None:
+            timer.cancel()
+        while len(self._timers) >= ICON_FILES:
+            self._drop(next(iter(self._timers)))
+        later = self._clock.callLater(ICON_FILE_SECONDS, self._drop, path)
+        self._timers[path] = later
+
+    def _drop(self, path: Path) -> None:
+        timer = self._timers.pop(path)
+        if timer.active():
+            timer.cancel()
+        _remove(path)
+
+    def close(self) -> None:
+        """Remove them all."""
+        for path in list(self._timers):
+            self._drop(path)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

@@ -1,0 +1,87 @@
+"""
+Which sinks there are: found through Twisted's plugin system.
+
+A sink is one class, ``ISink``, and one ``SinkMaker`` in a module of the package
+``bridge.sinks.plugins``.  Another distribution adds a sink by bringing a module there;
+the maker only names where the class is, so that nothing is imported which is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from twisted.internet.defer import Deferred
+from twisted.plugin import IPlugin, getPlugins
+from zope.interface import Attribute, Interface, implementer
+
+from ..values import Address
+
+
+class ISinkMaker(Interface):
+    """What makes a sink."""
+
+    name = Attribute("The name --sink knows it by.")
+    rank = Attribute("Where it stands among the others; low is first.")
+    is_default = Attribute("Whether it is made when no --sink is given.")
+
+    def make(parts: SinkParts) -> Any:  # noqa: N805
+        """Make an ``ISink`` from ``SinkParts``."""
+
+
+@frozen
+class SinkParts:
+    """
+    What a sink may use.
+
+    :ivar overlay: What ``--overlay-addr`` says.
+    :ivar application: The name of the host application.
+    :ivar icons: A directory for the icons a sink must keep as files; not made yet.
+    :ivar thread: Calls what blocks, or computes for long, in a thread.
+    """
+
+    reactor: Any
+    overlay: Address
+    application: str
+    icons: Path
+    thread: Callable[..., Deferred[Any]]
+
+
+@implementer(IPlugin, ISinkMaker)
+@frozen
+class SinkMaker:
+    """
+    A sink that a function makes; see ``ISinkMaker``.
+
+    :ivar maker: The function, as ``package.module.function``; imported when used.
+    """
+
+    name: str
+    maker: str
+    rank: int = 100
+    is_default: bool = False
+
+    def make(self, parts: SinkParts) -> Any:
+        """See ``ISinkMaker``."""
+        module, _, function = self.maker.rpartition(".")
+        return getattr(import_module(module), function)(parts)
+
+
+def find() -> list[Any]:
+    """Find every ``ISinkMaker``, the first of each name, in their order."""
+    from . import plugins
+
+    found: dict[str, Any] = {}
+    ordered: Iterable[Any] = getPlugins(ISinkMaker, plugins)
+    for maker in sorted(ordered, key=lambda maker: (maker.rank, maker.name)):
+        found.setdefault(maker.name, maker)
+    return list(found.values())
+
+
+def chosen(makers: Iterable[Any], names: Iterable[str]) -> list[Any]:
+    """Give the makers that are named; when no name is, the default ones."""
+    wanted = set(names)
+    return [m for m in makers if (m.name in wanted if wanted else m.is_default)]

@@ -1,0 +1,227 @@
+"""
+What is to be shown: how a caller words it, and the value it becomes.
+
+``Patch`` is what a caller may say of a notification, its types checked and nothing
+else; ``notification`` judges it and gives a ``Notification``.  The rules wait until it
+is known who gets what: a patch for a sink that is not delivered to is never judged.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, TypeVar
+
+from attrs import evolve, fields, frozen
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    NOTIFY_CONTENT_CHARACTERS,
+    NOTIFY_ICON_CHARACTERS,
+    NOTIFY_ICON_NAME_CHARACTERS,
+    NOTIFY_SOURCE_CHARACTERS,
+    NOTIFY_TIMEOUT_SECONDS,
+    NOTIFY_TITLE_CHARACTERS,
+)
+from ..protocol.rules import Between, OneOf, Rule, Text
+from ..protocol.wire import camel
+
+P = TypeVar("P", bound="Patch")
+
+SOUNDS: Final = ("default", "error", "warning")
+"""The sounds, and the icons, every overlay knows by name."""
+
+SHORTEST_SECONDS: Final = 0.001
+"""What is shorter than this is the target's default: none can show it."""
+
+_NAME: Final = re.compile(rf"[A-Za-z0-9._+-]{{1,{NOTIFY_ICON_NAME_CHARACTERS}}}")
+_IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
+
+
+@frozen
+class Icon:
+    """
+    The name of an icon or, when ``is_image``, an image in base64; or nothing.
+
+    Never a path: whoever shows the notification would open it, so that a plugin could
+    probe for files and, on Windows, have credentials sent to a share.
+    """
+
+    is_image: bool = False
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        if len(value) > NOTIFY_ICON_CHARACTERS or not value.isprintable():
+            return True
+        text = value.strip()
+        if not text:
+            return False
+        return not (_is_image(text) if self.is_image else _NAME.fullmatch(text))
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return (
+            f"a name of at most {NOTIFY_ICON_NAME_CHARACTERS} characters of "
+            "A-Z a-z 0-9 . _ + -, or with useBase64Icon the base64 of a PNG, JPEG or "
+            f"GIF, at most {NOTIFY_ICON_CHARACTERS} characters"
+        )
+
+
+def _is_image(text: str) -> bool:
+    try:
+        return base64.b64decode(text, validate=True).startswith(_IMAGES)
+    except ValueError:
+        return False
+
+
+@frozen
+class Sound:
+    """A sound every overlay knows, or nothing; never a path, as ``Icon``."""
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        return not value.isprintable() or value.strip() not in ("", *SOUNDS)
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return f"one of {', '.join(SOUNDS)}, or empty"
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "title": Text(NOTIFY_TITLE_CHARACTERS, least=1, control=False, blank=False),
+    "content": Text(NOTIFY_CONTENT_CHARACTERS, control=False, lines=True),
+    "timeout_secs": Between(0, NOTIFY_TIMEOUT_SECONDS),
+    "icon": Icon(),
+    "source_app": Text(NOTIFY_SOURCE_CHARACTERS, control=False),
+    "volume": Between(0, 1),
+    "audio_path": Sound(),
+    "height": Between(16, 1024),
+    "opacity": Between(0, 1),
+}
+"""The rules, in the order in which they are looked at."""
+
+
+@frozen
+class Judged:
+    """Words the rule of a field that ``notification`` judges."""
+
+    name: str
+
+    def broken(self, value: Any) -> bool:
+        """Never: it is not yet known whether the rule applies."""
+        return False
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return RULES[self.name].describe()
+
+
+Title = Annotated[str, Judged("title")]
+
+
+@frozen(kw_only=True)
+class Patch:
+    """
+    What one target is to get instead; what is absent or null stays as it is.
+
+    :ivar title: The first line.
+    :ivar content: The text below it.
+    :ivar timeout_secs: Seconds to show it; 0 is the target's default.
+    :ivar icon: An icon's name, or with ``useBase64Icon`` an image; empty is none.
+    :ivar use_base64_icon: Whether ``icon`` is an image.
+    :ivar source_app: Who says it; the host application by default.
+    :ivar sound: Whether to play a sound; the target decides by default.
+    :ivar volume: How loud; 0 is muted.
+    :ivar audio_path: Which sound; empty is none.
+    :ivar height: Height of the overlay's panel.
+    :ivar opacity: Opacity of the overlay's panel.
+    :ivar urgency: How important it is; ``normal`` by default.
+    :ivar always_show: Whether the overlay shows it even where it would not.
+    """
+
+    title: Title | None = None
+    content: Annotated[str, Judged("content")] | None = None
+    timeout_secs: Annotated[float, Judged("timeout_secs")] | None = None
+    icon: Annotated[str, Judged("icon")] | None = None
+    use_base64_icon: bool | None = None
+    source_app: Annotated[str, Judged("source_app")] | None = None
+    sound: bool | None = None
+    volume: Annotated[float, Judged("volume")] | None = None
+    audio_path: Annotated[str, Judged("audio_path")] | None = None
+    height: Annotated[float, Judged("height")] | None = None
+    opacity: Annotated[float, Judged("opacity")] | None = None
+    urgency: Annotated[str, OneOf(("low", "normal", "critical"))] | None = None
+    always_show: bool | None = None
+
+
+FIELDS: Final = tuple(camel(a.name) for a in fields(Patch))
+"""Every field of a notification, as the wire spells it."""
+
+
+@frozen(kw_only=True)
+class Notification:
+    """
+    A notification that may be shown as it is.
+
+    ``None`` is what was not given: whoever shows it has a default.
+
+    :ivar timeout: In seconds, at least a millisecond.
+    :ivar icon: The name of an icon, or empty.
+    :ivar image: The base64 of a PNG, JPEG or GIF of unknown quality, or empty.
+    :ivar is_muted: No sound was asked for.
+    """
+
+    title: str
+    content: str
+    source_app: str
+    timeout: float | None = None
+    icon: str = ""
+    image: str = ""
+    urgency: str = "normal"
+    is_muted: bool = False
+    sound: bool | None = None
+    volume: float | None = None
+    audio_path: str | None = None
+    height: float | None = None
+    opacity: float | None = None
+    always_show: bool | None = None
+
+
+def patched(base: P, patch: Patch) -> P:
+    """Give ``base`` with what ``patch`` has instead."""
+    given = {a.name: getattr(patch, a.name) for a in fields(Patch)}
+    return evolve(base, **{k: v for k, v in given.items() if v is not None})
+
+
+def notification(said: Patch, application: str) -> Notification:
+    """
+    Judge what a caller said.
+
+    :param application: Who says it, when the caller does not tell.
+    :raise BridgeError: ``bad_request``, naming the first field that breaks its rule.
+    """
+    is_image = bool(said.use_base64_icon)
+    for name, rule in {**RULES, "icon": Icon(is_image)}.items():
+        value = getattr(said, name)
+        if value is not None and rule.broken(value):
+            raise BridgeError(Code.BAD_REQUEST, f"{camel(name)}: {rule.describe()}")
+    if said.title is None:
+        raise BridgeError(Code.BAD_REQUEST, "title: required")
+    timeout, icon = said.timeout_secs or 0, (said.icon or "").strip()
+    return Notification(
+        title=said.title.strip(),
+        content=said.content or "",
+        source_app=(said.source_app or "").strip() or application,
+        timeout=timeout if timeout >= SHORTEST_SECONDS else None,
+        icon="" if is_image else icon,
+        image=icon if is_image else "",
+        urgency=said.urgency or "normal",
+        is_muted=said.sound is False or said.volume == 0,
+        sound=said.sound,
+        volume=said.volume,
+        audio_path=None if said.audio_path is None else said.audio_path.strip(),
+        height=said.height,
+        opacity=said.opacity,
+        always_show=said.always_show,
+    )

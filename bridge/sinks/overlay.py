@@ -1,0 +1,150 @@
+"""
+The ``overlay`` sink: datagrams to a VR overlay that speaks as XSOverlay does.
+
+One UTF-8 JSON object a datagram.  What is known of those who read it decides the bytes:
+
+* WayVR and wlx-overlay-s (``notifications.rs``) read with serde into typed fields: a
+  float for ``messageType``, or a number for a truth, loses the notification.  A
+  ``timeout`` of 0 is shown for no time at all, and any ``volume``, 0 too, plays a
+  sound; so both are left out where they are not meant.  Their buffer has 16384 bytes.
+* XSOverlay (its documentation of the UDP API) plays nothing when ``audioPath`` is
+  empty, and takes for ``icon`` a name of its own or, with ``useBase64Icon``, raw
+  base64 without a ``data:`` prefix.
+
+Nobody answers, so nothing is known of its health.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar, Final
+
+from attrs import define, field
+from twisted.internet.protocol import DatagramProtocol
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
+from ..values import Address
+from .fanout import Health, ISink, RejectedError, SinkError, UnavailableError
+from .maker import SinkParts
+from .notification import FIELDS, SOUNDS, Notification
+
+VOLUME: Final = 0.7
+"""What a sound is played at when it was asked for and nothing said of how loud."""
+
+
+def panel(notification: Notification) -> dict[str, Any]:
+    """Give the fields of XSOverlay's notifications; absent is what was not given."""
+    n = notification
+    fields = {
+        "title": n.title,
+        "content": n.content or None,
+        "timeout": n.timeout,
+        **_sound(n),
+        **_icon(n),
+        "height": n.height,
+        "opacity": n.opacity,
+        "sourceApp": n.source_app,
+        "alwaysShow": n.always_show,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _sound(n: Notification) -> dict[str, Any]:
+    if n.is_muted:
+        return {"audioPath": ""}
+    if not n.sound:
+        return {"volume": n.volume, "audioPath": n.audio_path}
+    return {
+        "volume": VOLUME if n.volume is None else n.volume,
+        "audioPath": SOUNDS[0] if n.audio_path is None else n.audio_path,
+    }
+
+
+def _icon(n: Notification) -> dict[str, Any]:
+    if n.image:
+        return {"useBase64Icon": True, "icon": n.image}
+    # Any other name would be taken for a path.
+    return {"icon": n.icon if n.icon in SOUNDS else None}
+
+
+def datagram(notification: Notification) -> bytes:
+    """
+    Write a notification as the overlay reads it.
+
+    :raise RejectedError: It does not fit into a datagram.
+    """
+    text = json.dumps(
+        {"messageType": 1, **panel(notification)},
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=(",", ":"),
+    ).encode("utf-8")
+    if len(text) > OVERLAY_BYTES:
+        raise RejectedError(f"more than {OVERLAY_BYTES} bytes; the icon is too large")
+    return text
+
+
+@implementer(ISink)
+@define(eq=False)
+class Overlay(DatagramProtocol):
+    """Sends datagrams; the port is not connected, or the first refusal would end it."""
+
+    name: ClassVar[str] = "overlay"
+    honours: ClassVar[tuple[str, ...]] = tuple(f for f in FIELDS if f != "urgency")
+
+    _reactor: Any
+    _address: Address
+    noisy: bool = field(default=False, init=False)
+    _port: Any = field(default=None, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    @property
+    def description(self) -> str:
+        """See ``ISink``."""
+        return f"a VR overlay that speaks as XSOverlay does, by UDP to {self._address}"
+
+    @property
+    def has_started(self) -> bool:
+        """See ``ISink``."""
+        return self._port is not None
+
+    def start(self) -> None:
+        """See ``ISink``."""
+        own = "::1" if ":" in self._address.host else "127.0.0.1"
+        try:
+            self._port = self._reactor.listenUDP(0, self, interface=own)
+        except OSError:
+            raise SinkError("no port to send from") from None
+
+    def health(self) -> Health:
+        """See ``ISink``; a look at the port could take it from the overlay."""
+        return Health.UNKNOWN
+
+    def deliver(self, notification: Notification) -> None:
+        """See ``ISink``."""
+        text = datagram(notification)
+        if len(text) > OVERLAY_SMALL_BYTES:
+            self._log.debug(
+                "a notification of {size} bytes: some overlays lose it", size=len(text)
+            )
+        if self._port is None:
+            raise UnavailableError("it has ended")
+        try:
+            sent = self._port.write(text, (self._address.host, self._address.port))
+        except OSError:
+            raise UnavailableError("the datagram could not be sent") from None
+        if sent is not None and sent != len(text):
+            raise UnavailableError("the datagram was cut")
+
+    def close(self) -> Any:
+        """See ``ISink``."""
+        port, self._port = self._port, None
+        return None if port is None else port.stopListening()
+
+
+def make(parts: SinkParts) -> Overlay:
+    """Make it."""
+    return Overlay(parts.reactor, parts.overlay)

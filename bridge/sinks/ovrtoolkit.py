@@ -1,0 +1,51 @@
+"""
+The ``ovrtoolkit`` sink: OVR Toolkit's WebSocket API
+(https://wiki.ovrtoolkit.co.uk/#/Websocket).
+
+A frame is an object with a kind and, as the text of another, its parameters: a title,
+a body, and an image in base64.  It has no use for anything else.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from attrs import define
+
+from ..protocol.wire import dumps
+from .maker import SinkParts
+from .notification import Notification
+from .websocket import WebSocketSink
+
+PORT: Final = 11450
+
+
+@define(eq=False)
+class OVRToolkit(WebSocketSink):
+    """Sends to OVR Toolkit."""
+
+    name: ClassVar[str] = "ovrtoolkit"
+    description: ClassVar[str] = "OVR Toolkit, by its WebSocket"
+    honours: ClassVar[tuple[str, ...]] = (
+        "title",
+        "content",
+        "icon",
+        "useBase64Icon",
+    )
+
+    def path(self) -> str:
+        """See ``WebSocketSink``."""
+        return "/api"
+
+    def write(self, notification: Notification) -> bytes:
+        """See ``WebSocketSink``."""
+        shown = {"title": notification.title, "body": notification.content}
+        if notification.image:
+            shown["icon"] = notification.image
+        text = dumps(shown).decode("utf-8")
+        return dumps({"messageType": "SendNotification", "json": text})
+
+
+def make(parts: SinkParts) -> OVRToolkit:
+    """Make it."""
+    return OVRToolkit(parts.reactor, parts.application, PORT)

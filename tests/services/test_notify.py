@@ -1,0 +1,386 @@
+"""Tests for bridge.services.notify."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError, Code
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import Registry
+from bridge.services.notify import Notify
+from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
+from bridge.sinks.notification import FIELDS
+from tests import strategies
+from tests.sinks.fake import FakeSink
+from tests.sinks.samples import png, text64
+
+SECRET = strategies.SECRET
+
+
+class NotifyCase(SynchronousTestCase):
+    """The service over two sinks, the first of which has an alias."""
+
+    def setUp(self) -> None:
+        """Start both."""
+        self.start(FakeSink("overlay"), FakeSink("desk"))
+
+    def start(self, *sinks: Any) -> None:
+        """Start a service over these sinks."""
+        self.sinks = sinks
+        fanout = Fanout(Clock(), sinks)
+        self.successResultOf(fanout.start())
+        self.registry = Registry()
+        service = Notify(fanout, "Sample", {"wayvr": "overlay", "gone": "other"})
+        self.registry.register("notify", service)
+
+    def calling(self, name: str, params: Any) -> Deferred[Any]:
+        """Call one method."""
+        call = Dispatcher(self.registry).call("notify", name, params)
+        return Deferred.fromCoroutine(call)
+
+    def send(self, **params: Any) -> Any:
+        """Send a notification, and give the answer."""
+        return self.successResultOf(self.calling("send", {"title": "Door", **params}))
+
+    def refused(self, **params: Any) -> str:
+        """Send a notification, and give the message it is refused with."""
+        return self.refusal({"title": "Door", **params})
+
+    def refusal(self, params: Any, code: Code = Code.BAD_REQUEST) -> str:
+        """Send, and give the message of the refusal."""
+        error = self.failureResultOf(self.calling("send", params), BridgeError).value
+        assert isinstance(error, BridgeError)
+        self.assertEqual(error.code, code)
+        self.assertEqual([sink.shown for sink in self.sinks if sink.shown], [])
+        return error.message
+
+    def shown(self, name: str) -> Any:
+        """Give the last one a sink was delivered."""
+        (sink,) = [sink for sink in self.sinks if sink.name == name]
+        return sink.shown[-1]
+
+
+class SendTests(NotifyCase):
+    """Tests for who gets what."""
+
+    def test_everybody(self) -> None:
+        """Without ``sinks`` every target gets it."""
+        self.assertEqual(
+            self.send(content="Zoë"),
+            {"ok": True, "delivered": ["overlay", "desk"], "failed": []},
+        )
+        for sink in self.sinks:
+            (shown,) = sink.shown
+            self.assertEqual(
+                (shown.title, shown.content, shown.source_app, shown.urgency),
+                ("Door", "Zoë", "Sample", "normal"),
+            )
+
+    def test_only_those_named(self) -> None:
+        """One target gets it when it is the only one named."""
+        answer = self.send(sinks=["desk"])
+        self.assertEqual(answer["delivered"], ["desk"])
+        self.assertEqual(self.sinks[0].shown, [])
+
+    def test_order_and_duplicates(self) -> None:
+        """The request's order is kept, and nobody gets it twice."""
+        answer = self.send(sinks=["desk", "overlay", "desk", "wayvr"])
+        self.assertEqual(answer["delivered"], ["desk", "overlay"])
+        self.assertEqual([len(sink.shown) for sink in self.sinks], [1, 1])
+
+    def test_alias(self) -> None:
+        """A sink is answered under the name its caller used first."""
+        self.assertEqual(self.send(sinks=["wayvr"])["delivered"], ["wayvr"])
+        self.assertEqual(self.send(sinks=["wayvr", "overlay"])["delivered"], ["wayvr"])
+        self.send(sinks=["overlay"], overrides={"wayvr": {"title": "Bell"}})
+        self.assertEqual(self.shown("overlay").title, "Bell")
+
+    def test_overrides(self) -> None:
+        """A patch is its target's alone; what it leaves out or nulls is inherited."""
+        patch = {"title": "Bell", "height": 200, "content": None}
+        self.send(content="loud", height=100, overrides={"overlay": patch})
+        over, desk = self.shown("overlay"), self.shown("desk")
+        self.assertEqual((over.title, over.content, over.height), ("Bell", "loud", 200))
+        self.assertEqual((desk.title, desk.content, desk.height), ("Door", "loud", 100))
+
+    def test_override_of_another_sink(self) -> None:
+        """A patch for whom it is not for is ignored; it must still be one."""
+        wrong = {"height": 1, "title": "x" * 300}
+        self.send(sinks=["desk"], overrides={"overlay": wrong, "nobody": wrong})
+        message = self.refused_after("nobody", {"size": 1})
+        self.assertEqual(message, "overrides: unknown field")
+        self.assertEqual(
+            self.refused_after("nobody", {"height": "1"}),
+            "overrides.height: wrong type",
+        )
+
+    def refused_after(self, name: str, patch: Any) -> str:
+        """Send with one override; what was shown before is forgotten."""
+        for sink in self.sinks:
+            sink.shown.clear()
+        return self.refused(overrides={name: patch})
+
+    def test_failures(self) -> None:
+        """Who fails is told of, each with a reason; one that takes it is success."""
+
+        def reject() -> None:
+            raise RejectedError("too large")
+
+        def refuse() -> None:
+            raise UnavailableError("no bus")
+
+        self.start(FakeSink("overlay", showing=reject), FakeSink("desk"))
+        error = {"sink": "wayvr", "error": "wayvr: rejected: too large"}
+        self.assertEqual(
+            self.send(sinks=["wayvr", "desk"]),
+            {"ok": True, "delivered": ["desk"], "failed": [error]},
+        )
+        self.start(FakeSink("desk", showing=refuse))
+        error = {"sink": "desk", "error": "desk: unavailable: no bus"}
+        self.assertEqual(self.send(), {"ok": False, "delivered": [], "failed": [error]})
+
+    def test_no_sink(self) -> None:
+        """When none has started, nothing is ever said to be delivered."""
+        self.start()
+        for params in ({"title": "a"}, {"title": "a", "sinks": ["overlay"]}):
+            message = self.refusal(params, Code.UNAVAILABLE)
+            self.assertEqual(message, "no notification sink has started")
+        self.assertIn("sinks: 1 to 8", self.refused(sinks=[]))
+
+    def test_normal_forms(self) -> None:
+        """What is given is trimmed; empty, null and 0 are the target's own."""
+        self.send(
+            title="  Door ",
+            icon=" ",
+            timeoutSecs=0,
+            sourceApp="  ",
+            audioPath=" error ",
+            volume=None,
+            urgency="low",
+        )
+        shown = self.shown("desk")
+        self.assertEqual(
+            (shown.title, shown.icon, shown.timeout, shown.source_app),
+            ("Door", "", None, "Sample"),
+        )
+        self.assertEqual((shown.audio_path, shown.urgency), ("error", "low"))
+        self.assertEqual(
+            (shown.volume, shown.sound, shown.is_muted), (None, None, False)
+        )
+
+    def test_icons(self) -> None:
+        """An icon is a name, or with ``useBase64Icon`` an image."""
+        self.send(icon="security-high")
+        self.assertEqual(self.shown("desk").icon, "security-high")
+        self.send(icon=text64(png()), useBase64Icon=True)
+        self.assertEqual(self.shown("desk").image, text64(png()))
+        self.assertEqual(self.shown("desk").icon, "")
+
+
+class TargetTests(NotifyCase):
+    """Tests for telling who there is."""
+
+    def test_targets(self) -> None:
+        """Each is told of with its health, its fields and its aliases."""
+        answer = self.successResultOf(self.calling("targets", {}))
+        self.assertEqual(
+            answer["targets"][0],
+            {
+                "name": "overlay",
+                "description": "a list",
+                "health": "up",
+                "honours": list(FIELDS),
+                "aliases": ["wayvr"],
+            },
+        )
+        self.assertEqual([t["name"] for t in answer["targets"]], ["overlay", "desk"])
+        described = self.registry.describe()["notify"]
+        self.assertEqual(described["targets"], answer["targets"])
+        self.assertEqual(described["methods"], ["send", "targets"])
+
+    def test_one_that_has_not_started(self) -> None:
+        """It is no target, until it has."""
+        self.sinks[0].has_started = False
+        answer = self.successResultOf(self.calling("targets", {}))
+        self.assertEqual([t["name"] for t in answer["targets"]], ["desk"])
+        self.assertIn("there are desk", self.refused(sinks=["wayvr"]))
+
+
+class RefusalTests(NotifyCase):
+    """Tests for what is refused."""
+
+    def test_fields(self) -> None:
+        """Each field is refused beyond its rule, in a message that names it."""
+        for field, bad in (
+            ("title", ["", " ", "x" * 201, " " * 201 + "a", "a\x1b", "a\nb", "\x85"]),
+            ("content", ["x" * 2001, "\x00", "a\x1b[1m", "\x9b"]),
+            ("timeoutSecs", [-1, 60.1, 3600, float("nan"), float("inf"), 10**400]),
+            ("icon", ["a b", "x" * 129, "é", "a\n", "a/b"]),
+            ("sourceApp", ["x" * 65, "a\r"]),
+            ("volume", [-0.1, 1.1, float("nan")]),
+            ("audioPath", ["x.ogg", "Default", "default\n", "/x.ogg"]),
+            ("height", [15.9, 1024.1]),
+            ("opacity", [2, -1e-9]),
+            ("urgency", ["", "Low", "urgent"]),
+        ):
+            for value in bad:
+                message = self.refused(**{field: value})
+                self.assertTrue(message.startswith(f"{field}: "), (field, value))
+
+    def test_limits_are_inclusive(self) -> None:
+        """The limits themselves are accepted."""
+        for said in (
+            {"title": "x" * 200},
+            {"title": "x" + " " * 199},
+            {"content": "x" * 1998 + "\t\n", "timeoutSecs": 60, "height": 16},
+            {"height": 1024, "opacity": 0, "volume": 1, "sourceApp": "x" * 64},
+            {"icon": "x" * 128, "overrides": {}},
+        ):
+            self.assertTrue(self.send(**said)["ok"])
+
+    def test_types(self) -> None:
+        """Nothing is coerced: 1 is not true, and true is not 1."""
+        for field in FIELDS:
+            wrong: list[Any] = [[], {}]
+            if field in ("sound", "alwaysShow", "useBase64Icon"):
+                wrong += [1, 0, "true"]
+            elif field in ("timeoutSecs", "volume", "height", "opacity"):
+                wrong += [True, "1"]
+            else:
+                wrong += [1, True]
+            for value in wrong:
+                self.assertEqual(self.refused(**{field: value}), f"{field}: wrong type")
+        for field in FIELDS[1:]:
+            self.assertTrue(self.send(**{field: None})["ok"])
+            for sink in self.sinks:
+                sink.shown.clear()
+        self.assertEqual(self.refused(title=None), "title: wrong type")
+        self.assertEqual(self.refusal({}), "title: required")
+        self.assertEqual(self.refused(timeoutSec=1), "unknown field")
+        self.assertEqual(self.refused(sinks="overlay"), "sinks: wrong type")
+        self.assertEqual(self.refused(sinks=[1]), "sinks: wrong type")
+        bad: list[Any] = [[], "x", {"overlay": None}, {"overlay": []}]
+        for overrides in bad:
+            self.assertIn("overrides", self.refused(overrides=overrides))
+
+    def test_names(self) -> None:
+        """Too many names, and names too long, are refused before any is looked up."""
+        rule = "sinks: 1 to 8 names, each of 1 to 32 characters"
+        for sinks in ([], [""], ["x" * 33], ["nobody"] * 9):
+            self.assertEqual(self.refused(sinks=sinks), rule)
+        self.send(sinks=["overlay"] * 8)
+
+    def test_unknown_sink(self) -> None:
+        """An unknown name is told back, cut and escaped, beside those there are."""
+        self.assertEqual(
+            self.refused(sinks=["overlay", "nobody"]),
+            'sinks: no sink is called "nobody"; there are overlay, desk, wayvr',
+        )
+        hostile = '"\x1b\u202e<b>\n'
+        message = self.refused(sinks=[hostile])
+        self.assertIn('"\\"\\u001b\\u202e<b>\\n"', message)
+        self.assertTrue(message.isprintable())
+        self.assertIn("no sink", self.refused(sinks=["gone"]))
+
+    def test_overrides(self) -> None:
+        """A patch under both names, too many of them, and a bad result are refused."""
+        both: dict[str, Any] = {"overlay": {}, "wayvr": {}}
+        self.assertEqual(
+            self.refused(overrides=both),
+            "overrides: overlay and wayvr are one sink; name it once",
+        )
+        many: dict[str, Any] = {str(i): {} for i in range(33)}
+        self.assertEqual(self.refused(overrides=many), "overrides: at most 32 sinks")
+        self.assertIn(
+            "height: 16 to 1024", self.refused(overrides={"overlay": {"height": 1}})
+        )
+        image = {"useBase64Icon": True}
+        self.assertIn(
+            "icon: ", self.refused(icon="error", overrides={"overlay": image})
+        )
+
+    def test_the_base_must_be_good_too(self) -> None:
+        """What no target shows must keep the rules all the same."""
+        patch = {"title": "Bell"}
+        self.assertIn(
+            "title: ",
+            self.refused(title="x" * 201, sinks=["desk"], overrides={"desk": patch}),
+        )
+
+    def test_order(self) -> None:
+        """Shape, names, who there is, then the fields in their order."""
+        bad = {"title": "", "content": "\0", "height": 1}
+        self.assertIn("unknown", self.refused(**bad, sinks=["nobody"], foo=1))
+        self.assertIn("1 to 8", self.refused(**bad, sinks=["nobody"] * 9))
+        self.assertIn("no sink", self.refused(**bad, sinks=["nobody"]))
+        self.assertIn("title: ", self.refused(**bad))
+        self.assertIn("content: ", self.refused(**{**bad, "title": "a"}))
+
+    def test_attack_path_as_icon_or_sound(self) -> None:
+        """No path reaches who would open it: local, UNC, URL, or in an override."""
+        for path in (
+            "/etc/passwd",
+            "~/x.png",
+            "\\\\evil\\share\\x.png",
+            "//evil/share",
+            "C:\\x.png",
+            "file:///etc/passwd",
+            "../x",
+            "data:image/png;base64,AAAA",
+        ):
+            for field in ("icon", "audioPath"):
+                for said in (
+                    {field: path},
+                    {"overrides": {"overlay": {field: path}}},
+                    {field: path, "useBase64Icon": True},
+                ):
+                    message = self.refused(**said)
+                    self.assertTrue(message.startswith(f"{field}: "), said)
+                    self.assertNotIn(path, message)
+
+    def test_attack_image_that_is_none(self) -> None:
+        """Base64 of anything but a PNG, JPEG or GIF is refused, and so is a bad one."""
+        for image in (b"<svg/>", b"MZ", b"RIFF0000WEBP", b"BM", b"%!PS", b"\0\0\1\0"):
+            self.assertIn("icon", self.refused(icon=text64(image), useBase64Icon=True))
+        good = text64(png())
+        for text in (good[:-1], "data:image/png;base64," + good, good + "é", "===="):
+            self.assertIn("icon", self.refused(icon=text, useBase64Icon=True))
+        for line in (good[:10] + "\n" + good[10:], good + "\n"):
+            self.assertIn("icon", self.refused(icon=line, useBase64Icon=True))
+        large = text64(png() + bytes(100_000))
+        self.assertIn("icon", self.refused(icon=large, useBase64Icon=True))
+
+    def test_attack_control_characters(self) -> None:
+        """None reaches a terminal or a bus: NUL, ESC, C1, half a surrogate pair."""
+        for bad in ("\0", "\x1b[2J", "\x7f", "\x9b", "\ud800", "\udfff"):
+            for field in ("title", "content", "icon", "sourceApp", "audioPath"):
+                self.assertTrue(self.refused(**{field: f"a{bad}"}).startswith(field))
+
+    @given(
+        st.dictionaries(
+            st.sampled_from([*FIELDS, "sinks", "overrides", "title", SECRET]),
+            st.sampled_from(["", SECRET, [SECRET], {SECRET: 1}, {SECRET: {SECRET: 0}}])
+            | strategies.loose
+            | st.sampled_from([0, 1, 0.5, True, None, "low", "error", ["overlay"]]),
+        )
+    )
+    @settings(deadline=None)
+    def test_any_json(self, params: dict[str, Any]) -> None:
+        """Any JSON is sent or refused, and no refusal repeats what it refuses."""
+        if params.get("sinks") == [SECRET]:
+            del params["sinks"]  # the one thing that is told back
+        answers: list[Any] = []
+        self.calling("send", params).addBoth(answers.append)
+        (answer,) = answers
+        if isinstance(answer, dict):
+            self.assertEqual(set(answer), {"ok", "delivered", "failed"})
+            return
+        self.assertIsInstance(answer.value, BridgeError)
+        self.assertEqual(answer.value.code, Code.BAD_REQUEST)
+        self.assertNotIn(SECRET, answer.value.message)

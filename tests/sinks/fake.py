@@ -1,0 +1,53 @@
+"""A sink that does what its test says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+from zope.interface import implementer
+
+from bridge.sinks.fanout import Health, ISink, UnavailableError
+from bridge.sinks.notification import FIELDS, Notification
+
+
+@implementer(ISink)
+@define(eq=False)
+class FakeSink:
+    """
+    Keeps what it is delivered.
+
+    :ivar starting: What ``start`` does.
+    :ivar showing: What ``deliver`` does besides.
+    """
+
+    name: str = "fake"
+    starting: Callable[[], Any] = lambda: None
+    showing: Callable[[], Any] = lambda: None
+    honours: tuple[str, ...] = FIELDS
+    description: str = "a list"
+    has_started: bool = False
+    shown: list[Notification] = field(factory=list)
+
+    def start(self) -> Any:
+        """See ``ISink``."""
+        result = self.starting()
+        self.has_started = True
+        return result
+
+    def health(self) -> Health:
+        """See ``ISink``."""
+        return Health.UP if self.has_started else Health.DOWN
+
+    def deliver(self, notification: Notification) -> Any:
+        """See ``ISink``."""
+        if not self.has_started:
+            raise UnavailableError("it has ended")
+        result = self.showing()
+        self.shown.append(notification)
+        return result
+
+    def close(self) -> None:
+        """See ``ISink``."""
+        self.has_started = False

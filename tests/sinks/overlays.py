@@ -1,0 +1,203 @@
+"""
+Two overlays, as strict about a datagram as the real ones are.
+
+``WayVR`` reads as serde does into the struct of ``notifications.rs``; ``XSOverlay`` as
+its documentation of the UDP API says.  Both say what they would show.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from typing import Any
+
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import DatagramProtocol
+
+BUFFER_BYTES = 16_384
+
+
+class LostError(Exception):
+    """The overlay shows nothing, and says why in a log nobody reads."""
+
+
+def unique(pairs):
+    """Refuse a key that comes twice."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise LostError("duplicate field")
+    return made
+
+
+def read(datagram: bytes) -> dict[str, Any]:
+    """Read strict JSON."""
+
+    def constant(_):
+        raise LostError("not a number")
+
+    try:
+        text = datagram.decode("utf-8")
+        value = json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+    except ValueError as e:
+        raise LostError(str(e)) from None
+    if type(value) is not dict:
+        raise LostError("invalid type")
+    return value
+
+
+def i32(value: Any) -> int:
+    """Read a whole number; ``1.0`` is none."""
+    if type(value) is not int or not -(2**31) <= value < 2**31:
+        raise LostError("expected i32")
+    return value
+
+
+def f32(value: Any) -> float:
+    """Read a number."""
+    if type(value) not in (int, float):
+        raise LostError("expected f32")
+    return float(struct.unpack("f", struct.pack("f", value))[0])
+
+
+def string(value: Any) -> str:
+    """Read a string."""
+    if type(value) is not str:
+        raise LostError("expected a string")
+    try:
+        value.encode("utf-8")
+    except ValueError:
+        raise LostError("half a surrogate pair") from None
+    return value
+
+
+def truth(value: Any) -> bool:
+    """Read a boolean."""
+    if type(value) is not bool:
+        raise LostError("expected a boolean")
+    return value
+
+
+FIELDS = {
+    "messageType": i32,
+    "index": i32,
+    "volume": f32,
+    "audioPath": string,
+    "timeout": f32,
+    "title": string,
+    "content": string,
+    "icon": string,
+    "height": f32,
+    "opacity": f32,
+    "useBase64Icon": truth,
+    "sourceApp": string,
+    "alwaysShow": truth,
+}
+
+
+def fields(datagram: bytes) -> dict[str, Any]:
+    """Read every field that either overlay knows; others are ignored."""
+    value = read(datagram)
+    if value.get("messageType") is None or value.get("title") is None:
+        raise LostError("missing field")
+    return {
+        name: kind(value[name])
+        for name, kind in FIELDS.items()
+        if value.get(name) is not None
+    }
+
+
+@frozen
+class Toast:
+    """
+    What would be seen and heard.
+
+    :ivar opened: The file the overlay would open for it.
+    """
+
+    title: str
+    content: str
+    seconds: float
+    has_sound: bool
+    icon: Any = None
+    opened: str | None = None
+    height: float | None = None
+    opacity: float = 1.0
+    from_: str = ""
+
+
+def wayvr(datagram: bytes) -> Toast:
+    """Show as WayVR and wlx-overlay-s do."""
+    given = fields(datagram[:BUFFER_BYTES])
+    if given["messageType"] != 1:
+        raise LostError("ignored")
+    seconds = given.get("timeout", 5.0)
+    if not 0 < seconds < 2**63:
+        raise LostError("destroyed at once")
+    return Toast(
+        given["title"] or "Notification",
+        given.get("content", ""),
+        seconds,
+        given.get("volume", -1.0) >= 0,
+    )
+
+
+def xsoverlay(datagram: bytes) -> Toast:
+    """Show as XSOverlay does, when it is sent datagrams."""
+    return panel(fields(datagram))
+
+
+def panel(given: dict[str, Any]) -> Toast:
+    """Show as XSOverlay does."""
+    if given["messageType"] != 1:
+        raise LostError("ignored")
+    icon, opened = given.get("icon", "default"), None
+    if given.get("useBase64Icon"):
+        icon = base64.b64decode(icon, validate=True)
+    elif icon not in ("", "default", "error", "warning"):
+        opened = icon
+    sound = given.get("audioPath", "")
+    if sound not in ("", "default", "error", "warning"):
+        opened = sound
+    return Toast(
+        given["title"],
+        given.get("content", ""),
+        given.get("timeout", 0.5),
+        sound != "" and given.get("volume", 0.7) > 0,
+        icon,
+        opened,
+        given.get("height", 175.0),
+        given.get("opacity", 1.0) or 1.0,
+        given.get("sourceApp", ""),
+    )
+
+
+@define(eq=False)
+class Listener(DatagramProtocol):
+    """Receives whole datagrams on a port."""
+
+    noisy: bool = False
+    got: list[bytes] = field(factory=list)
+    _waiting: list[Deferred[bytes]] = field(factory=list)
+
+    def datagramReceived(self, datagram, address):
+        """Keep one."""
+        self.got.append(datagram)
+        for waiting in self._waiting:
+            waiting.callback(datagram)
+        self._waiting = []
+
+    def next(self) -> Deferred[bytes]:
+        """Wait for the next."""
+        waiting: Deferred[bytes] = Deferred()
+        self._waiting.append(waiting)
+        return waiting
+
+    @classmethod
+    def listen(cls, reactor, test, interface="127.0.0.1"):
+        """Listen until the test ends; gives the protocol and the port's number."""
+        protocol = cls()
+        port = reactor.listenUDP(0, protocol, interface=interface, maxPacketSize=65535)
+        test.addCleanup(port.stopListening)
+        return protocol, port.getHost().port

@@ -1,0 +1,170 @@
+"""Tests for bridge.sinks.fanout."""
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, fail, maybeDeferred
+from twisted.internet.task import Clock
+from twisted.logger import globalLogPublisher
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.protocol.limits import SINK_SECONDS, SINK_START_SECONDS
+from bridge.sinks.fanout import (
+    Delivery,
+    Failed,
+    Fanout,
+    RejectedError,
+    SinkError,
+    UnavailableError,
+)
+from tests.contracts import SinkContract
+
+from .fake import FakeSink
+from .samples import LEAST
+
+
+class FakeContractTests(SinkContract, TestCase):
+    """The fake keeps the contract too, or what it proves is nothing."""
+
+    def sink(self):
+        """A fake."""
+        return FakeSink()
+
+    async def there(self, sink):
+        """Start it."""
+        await maybeDeferred(sink.start)
+
+
+def failing(error):
+    """Make what raises."""
+
+    def fails():
+        raise error
+
+    return fails
+
+
+class DeliverTests(SynchronousTestCase):
+    """Tests for bringing a notification to many."""
+
+    def setUp(self):
+        """A clock."""
+        self.clock = Clock()
+
+    def deliver(self, *sinks):
+        """Deliver to sinks that have started."""
+        fanout = Fanout(self.clock, sinks)
+        self.successResultOf(fanout.start())
+        return fanout.deliver([Delivery(s.name, s, LEAST) for s in sinks])
+
+    def test_everybody_gets_it(self):
+        """Each sink gets its notification."""
+        sinks = FakeSink("a"), FakeSink("b")
+        self.assertEqual(self.successResultOf(self.deliver(*sinks)), [None, None])
+        self.assertEqual([sink.shown for sink in sinks], [[LEAST], [LEAST]])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_one_that_fails_harms_no_other(self):
+        """A failure is an entry that begins with the name, and says what kind it is."""
+        sinks = (
+            FakeSink("a", showing=failing(RejectedError("too large"))),
+            FakeSink("b"),
+            FakeSink("c", showing=lambda: fail(UnavailableError("no bus"))),
+        )
+        self.assertEqual(
+            self.successResultOf(self.deliver(*sinks)),
+            [
+                Failed("a", "a: rejected: too large"),
+                None,
+                Failed("c", "c: unavailable: no bus"),
+            ],
+        )
+
+    def test_defect(self):
+        """A defect of a sink is logged whole, and nothing of it is told."""
+        sink = FakeSink("a", showing=failing(ZeroDivisionError("Zx9-SECRET-q7")))
+        (failed,) = self.successResultOf(self.deliver(sink))
+        self.assertIn("it broke", failed.error)
+        self.assertNotIn("SECRET", failed.error)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_attack_sink_that_hangs(self):
+        """One that never answers, even when it is cancelled, delays nobody for long."""
+
+        async def deaf():
+            try:
+                await Deferred()
+            except CancelledError:
+                await Deferred()
+
+        sinks = (
+            FakeSink("a", showing=lambda: Deferred.fromCoroutine(deaf())),
+            FakeSink("b", showing=Deferred),
+            FakeSink("c"),
+        )
+        delivering = self.deliver(*sinks)
+        self.assertEqual(sinks[2].shown, [LEAST])
+        self.assertNoResult(delivering)
+        self.clock.advance(SINK_SECONDS)
+        late = "unavailable: no answer in time"
+        self.assertEqual(
+            self.successResultOf(delivering),
+            [Failed("a", f"a: {late}"), Failed("b", f"b: {late}"), None],
+        )
+
+    def test_nobody(self):
+        """Delivering to nobody is nothing."""
+        self.assertEqual(self.successResultOf(self.deliver()), [])
+
+
+class StartTests(SynchronousTestCase):
+    """Tests for starting and ending."""
+
+    def setUp(self):
+        """Keep what is logged."""
+        self.clock = Clock()
+        self.events: list[Any] = []
+        keep: Any = self.events.append
+        globalLogPublisher.addObserver(keep)
+        self.addCleanup(globalLogPublisher.removeObserver, keep)
+
+    def skipped(self):
+        """Which sinks the log says are skipped, and why."""
+        return [
+            (e["name"], e["why"])
+            for e in self.events
+            if "skipped" in str(e["log_format"])
+        ]
+
+    def test_skipped(self):
+        """One that fails to start is logged and is no target; the others are."""
+        sinks = (
+            FakeSink("a", starting=failing(SinkError("no bus"))),
+            FakeSink("b"),
+            FakeSink("c", starting=failing(ZeroDivisionError())),
+        )
+        fanout = Fanout(self.clock, sinks)
+        self.successResultOf(fanout.start())
+        self.assertEqual([sink.name for sink in fanout.targets()], ["b"])
+        self.assertEqual(self.skipped()[0], ("a", "unavailable: no bus"))
+        self.assertEqual(self.skipped()[1][0], "c")
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_hanging_start(self):
+        """One that does not start in time is skipped; it may be a target later."""
+        sink = FakeSink("a", starting=Deferred)
+        starting = Fanout(self.clock, [sink]).start()
+        self.assertNoResult(starting)
+        self.clock.advance(SINK_START_SECONDS)
+        self.successResultOf(starting)
+        self.assertEqual(self.skipped(), [("a", "unavailable: no answer in time")])
+
+    def test_close(self):
+        """Every sink is ended, also after one that does not end well."""
+        bad, good = FakeSink("a"), FakeSink("b")
+        fanout = Fanout(self.clock, [bad, good])
+        self.successResultOf(fanout.start())
+        self.patch(FakeSink, "close", lambda s: 1 / 0 if s is bad else ended.append(s))
+        ended: list[Any] = []
+        self.successResultOf(fanout.close())
+        self.assertEqual(ended, [good])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)

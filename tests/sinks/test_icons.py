@@ -1,0 +1,165 @@
+"""Tests for bridge.sinks.icons."""
+
+import io
+import stat
+import struct
+import zlib
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from twisted.internet.defer import Deferred, execute
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.limits import ICON_FILE_SECONDS, ICON_FILES
+from bridge.sinks.icons import IconFiles, ImageError, small_png
+from tests.directories import fresh_directory
+
+from .samples import chunk, png, text64
+
+
+def written(image: Any, form: str, **options: Any) -> bytes:
+    """Write an image in some format."""
+    out = io.BytesIO()
+    image.save(out, form, **options)
+    return out.getvalue()
+
+
+def read(image: bytes) -> Any:
+    """Read a PNG."""
+    return Image.open(io.BytesIO(image), formats=["PNG"])
+
+
+class SmallTests(SynchronousTestCase):
+    """Tests for making an image small."""
+
+    def test_formats(self):
+        """PNG, JPEG and GIF, in every mode, become a small PNG of the same colours."""
+        for form, mode, colour in (
+            ("PNG", "RGBA", (255, 0, 0, 128)),
+            ("PNG", "P", 3),
+            ("PNG", "1", 1),
+            ("PNG", "I;16", 9),
+            ("JPEG", "RGB", (255, 0, 0)),
+            ("JPEG", "CMYK", (0, 255, 255, 0)),
+            ("JPEG", "L", 7),
+            ("GIF", "P", 3),
+        ):
+            got = read(small_png(written(Image.new(mode, (400, 200), colour), form)))
+            self.assertEqual((got.mode, got.size), ("RGBA", (128, 64)), (form, mode))
+        red = read(small_png(png(pixel=b"\xff\0\0\x80")))
+        self.assertEqual((red.size, red.getpixel((0, 0))), ((2, 2), (255, 0, 0, 128)))
+
+    def test_only_the_first_picture(self):
+        """Of an animation the first picture is shown."""
+        first, second = Image.new("RGB", (9, 9), "red"), Image.new("RGB", (9, 9))
+        moving = written(first, "GIF", save_all=True, append_images=[second] * 9)
+        got = read(small_png(moving))
+        self.assertEqual(got.getpixel((4, 4)), (255, 0, 0, 255))
+        self.assertEqual(getattr(got, "n_frames", 1), 1)
+
+    def test_nothing_else_is_kept(self):
+        """What else was in the file is not in the new one."""
+        hidden = png()[:-12] + chunk(b"tEXt", b"a\0Zx9-SECRET-q7") + png()[-12:]
+        self.assertNotIn(b"SECRET", small_png(hidden))
+
+    def test_attack_icon_bomb(self):
+        """An image that promises too many pixels is refused before they are made."""
+        for bomb in (
+            png(60_000, 60_000, b"\0\0\0\0"),
+            png(1025, 1024),
+            b"GIF89a" + struct.pack("<HH", 65_535, 65_535) + b"\0\0\0,"
+            b"\0\0\0\0" + struct.pack("<HH", 65_535, 65_535) + b"\0\x02\x02L\x01\0;",
+            written(Image.new("L", (3000, 3000)), "JPEG"),
+        ):
+            self.assertLess(len(bomb), 200_000)
+            self.assertRaises(ImageError, small_png, bomb)
+        small_png(png(1024, 1024))
+
+    def test_attack_text_bomb(self):
+        """Compressed text that becomes large is not kept, and does no harm."""
+        text = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(50_000_000)))
+        with self.assertRaises(ImageError):
+            small_png(png()[:33] + text * 2 + png()[33:])
+
+    def test_other_formats(self):
+        """No other decoder is ever tried, whatever the first bytes say."""
+        for form in ("BMP", "TIFF", "WEBP", "ICO", "PPM", "EPS"):
+            image = written(Image.new("RGB", (4, 4)), form)
+            self.assertRaises(ImageError, small_png, image)
+
+    @given(st.binary(max_size=200), st.integers(0, 60), st.sampled_from("PJG"))
+    @settings(deadline=None)
+    def test_any_bytes(self, noise, where, form):
+        """Any bytes are an image or an ``ImageError``."""
+        form = {"P": "PNG", "J": "JPEG", "G": "GIF"}[form]
+        good = written(Image.new("RGB", (5, 5), "red"), form)
+        for image in (good[:where] + noise, good[:where] + noise + good[where:]):
+            try:
+                self.assertLessEqual(max(read(small_png(image)).size), 128)
+            except ImageError:
+                pass
+
+
+class FileTests(SynchronousTestCase):
+    """Tests for the files."""
+
+    def setUp(self):
+        """An empty directory."""
+        self.directory = fresh_directory(self) / "data" / "icons"
+        self.clock = Clock()
+        self.files = IconFiles(self.directory, self.clock, execute)
+        self.files.open()
+
+    def file(self, image):
+        """Give the file of an image."""
+        return self.successResultOf(
+            Deferred.fromCoroutine(self.files.file(text64(image)))
+        )
+
+    def there(self):
+        """Which files there are."""
+        return sorted(self.directory.iterdir())
+
+    def image(self, number):
+        """An image of its own."""
+        return png(pixel=bytes([number, 0, 0, 255]))
+
+    def test_a_file_for_a_minute(self):
+        """It is there, for its owner alone, and gone a minute after it was wanted."""
+        path = self.file(png())
+        self.assertEqual(read(path.read_bytes()).size, (2, 2))
+        self.assertEqual(stat.S_IMODE(self.directory.stat().st_mode), 0o700)
+        self.clock.advance(ICON_FILE_SECONDS - 1)
+        self.assertEqual(self.file(png()), path)
+        self.clock.advance(ICON_FILE_SECONDS - 1)
+        self.assertEqual(self.there(), [path])
+        self.clock.advance(1)
+        self.assertEqual(self.there(), [])
+        self.assertEqual(self.file(png()), path)
+
+    def test_attack_many_icons(self):
+        """However many there are, only the newest are kept."""
+        paths = [self.file(self.image(n)) for n in range(ICON_FILES + 3)]
+        self.assertEqual(self.there(), sorted(paths[3:]))
+
+    def test_ends(self):
+        """Nothing is left at the end, nor by a daemon that was killed."""
+        self.file(png())
+        self.files.close()
+        self.assertEqual(self.there(), [])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.file(png())
+        IconFiles(self.directory, self.clock, execute).open()
+        self.assertEqual(self.there(), [])
+        self.files.close()
+
+    def test_refused(self):
+        """A refused image leaves no file."""
+        failure = self.failureResultOf(
+            Deferred.fromCoroutine(self.files.file(text64(b"GIF89a")))
+        )
+        failure.trap(ImageError)
+        self.assertFalse(self.directory.exists())

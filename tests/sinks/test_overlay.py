@@ -1,0 +1,267 @@
+"""Tests for bridge.sinks.overlay, with overlays that are as strict as the real ones."""
+
+import json
+from typing import Any
+
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet import reactor
+from twisted.internet.defer import maybeDeferred
+from twisted.logger import LogLevel, globalLogPublisher
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.sinks.fanout import Health, RejectedError, SinkError, UnavailableError
+from bridge.sinks.notification import Patch, notification
+from bridge.sinks.overlay import Overlay, datagram
+from bridge.values import Address
+from tests import strategies
+from tests.contracts import SinkContract
+
+from .overlays import Listener, LostError, wayvr, xsoverlay
+from .samples import FULL, LEAST, png, text64
+
+
+def sent(**said: Any) -> bytes:
+    """Give the datagram of what a caller says."""
+    return datagram(notification(Patch(title="Door", **said), "Sample"))
+
+
+def keys(text: bytes) -> dict[str, Any]:
+    """Read a datagram."""
+    value: dict[str, Any] = json.loads(text)
+    return value
+
+
+class DatagramTests(SynchronousTestCase):
+    """Tests for the bytes."""
+
+    def test_least(self):
+        """What was not given is not there."""
+        self.assertEqual(
+            datagram(LEAST), b'{"messageType":1,"title":"Door","sourceApp":"Sample"}'
+        )
+
+    def test_full(self):
+        """What was given is there, each of its own type, and not escaped."""
+        self.assertEqual(
+            datagram(FULL),
+            (
+                '{"messageType":1,"title":"Door <b>open</b> & wide",'
+                '"content":"Zoë came in.\\n😀","timeout":3.5,"volume":0.25,'
+                f'"audioPath":"warning","useBase64Icon":true,"icon":"{FULL.image}",'
+                '"height":200,"opacity":0.8,"sourceApp":"Sample","alwaysShow":true}'
+            ).encode(),
+        )
+
+    def test_both_overlays_show_it(self):
+        """Both show what was meant."""
+        for shows in (wayvr, xsoverlay):
+            toast = shows(datagram(FULL))
+            self.assertEqual(
+                (toast.title, toast.content, toast.seconds, toast.has_sound),
+                (FULL.title, FULL.content, 3.5, True),
+            )
+            self.assertEqual(shows(datagram(LEAST)).title, "Door")
+        self.assertEqual(xsoverlay(datagram(FULL)).icon, png())
+
+    def test_default_timeout(self):
+        """0 is the overlay's own time: sent, it would be shown for none."""
+        for default in (0, 0.0, -0.0, 1e-300, None):
+            toast = wayvr(sent(timeout_secs=default))
+            self.assertEqual(toast.seconds, 5.0)
+        self.assertEqual(wayvr(sent(timeout_secs=60)).seconds, 60)
+
+    def test_sound(self):
+        """Muted is silent on both, and a sound that was asked for is heard on both."""
+        for said, heard in (
+            ({"sound": False}, False),
+            ({"sound": False, "volume": 1, "audio_path": "error"}, False),
+            ({"volume": 0}, False),
+            ({"volume": 0, "sound": True}, False),
+            ({"sound": True}, True),
+            ({"sound": True, "volume": 0.2}, True),
+            ({"volume": 0.3, "audio_path": "error"}, True),
+        ):
+            text = sent(**said)
+            for shows in (wayvr, xsoverlay):
+                self.assertEqual(shows(text).has_sound, heard, said)
+            self.assertEqual("volume" in keys(text), heard)
+        self.assertEqual(keys(sent(sound=True))["volume"], 0.7)
+        self.assertEqual(keys(sent(volume=0.5)).get("audioPath"), None)
+        self.assertNotIn("audioPath", keys(sent()))
+        self.assertEqual(keys(sent(sound=False))["audioPath"], "")
+
+    def test_icons(self):
+        """Only the overlay's own names are sent; any other would be opened."""
+        for name in ("default", "error", "warning"):
+            self.assertEqual(xsoverlay(sent(icon=name)).icon, name)
+        for name in ("security-high", "", "logo.png", ".."):
+            self.assertNotIn("icon", keys(sent(icon=name)))
+            self.assertNotIn("useBase64Icon", keys(sent(icon=name)))
+        text = sent(icon=text64(png()), use_base64_icon=True)
+        self.assertEqual(xsoverlay(text).icon, png())
+
+    def test_attack_oversized_datagram(self):
+        """What no datagram can hold is refused, to the byte."""
+        room = 65_000 - len(datagram(evolve(LEAST, content="x"))) + 1
+        self.assertEqual(len(datagram(evolve(LEAST, content="x" * room))), 65_000)
+        with self.assertRaises(RejectedError):
+            datagram(evolve(LEAST, content="x" * (room + 1)))
+
+    def test_the_longest_text_is_not_lost(self):
+        """The longest text of the widest characters fits the smallest buffer."""
+        text = sent(content="😀" * 2000, source_app="😀" * 64)
+        self.assertEqual(wayvr(text).content, "😀" * 2000)
+
+    @given(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "content": st.text(strategies.characters, max_size=50),
+                "timeout_secs": st.floats(0, 60) | st.integers(0, 60),
+                "source_app": st.text('aé😀"\\ ', max_size=64),
+                "sound": st.booleans(),
+                "volume": st.floats(0, 1),
+                "audio_path": st.sampled_from(["", "default", "error", "warning"]),
+                "height": st.floats(16, 1024),
+                "opacity": st.floats(0, 1),
+                "always_show": st.booleans(),
+                "icon": st.sampled_from(["", "error", "security-high"]),
+            },
+        )
+    )
+    @settings(deadline=None)
+    def test_every_notification_is_shown(self, said):
+        """Whatever is accepted, both show it, and open no file for it."""
+        said["content"] = "".join(filter(str.isprintable, said.get("content", "")))
+        for shows in (wayvr, xsoverlay):
+            toast = shows(sent(**said))
+            self.assertEqual((toast.title, toast.opened), ("Door", None))
+            self.assertEqual(toast.content, said["content"])
+
+    def test_the_receivers_are_strict(self):
+        """The overlays of these tests refuse what the real ones do."""
+        for bad in (
+            b'{"messageType":1.0,"title":"a"}',
+            b'{"messageType":1}',
+            b'{"title":"a"}',
+            b'{"messageType":1,"title":null}',
+            b'{"messageType":2,"title":"a"}',
+            b'{"messageType":1,"title":"a","title":"a"}',
+            b'{"messageType":1,"title":"a","alwaysShow":1}',
+            b'{"messageType":1,"title":"a","height":"1"}',
+            b'{"messageType":1,"title":"a","timeout":0}',
+            b'{"messageType":1,"title":"a","timeout":NaN}',
+            b'{"messageType":1,"title":"\\ud800"}',
+            b'{"messageType":1,"title":"\xff"}',
+            b'{"messageType":1,"title":"a"} x',
+            b"[]",
+            datagram(evolve(LEAST, content="x" * 17_000)),
+        ):
+            with self.assertRaises(LostError, msg=bad):
+                wayvr(bad)
+        toast = xsoverlay(
+            b'{"messageType":1,"title":"a","icon":"/etc/passwd","timeout":null}'
+        )
+        self.assertEqual(toast.opened, "/etc/passwd")
+
+
+class SocketTests(SinkContract, TestCase):
+    """Tests over real UDP."""
+
+    def setUp(self):
+        """An overlay that listens."""
+        self.listener, self.port = Listener.listen(reactor, self)
+
+    def sink(self):
+        """A sink for it."""
+        sink = Overlay(reactor, Address("127.0.0.1", self.port))
+        self.addCleanup(lambda: maybeDeferred(sink.close))
+        return sink
+
+    async def there(self, sink):
+        """Start it."""
+        sink.start()
+
+    async def test_arrives(self):
+        """What is delivered arrives, one datagram each, from loopback."""
+        sink = self.sink()
+        sink.start()
+        arriving = self.listener.next()
+        sink.deliver(FULL)
+        self.assertEqual(await arriving, datagram(FULL))
+
+    async def test_ipv6(self):
+        """An overlay on ::1 is reached too."""
+        listener, port = Listener.listen(reactor, self, "::1")
+        sink = Overlay(reactor, Address("::1", port))
+        sink.start()
+        self.addCleanup(sink.close)
+        arriving = listener.next()
+        sink.deliver(LEAST)
+        self.assertEqual(await arriving, datagram(LEAST))
+        self.assertIn("[::1]:", sink.description)
+
+    async def test_an_overlay_that_comes_later(self):
+        """Nobody listening does no harm: the next notification arrives."""
+        sink = Overlay(reactor, Address("127.0.0.1", self.port))
+        sink.start()
+        self.addCleanup(sink.close)
+        gone = reactor.listenUDP(0, Listener(), interface="127.0.0.1")
+        nobody = gone.getHost().port
+        await gone.stopListening()
+        there, sink._address = sink._address, Address("127.0.0.1", nobody)
+        for _ in range(3):
+            sink.deliver(LEAST)
+        sink._address = there
+        arriving = self.listener.next()
+        sink.deliver(LEAST)
+        self.assertEqual(await arriving, datagram(LEAST))
+
+    def test_health_is_unknown(self):
+        """Nothing is ever known of it, and its port is never touched."""
+        sink = self.sink()
+        self.assertEqual(sink.health(), Health.UNKNOWN)
+        sink.start()
+        self.assertEqual(sink.health(), Health.UNKNOWN)
+
+    async def test_large_ones_are_noted(self):
+        """What some overlays lose is delivered, and noted for whoever looks."""
+        events: list[Any] = []
+        keep: Any = events.append
+        globalLogPublisher.addObserver(keep)
+        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        sink = self.sink()
+        sink.start()
+        arriving = self.listener.next()
+        large = evolve(LEAST, content="x" * 60_000)
+        sink.deliver(large)
+        self.assertEqual(await arriving, datagram(large))
+        noted = [e for e in events if e["log_level"] == LogLevel.debug and "size" in e]
+        self.assertEqual(len(noted), 1)
+
+    def test_no_port(self):
+        """Without a port it does not start; a failed or short write is a failure."""
+
+        class Full:
+            def listenUDP(self, *_: Any, **__: Any) -> Any:
+                raise OSError
+
+        sink = Overlay(Full(), Address("127.0.0.1", 1))
+        self.assertRaises(SinkError, sink.start)
+        self.assertFalse(sink.has_started)
+
+        class Short:
+            def write(self, *_: Any) -> int:
+                return 1
+
+        sink._port = Short()
+        self.assertRaises(UnavailableError, sink.deliver, LEAST)
+
+        class Broken:
+            def write(self, *_: Any) -> int:
+                raise OSError
+
+        sink._port = Broken()
+        self.assertRaises(UnavailableError, sink.deliver, LEAST)

@@ -1,0 +1,280 @@
+"""Tests for the sinks that are WebSocket clients, against servers on real ports."""
+
+import json
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.task import deferLater
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.sinks.fanout import Health, UnavailableError
+from bridge.sinks.ovrtoolkit import OVRToolkit
+from bridge.sinks.websocket import Connection
+from bridge.sinks.xsoverlay import XSOverlay
+from tests.contracts import SinkContract
+
+from .overlays import Toast, f32, i32, panel, string, truth
+from .samples import FULL, LEAST, png, text64
+
+PATIENCE_SECONDS = 20.0
+
+XSOVERLAY_FIELDS = {
+    "index": i32,
+    "volume": f32,
+    "audioPath": string,
+    "timeout": f32,
+    "title": string,
+    "content": string,
+    "icon": string,
+    "height": f32,
+    "opacity": f32,
+    "useBase64Icon": truth,
+    "sourceApp": string,
+    "alwaysShow": truth,
+}
+
+
+def xsoverlay(path: str, text: str) -> Toast:
+    """Read a frame as XSOverlay's documentation of its WebSocket says."""
+    client = parse_qs(urlsplit(path).query)["client"]
+    assert len(client) == 1 and client[0], "connections without a client are ignored"
+    envelope = json.loads(text)
+    assert set(envelope) == {"sender", "target", "command", "jsonData", "rawData"}
+    assert envelope["target"] == "xsoverlay"
+    assert envelope["command"] == "SendNotification"
+    assert envelope["sender"] == client[0]
+    shown = json.loads(string(envelope["jsonData"]))
+    assert i32(shown.pop("type")) == 1
+    given = {name: XSOVERLAY_FIELDS[name](value) for name, value in shown.items()}
+    return panel({"messageType": 1, **given})
+
+
+def ovrtoolkit(path: str, text: str) -> dict[str, str]:
+    """Read a frame as OVR Toolkit's wiki says."""
+    assert path == "/api"
+    envelope = json.loads(text)
+    assert set(envelope) == {"messageType", "json"}
+    assert envelope["messageType"] == "SendNotification"
+    shown = json.loads(string(envelope["json"]))
+    assert {"title", "body"} <= set(shown) <= {"title", "body", "icon"}
+    return {name: string(value) for name, value in shown.items()}
+
+
+class Server:
+    """A WebSocket server that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[str, str]] = []
+        self.changed: list[Deferred[None]] = []
+        self.connections: list[Any] = []
+        self.port: Any = None
+
+    def listen(self, port: int = 0) -> int:
+        """Listen; gives the port."""
+        server = self
+
+        class Kept(WebSocketServerProtocol):
+            def onConnect(self, request: Any) -> None:
+                self.path = request.path + (
+                    "?client=" + quote(request.params["client"][0])
+                    if "client" in request.params
+                    else ""
+                )
+
+            def onOpen(self) -> None:
+                server.connections.append(self)
+
+            def onMessage(self, payload: bytes, isBinary: bool) -> None:
+                assert not isBinary
+                server.got.append((self.path, payload.decode("utf-8")))
+
+        factory = WebSocketServerFactory()
+        factory.protocol = Kept
+        factory.noisy = False
+        self.port = reactor.listenTCP(port, factory, interface="127.0.0.1")
+        number: int = self.port.getHost().port
+        return number
+
+    async def stop(self) -> None:
+        """Listen no more, and drop every connection."""
+        if self.port is not None:
+            await maybeDeferred(self.port.stopListening)
+        for connection in self.connections:
+            connection.transport.abortConnection()
+        self.connections = []
+
+
+async def until(true: Any) -> None:
+    """Wait until something is so."""
+    for _ in range(int(PATIENCE_SECONDS / 0.01)):
+        if true():
+            return
+        await deferLater(reactor, 0.01)
+    raise AssertionError("it never was")
+
+
+class WebSocketCase(TestCase):
+    """A server, and a sink for it."""
+
+    kind: Any = XSOverlay
+
+    def setUp(self) -> None:
+        """Listen."""
+        self.server = Server()
+        self.port = self.server.listen()
+        self.addCleanup(self.stop)
+
+    def stop(self) -> Deferred[None]:
+        """Stop the server."""
+        return Deferred.fromCoroutine(self.server.stop())
+
+    def sink(self) -> Any:
+        """Make a sink."""
+        sink = self.kind(reactor, "Sample & Co", self.port)
+        self.addCleanup(lambda: maybeDeferred(sink.close))
+        return sink
+
+    async def there(self, sink: Any) -> None:
+        """Start it, and wait for its connection."""
+        sink.start()
+        self.assertEqual(sink.health(), Health.DOWN)
+        await until(lambda: sink.health() == Health.UP)
+
+    async def frames(self, *notifications: Any) -> list[tuple[str, str]]:
+        """Deliver these, and give what the server got."""
+        sink = self.sink()
+        await self.there(sink)
+        for notification in notifications:
+            sink.deliver(notification)
+        await until(lambda: len(self.server.got) == len(notifications))
+        return self.server.got
+
+
+class XSOverlayTests(WebSocketCase, SinkContract):
+    """Tests for bridge.sinks.xsoverlay."""
+
+    async def test_frames(self) -> None:
+        """XSOverlay would show all of it."""
+        least, full = [xsoverlay(*frame) for frame in await self.frames(LEAST, FULL)]
+        self.assertEqual((least.title, least.from_), ("Door", "Sample"))
+        self.assertEqual(
+            (full.title, full.content, full.seconds, full.has_sound, full.icon),
+            (FULL.title, FULL.content, 3.5, True, png()),
+        )
+        self.assertEqual((full.height, full.opened), (200, None))
+
+
+class OVRToolkitTests(WebSocketCase, SinkContract):
+    """Tests for bridge.sinks.ovrtoolkit."""
+
+    kind = OVRToolkit
+
+    async def test_frames(self) -> None:
+        """OVR Toolkit would show the title, the text and the image."""
+        least, full = [ovrtoolkit(*frame) for frame in await self.frames(LEAST, FULL)]
+        self.assertEqual(least, {"title": "Door", "body": ""})
+        self.assertEqual(
+            full, {"title": FULL.title, "body": FULL.content, "icon": text64(png())}
+        )
+
+
+class LifeTests(WebSocketCase):
+    """Tests for the connection."""
+
+    async def test_server_that_comes_later(self) -> None:
+        """A sink starts without its server; it is down, and up when there is one."""
+        await self.server.stop()
+        sink = self.sink()
+        sink.start()
+        self.assertTrue(sink.has_started)
+        self.assertEqual(sink.health(), Health.DOWN)
+        self.assertRaises(UnavailableError, sink.deliver, LEAST)
+        self.server.listen(self.port)
+        await until(lambda: sink.health() == Health.UP)
+        sink.deliver(LEAST)
+        await until(lambda: self.server.got)
+
+    async def test_server_that_comes_again(self) -> None:
+        """A lost connection is made anew."""
+        sink = self.sink()
+        await self.there(sink)
+        await self.server.stop()
+        await until(lambda: sink.health() == Health.DOWN)
+        self.assertRaises(UnavailableError, sink.deliver, LEAST)
+        self.server.listen(self.port)
+        await until(lambda: sink.health() == Health.UP)
+        sink.deliver(LEAST)
+        await until(lambda: self.server.got)
+
+    async def test_something_else_listens(self) -> None:
+        """Who speaks no WebSocket is down; the sink goes on asking, and ends well."""
+        await self.server.stop()
+
+        class Rude(Protocol):
+            def dataReceived(self, data: bytes) -> None:
+                asked.append(data)
+                assert self.transport is not None
+                self.transport.write(b"220 smtp ready\r\n\r\n")
+
+        asked: list[bytes] = []
+        factory = Factory.forProtocol(Rude)
+        factory.noisy = False
+        port: Any = reactor
+        listening = port.listenTCP(self.port, factory, interface="127.0.0.1")
+        self.addCleanup(listening.stopListening)
+        sink = self.sink()
+        sink.start()
+        await until(lambda: len(asked) >= 2)
+        self.assertEqual(sink.health(), Health.DOWN)
+
+    async def test_a_handshake_that_hangs(self) -> None:
+        """A server that accepts and stays mute does not keep the sink from ending."""
+        await self.server.stop()
+        accepted: list[Any] = []
+
+        class Mute(Protocol):
+            def connectionMade(self) -> None:
+                accepted.append(self)
+
+        factory = Factory.forProtocol(Mute)
+        factory.noisy = False
+        port: Any = reactor
+        listening = port.listenTCP(self.port, factory, interface="127.0.0.1")
+        self.addCleanup(listening.stopListening)
+        sink = self.sink()
+        sink.start()
+        await until(lambda: accepted)
+        self.assertEqual(sink.health(), Health.DOWN)
+        await maybeDeferred(sink.close)
+        accepted[0].transport.abortConnection()
+
+    async def test_attack_server_that_does_not_read(self) -> None:
+        """What nobody reads does not pile up, nor keep the sink from ending."""
+        sink = self.sink()
+        await self.there(sink)
+        await until(lambda: self.server.connections)
+        self.server.connections[0].transport.pauseProducing()
+
+        def fill() -> None:
+            for _ in range(10_000):
+                sink.deliver(FULL)
+
+        self.assertRaises(UnavailableError, fill)
+        await maybeDeferred(sink.close)
+
+
+class ConnectionTests(SynchronousTestCase):
+    """Tests for what a connection takes from the other end."""
+
+    def test_it_reads_again(self) -> None:
+        """A slow reader that catches up is delivered to again."""
+        connection = Connection(lambda _: None)
+        connection.pauseProducing()
+        self.assertTrue(connection.is_paused)
+        connection.resumeProducing()
+        self.assertFalse(connection.is_paused)
+        connection.stopProducing()
