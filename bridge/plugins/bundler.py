@@ -96,7 +96,7 @@ async def run_bundler(
             run, executable.path, command, {}, str(directory), usePTY=_TERMINAL
         )
     except OSError as e:
-        raise BuildError(f"esbuild could not be started: {e.strerror}") from None
+        raise BuildError(f"esbuild could not be started: {e.strerror or e}") from None
     deadline = reactor.callLater(BUILD_SECONDS, run.expire)
     try:
         ended = await settled(run.ended, run.kill)

@@ -1,0 +1,1 @@
+"""Tests of what is installed: the Debian package, the wheel and the sdist."""

@@ -1,0 +1,215 @@
+"""The Debian package, built, installed in a clean system and used there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.host import load_profile
+from bridge.plugins.signature import sign_tree
+
+from ..forge import start_forge_process
+from ..whole.daemon import Page
+from ..whole.test_install import SEED, tree
+from . import debian
+
+UNITS = "usr/lib/systemd/user"
+PATIENCE_SECONDS = 60.0
+EXPOSURE = 68
+"""In tenths: what ``systemd-analyze security`` may score at most."""
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package."""
+    return debian.build(tmp_path_factory.mktemp("deb"))
+
+
+@pytest.fixture(scope="module")
+def root(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A clean system with the package."""
+    directory = tmp_path_factory.mktemp("system") / "root"
+    debian.install(package, directory)
+    yield directory
+    shutil.rmtree(directory)
+
+
+def free_port() -> int:
+    """Find a port nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def configure(root: Path, unit: str, *lines: str) -> None:
+    """Add to a unit's configuration, as its user would."""
+    user = root / "home" / "tester" / ".config" / "systemd" / "user"
+    directory = user / f"{unit}.d"
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "test.conf").write_text("\n".join(lines) + "\n")
+    debian.ran(["chroot", str(root), "chown", "-R", "1000:1000", "/home/tester"])
+
+
+def health(port: int) -> Any:
+    """Ask the daemon whether it lives."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+    connection.request("GET", "/v1/health")
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    return answer
+
+
+def until(true: Any) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
+
+
+def test_lintian(package: Path) -> None:
+    """Debian's checker finds no error."""
+    debian.ran(["lintian", "--allow-root", "--fail-on", "error", package])
+
+
+def test_metadata(root: Path) -> None:
+    """The desktop entry, the metadata and the units say what they should."""
+    share = root / "usr" / "share"
+    debian.ran(
+        ["desktop-file-validate", share / "applications" / "plugin-bridge.desktop"]
+    )
+    [metadata] = (share / "metainfo").iterdir()
+    debian.ran(["appstreamcli", "validate", "--no-net", str(metadata)])
+
+
+def test_units(root: Path) -> None:
+    """The units are understood whole, and the sandbox scores as it did."""
+    with debian.session(root) as session:
+        for unit in ("plugin-bridge.service", "plugin-bridge.socket"):
+            # What is not known is only warned of.
+            said = session.do(f"systemd-analyze --user verify --man=no /{UNITS}/{unit}")
+            assert "plugin-bridge" not in said, said
+        session.do(
+            f"systemd-analyze security --user --offline=true "
+            f"--threshold={EXPOSURE} /{UNITS}/plugin-bridge.service"
+        )
+
+
+def test_under_systemd(root: Path) -> None:
+    """It starts with the session, is ready when said, and comes back when killed."""
+    port = free_port()
+    with debian.session(root) as session:
+        configure(
+            root,
+            "plugin-bridge.service",
+            "[Service]",
+            f"Environment=BRIDGE_LISTEN=127.0.0.1:{port}",
+        )
+        session.do("systemctl --user daemon-reload")
+        session.do("systemctl --user restart plugin-bridge")
+        assert health(port)["ok"] is True
+        status = session.do("systemctl --user show plugin-bridge -p StatusText")
+        assert f"listening on 127.0.0.1:{port}" in status
+        session.do("systemctl --user kill --signal=KILL plugin-bridge")
+        shown = "systemctl --user show plugin-bridge -p NRestarts -p ActiveState"
+
+        def back() -> bool:
+            said = session.do(shown)
+            return "NRestarts=1" in said and "ActiveState=active" in said
+
+        until(back)
+        assert health(port)["ok"] is True
+        session.do("systemctl --user reload plugin-bridge")
+        assert health(port)["ok"] is True
+        session.do("systemctl --user stop plugin-bridge")
+        result = session.do("systemctl --user show plugin-bridge -p Result")
+        assert result.strip() == "Result=success"
+
+
+def test_socket_activation(root: Path) -> None:
+    """The first connection starts it, and is answered."""
+    port = free_port()
+    with debian.session(root) as session:
+        session.do("systemctl --user stop plugin-bridge")
+        configure(
+            root,
+            "plugin-bridge.socket",
+            "[Socket]",
+            "ListenStream=",
+            f"ListenStream=127.0.0.1:{port}",
+        )
+        session.do("systemctl --user daemon-reload")
+        session.do("systemctl --user start plugin-bridge.socket")
+        assert session.ask("systemctl --user is-active plugin-bridge")[0] != 0
+        assert health(port)["ok"] is True
+        session.do("systemctl --user is-active plugin-bridge")
+        session.do("systemctl --user stop plugin-bridge.socket plugin-bridge.service")
+
+
+def test_main_job(root: Path, tmp_path: Path) -> None:
+    """A page pairs with it, and a signed plugin is installed from git and built."""
+    port = free_port()
+    forge = start_forge_process()
+    try:
+        source = tmp_path / "good"
+        source.mkdir()
+        for name, content in tree("good").items():
+            (source / name).write_text(content)
+        profile = load_profile("reference")
+        signature = sign_tree(source, "good", profile, SEED, int(time.time()))
+        (source / "plugin.sig").write_bytes(signature)
+        forge.publish(source, "good")
+        with debian.session(root) as session:
+            shutil.copy(forge.ca_file, root / "home" / "tester" / "ca.pem")
+            configure(
+                root,
+                "plugin-bridge.service",
+                "[Service]",
+                f"Environment=BRIDGE_LISTEN=127.0.0.1:{port} BRIDGE_DEV=1",
+                "Environment=BRIDGE_HOST=reference BRIDGE_CA_FILE=%h/ca.pem",
+            )
+            session.do("plugin-bridge setup --host reference")
+            session.do("systemctl --user daemon-reload")
+            session.do("systemctl --user restart plugin-bridge")
+            token = session.do("plugin-bridge run --host reference --print-token")
+            page = Page(port)
+            page.send({"type": "hello", "token": token.strip(), "client": "t/1.0.0"})
+            assert page.receive()["type"] == "welcome"
+            answer = page.call("plugins", "install", {"url": forge.url("good")})
+            assert answer["ok"] is True, answer
+            page.close()
+            data = "~/.local/share/plugin-bridge"
+            bundle = f"{data}/themes/reference-host/reference-host.js"
+            assert "Marker of good" in session.do(f"cat {bundle}")
+            session.do("systemctl --user stop plugin-bridge")
+    finally:
+        forge.stop()
+
+
+def test_nothing_is_left(root: Path) -> None:
+    """Removed, it leaves the user's files and nothing else."""
+    purged = subprocess.run(
+        ["chroot", root, "dpkg", "--purge", "plugin-bridge"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert purged.returncode == 0, purged.stdout + purged.stderr
+    assert "not removed" not in purged.stderr, purged.stderr
+    for gone in ("usr/lib/plugin-bridge", "usr/bin/plugin-bridge"):
+        assert not (root / gone).exists()
+    links = root / "etc" / "systemd" / "user" / "default.target.wants"
+    assert not (links / "plugin-bridge.service").is_symlink()
+    assert (root / "home" / "tester" / ".local" / "share" / "plugin-bridge").exists()

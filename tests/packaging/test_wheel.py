@@ -1,0 +1,117 @@
+"""The wheel and the sdist: built from this tree, installed where nothing else is."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..whole.daemon import environment
+from .debian import copy_of_the_tree, ran
+
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+"""The Pythons that are supported, and one that may become so."""
+
+pytestmark = pytest.mark.whole
+
+
+def interpreters() -> Iterator[str]:
+    """Find every supported Python of this machine."""
+    yield sys.executable
+    own = "{}.{}".format(*sys.version_info)
+    kept = Path.home() / ".pyenv" / "versions"
+    for version in VERSIONS:
+        found = sorted(kept.glob(f"{version}.*/bin/python"))
+        path = str(found[-1]) if found else shutil.which(f"python{version}")
+        if version != own and path is not None:
+            yield path
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory with both."""
+    tree = copy_of_the_tree(tmp_path_factory.mktemp("source") / "plugin-bridge")
+    ran([sys.executable, "-m", "build", "--outdir", tree / "dist", tree], tree)
+    return tree / "dist"
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    """The wheel."""
+    [found] = dist.glob("*.whl")
+    return found
+
+
+def installed(wheel: Path, python: str, to: Path) -> Path:
+    """Install the wheel for a Python; gives the directory of the commands."""
+    ran([python, "-m", "venv", str(to)], to.parent)
+    ran([to / "bin" / "python", "-m", "pip", "install", "--quiet", str(wheel)], to)
+    return to / "bin"
+
+
+def test_sdist(dist: Path) -> None:
+    """The source archive has what is needed to build and to read."""
+    [found] = dist.glob("*.tar.gz")
+    with tarfile.open(found) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for name in ("setup.py", "README.md", "LICENSE", "bridge/tap.py"):
+        assert name in names
+    assert "twisted/plugins/bridge_dropin.py" in names
+    assert "bridge/profiles/vrcnext.toml" in names
+
+
+@pytest.mark.parametrize("python", list(interpreters()))
+def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
+    """From the wheel alone: the commands, twistd's plugin, and a start."""
+    commands = installed(wheel, python, tmp_path / "venv")
+    home = environment(tmp_path, {"PYTHONPATH": ""})
+
+    def run(*line: str) -> str:
+        done = subprocess.run(
+            [commands / line[0], *line[1:]],
+            cwd=tmp_path,
+            env=home,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "plugin-bridge" in run("plugin-bridge", "--version")
+    assert "loopback plugin bridge" in run("twistd", "--help")
+    data = f"--data-dir={tmp_path / 'data'}"
+    run("plugin-bridge", "setup", "--host=reference", data)
+    built = run("plugin-bridge", "run", "--host=reference", data, "--build-plugins")
+    assert '"ok":true' in built
+    daemon = subprocess.Popen(
+        [commands / "twistd", "-n", "bridge", "--listen=127.0.0.1:0", data],
+        cwd=tmp_path,
+        env=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert daemon.stdout is not None
+    for line in daemon.stdout:
+        if "listening on" in line:
+            break
+    else:
+        raise AssertionError("it ended")
+    daemon.terminate()
+    daemon.stdout.close()
+    daemon.wait(60)
+
+
+def test_pipx(wheel: Path, tmp_path: Path) -> None:
+    """Pipx installs it as it does any command."""
+    places = [f"PIPX_HOME={tmp_path / 'pipx'}", f"PIPX_BIN_DIR={tmp_path / 'bin'}"]
+    pipx = [sys.executable, "-m", "pipx", "install", "--quiet", str(wheel)]
+    ran(["env", *places, *pipx], tmp_path)
+    assert "plugin-bridge" in ran([tmp_path / "bin" / "plugin-bridge", "--version"])
