@@ -8,6 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 from . import __version__
+from .approval import IApprover
 from .config import Config
 from .rpc.registry import Registry
 from .sinks.fanout import Fanout
@@ -18,7 +19,7 @@ class Banner:
     """
     The facts an operator needs.
 
-    :ivar confirmation: How privileged operations are confirmed.
+    :ivar approver: Confirms privileged operations.
     :ivar log_file: Where the page's log lines go, or ``disabled``.
     :ivar notices: What was found at the start and should be known.
     """
@@ -29,7 +30,7 @@ class Banner:
     token_file: Path
     registry: Registry
     fanout: Fanout
-    confirmation: str
+    approver: IApprover
     log_file: str
     notices: tuple[str, ...] = ()
 
@@ -42,7 +43,7 @@ class Banner:
         for name, described in self.registry.describe().items():
             yield "info", f"service {name}: {described['summary']}"
         yield from self._sinks()
-        yield self._level(self.confirmation), f"confirmation: {self.confirmation}"
+        yield self._confirmation()
         yield "info", f"log file of the page: {self.log_file}"
         yield self._developer()
         yield self._origins()
@@ -62,8 +63,10 @@ class Banner:
         for sink in targets:
             yield "info", f"sink {sink.name}: [{sink.health()}] {sink.description}"
 
-    def _level(self, confirmation: str) -> str:
-        return "warn" if confirmation.startswith("none") else "info"
+    def _confirmation(self) -> tuple[str, str]:
+        described = self.approver.description
+        level = "warn" if described.startswith("none") else "info"
+        return level, f"confirmation: {described}"
 
     def _developer(self) -> tuple[str, str]:
         if self.config.dev:

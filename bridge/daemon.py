@@ -95,7 +95,7 @@ class Daemon(Service):
     _address_file: Path
     _pools: Sequence[Pool]
     _prepare: Callable[[], object]
-    _settle: Callable[[], Deferred[None]]
+    _settle: Callable[[], Deferred[Any]]
     _banner: Banner
     _finish: Sequence[Stops]
     _release: Callable[[], None]
@@ -104,6 +104,7 @@ class Daemon(Service):
     _reopen: Callable[[], object]
     _port: IListeningPort | None = None
     _watch: LoopingCall | None = None
+    _settling: Deferred[Any] | None = None
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
 
@@ -130,13 +131,16 @@ class Daemon(Service):
         self._watch.clock = self._sockets.edge.clock
         self._watch.start(TOKEN_WATCH_SECONDS, now=False)
         address = Address(host, number)
-        self._settle().addBoth(lambda _: self._say(address))
+        self._settling = self._settle()
+        self._settling.addBoth(lambda _: self._say(address))
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
         listening = f"listening on {address}"
         self._supervisor.ready(listening, self._sockets.edge.clock)
 
     def _say(self, address: Address) -> None:
+        if not self.running:
+            return
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("listening on http://{address}", address=address)
@@ -155,6 +159,8 @@ class Daemon(Service):
         self._supervisor.stopping()
         with contextlib.suppress(OSError):
             self._address_file.unlink()
+        if self._settling is not None:
+            self._settling.cancel()
         if self._watch is not None:
             self._watch.stop()
         if self._port is not None:

@@ -7,6 +7,7 @@ Continues ``bridge.tap``: what rests on what is the order of the lines.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,8 +16,15 @@ from attrs import frozen
 from twisted.logger import Logger
 
 from . import __version__, oneshot
-from .approval import DevApprover, IApprover, NobodyApprover, Prompts
+from .approval import (
+    DevApprover,
+    IApprover,
+    Prompts,
+    announcer,
+    native_approver,
+)
 from .config import Config
+from .desktop import INotifications
 from .devsocket import DevSocket
 from .options import Place
 from .plugins.candidate import Fetcher
@@ -111,6 +119,7 @@ def make_plugins(
     threads: Threads,
     store: Store,
     hub: Hub,
+    desktop: INotifications,
 ) -> PluginParts:
     """
     Make every part that has to do with plugins.
@@ -118,7 +127,7 @@ def make_plugins(
     :raise JournalError: What a killed daemon was doing can't be settled.
     """
     check = threads.checks.call
-    approver: IApprover = DevApprover(_announce) if config.dev else NobodyApprover()
+    approver = _approver(reactor, config, place.profile.application, desktop)
     trees = Trees(place.data, place.profile, lambda: os.urandom(8).hex())
     journal = Journal(place.data.journal)
     recovered = recover(journal, store, trees)
@@ -204,5 +213,9 @@ def make_sinks(reactor: Any, config: Config, place: Place, threads: Threads) -> 
     return Fanout(reactor, sinks)
 
 
-def _announce(title: str, body: str) -> None:
-    """Say what was approved unasked; a notification, once there are sinks."""
+def _approver(
+    reactor: Any, config: Config, application: str, desktop: INotifications
+) -> IApprover:
+    if config.dev:
+        return DevApprover(announcer(desktop, application))
+    return native_approver(sys.platform, reactor, desktop, application, os.urandom)

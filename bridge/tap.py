@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from twisted.application.service import IService
+from twisted.internet.defer import Deferred, DeferredList
 
 # Autobahn's UTF-8 validator in C takes 50 ms to load; orjson validates too.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
@@ -140,7 +141,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     hub = Hub()
     desktop = Notifications(reactor, os.environ, threads.checks.call)
     fanout = make_sinks(reactor, config, options.place, threads)
-    plugins = make_plugins(reactor, config, options.place, threads, store, hub)
+    plugins = make_plugins(reactor, config, options.place, threads, store, hub, desktop)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
 
     listening = bind(config.listen)
@@ -178,7 +179,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         data.token,
         registry,
         fanout,
-        plugins.approver.description,
+        plugins.approver,
         str(page_log.path) if page_log is not None else "disabled",
         (*notices, *([store.notice] if store.notice else []), *plugins.notices),
     )
@@ -186,6 +187,9 @@ def assemble(reactor: Any, options: Options) -> IService:
     def prepare() -> None:
         desktop.start()
         plugins.prepare()
+
+    def settle() -> Deferred[Any]:
+        return DeferredList([fanout.start(), desktop.find()], consumeErrors=True)
 
     ended: list[Any] = [store, *([page_log] if page_log is not None else [])]
     return Daemon(
@@ -197,7 +201,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         address_file=data.address,
         pools=threads.all(),
         prepare=prepare,
-        settle=fanout.start,
+        settle=settle,
         banner=banner,
         finish=[osc, fanout, *plugins.finish, desktop, *ended],
         release=lock.release,

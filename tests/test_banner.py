@@ -5,7 +5,9 @@ from pathlib import Path
 from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
 
+from bridge.approval import IApprover, NobodyApprover
 from bridge.banner import Banner
 from bridge.config import read_config
 from bridge.rpc.registry import Registry
@@ -15,6 +17,17 @@ from tests.sinks.fake import FakeSink
 
 class Kettle:
     """Boils water."""
+
+
+@implementer(IApprover)
+class Screen:
+    """Asks on a desktop."""
+
+    description = "desktop notification"
+
+    def approve(self, prompt):
+        """See ``IApprover``."""
+        raise NotImplementedError
 
 
 class BannerTests(SynchronousTestCase):
@@ -31,7 +44,7 @@ class BannerTests(SynchronousTestCase):
             Path("/data/token"),
             registry,
             Fanout(Clock()),
-            "desktop notification",
+            Screen(),
             "/data/log",
         )
 
@@ -66,8 +79,8 @@ class BannerTests(SynchronousTestCase):
         """Developer mode, no prompt, added origins and notices are warned of."""
         config = read_config({"dev": True, "allow-origin": ["file://"]}, {})
         banner = evolve(
-            self.banner, config=config, confirmation="none: x", notices=("found y",)
+            self.banner, config=config, approver=NobodyApprover(), notices=("found y",)
         )
         warned = [line for level, line in banner.lines() if level == "warn"]
-        for said in ("none: x", "ON", "file://", "found y"):
+        for said in ("none: privileged", "ON", "file://", "found y"):
             self.assertIn(said, "\n".join(warned))

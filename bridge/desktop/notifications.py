@@ -7,6 +7,7 @@ https://specifications.freedesktop.org/notification-spec/1.2/protocol.html
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -132,11 +133,9 @@ class Notifications:
         return self.server
 
     async def _have_one_started(self, link: Link) -> None:
-        # No program needs to be known by name: who serves it is the desktop's choice.
-        try:
+        # Refused when there is none to start; one may run by now all the same.
+        with contextlib.suppress(DesktopError):
             await link.call(Call(BUS, "StartServiceByName", "su", [SERVICE, 0]))
-        except DesktopError:
-            raise _nobody() from None
         self._own(await _owner(link))
         if not self._owner:
             raise _nobody()

@@ -1,37 +1,24 @@
-"""
-Asking the user, outside the page, before something privileged is done.
-
-::
-
-    NobodyApprover      no prompt can be shown: everything is refused
-    DevApprover         --dev: everything is approved, and announced
-
-What asks on the desktop is made elsewhere; ``IApprover`` is what it has to do.
-"""
+"""The words of every prompt, and what a prompt may hold."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from attrs import Attribute, field, frozen
-from twisted.internet.defer import Deferred, fail, succeed
-from twisted.logger import Logger
-from zope.interface import Attribute as Described
-from zope.interface import Interface, implementer
-
-from .protocol.errors import BridgeError, Prefix, plugin_error
 
 _NAME_CHARACTERS: Final = 60
 _LIST_CHARACTERS: Final = 300
 _URL_CHARACTERS: Final = 600
 _ELLIPSIS: Final = "..."
+_OTHERWISE: Final = "If you did not start this yourself, choose Deny."
 
 # Some notification servers render markup without saying so.
-_SHOWABLE: Final = re.compile(r"[ -%'-;=?-~\n]*")
+_LINE: Final = re.compile(r"[ -%'-;=?-~]*")
+_LINES: Final = re.compile(r"[ -%'-;=?-~\n]*")
 
 
 class Operation(StrEnum):
@@ -46,7 +33,8 @@ class Operation(StrEnum):
 
 
 def _showable(_: Any, attribute: Attribute[str], value: str) -> None:
-    if _SHOWABLE.fullmatch(value) is None:
+    allowed = _LINES if attribute.name == "body" else _LINE
+    if allowed.fullmatch(value) is None:
         raise ValueError(f"{attribute.name}: not printable ASCII without markup")
 
 
@@ -131,7 +119,7 @@ class Prompts:
             "Install a plugin?",
             f"{self._asks} install a plugin.\n{_origin(url)}\n"
             f"Kept in: {shown(directory, _LIST_CHARACTERS)}\n"
-            f"Its code will run inside {shown(self.application)}.",
+            f"Its code will run inside {shown(self.application)}.\n{_OTHERWISE}",
         )
 
     def update(self, plugin_id: str, url: str, version: str, commit: str) -> Prompt:
@@ -140,7 +128,8 @@ class Prompts:
             Operation.UPDATE,
             f"Update the plugin {shown(plugin_id)}?",
             f"{self._asks} update this plugin.\n{_origin(url)}\n"
-            f"Installed now: version {shown(version)}, commit {shown(commit)}",
+            f"Installed now: version {shown(version)}, commit {shown(commit)}\n"
+            f"Its new code will run inside {shown(self.application)}.\n{_OTHERWISE}",
         )
 
     def uninstall(self, plugin_id: str, url: str) -> Prompt:
@@ -149,7 +138,7 @@ class Prompts:
             Operation.UNINSTALL,
             f"Uninstall the plugin {shown(plugin_id)}?",
             f"{self._asks} uninstall this plugin, which came from\n{_origin(url)}\n"
-            "Its files and its settings will be deleted.",
+            f"Its files and its settings will be deleted.\n{_OTHERWISE}",
         )
 
     def trust_key(
@@ -202,89 +191,6 @@ class Prompts:
             "Stop trusting a signing key?",
             f"{self._asks} forget a signing key.\nKey: {shown(key_id)}\n"
             f"First accepted for: {shown(label, _URL_CHARACTERS)}\n"
-            "No plugin is uninstalled; the next one signed with it will ask again.",
+            "No plugin is uninstalled; the next one signed with it will ask again.\n"
+            f"{_OTHERWISE}",
         )
-
-
-class IApprover(Interface):
-    """Puts a question to the user where no page can answer it."""
-
-    description = Described(
-        "One line for the banner and ``describe``; starts with ``none`` when no "
-        "question is really asked."
-    )
-
-    def approve(prompt: Prompt) -> Deferred[None]:  # noqa: N805
-        """
-        Ask.
-
-        :return: Fires when the user confirmed.  Fails with ``BridgeError``:
-            ``denied`` when the user did not, ``approval_unavailable`` when asking
-            was not possible.  Cancelling it withdraws the question.
-        """
-
-
-@implementer(IApprover)
-@frozen
-class NobodyApprover:
-    """
-    Refuses everything.
-
-    :ivar reason: Why no prompt can be shown.
-    """
-
-    reason: str = "no confirmation prompt can be shown on this computer"
-    description: str = "none: privileged operations will be refused"
-
-    _log: ClassVar[Logger] = Logger()
-
-    def approve(self, prompt: Prompt) -> Deferred[None]:
-        """See ``IApprover.approve``."""
-        self._log.warn(
-            "{operation} is refused: {reason}",
-            operation=prompt.operation,
-            reason=self.reason,
-        )
-        return fail(unavailable(self.reason))
-
-
-@implementer(IApprover)
-@frozen
-class DevApprover:
-    """
-    Approves everything at once, and says so.
-
-    :ivar announce: Shows a notification, from its title and its body.  When it
-        fails, that is logged and changes nothing.
-    """
-
-    announce: Callable[[str, str], object]
-    description: str = (
-        "none: --dev approves every privileged operation and only notifies"
-    )
-
-    _log: ClassVar[Logger] = Logger()
-
-    def approve(self, prompt: Prompt) -> Deferred[None]:
-        """See ``IApprover.approve``."""
-        self._log.warn(
-            "--dev: {operation} is approved without asking", operation=prompt.operation
-        )
-        try:
-            self.announce(
-                f"--dev: {prompt.operation} without asking",
-                f"{prompt.title}\n{prompt.body}",
-            )
-        except Exception:  # noqa: BLE001
-            self._log.failure("the announcement could not be shown")
-        return succeed(None)
-
-
-def denied(detail: str) -> BridgeError:
-    """Word a refusal by the user: ``denied: <detail>``."""
-    return plugin_error(Prefix.DENIED, detail)
-
-
-def unavailable(detail: str) -> BridgeError:
-    """Word that nobody can be asked: ``approval_unavailable: <detail>``."""
-    return plugin_error(Prefix.APPROVAL_UNAVAILABLE, detail)

@@ -1,4 +1,4 @@
-"""Tests for ``bridge.approval``."""
+"""Tests for ``bridge.approval.prompts``."""
 
 import re
 
@@ -6,20 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import (
-    DevApprover,
-    NobodyApprover,
-    Operation,
-    Prompt,
-    Prompts,
-    denied,
-    host_of,
-    shown,
-)
+from bridge.approval import Operation, Prompt, Prompts, host_of, shown
 from bridge.plugins.urls import check_url
-from bridge.protocol.errors import BridgeError
-
-from .contracts import ApproverContract
 
 URL = "https://forge.example:8443/author/plugin.git"
 KEY = "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c"
@@ -110,6 +98,18 @@ class PromptTests(SynchronousTestCase):
             with self.assertRaises(ValueError):
                 Prompt(Operation.INSTALL, "", text)
 
+    def test_a_title_is_one_line(self):
+        """A body has lines; a title has one."""
+        self.assertEqual(Prompt(Operation.INSTALL, "a", "b\nc").body, "b\nc")
+        for end in ("\n", "\nb", "\r", "\u2028"):
+            with self.assertRaises(ValueError):
+                Prompt(Operation.INSTALL, f"a{end}", "")
+
+    def test_every_prompt_names_the_safe_choice(self):
+        """Who is unsure reads what to do."""
+        for prompt in every_prompt("a-plugin", URL):
+            self.assertRegex(prompt.body, "choose Deny|Confirm only if")
+
     def test_every_operation_has_its_prompt(self):
         """There are words for each operation, and they name who asks."""
         prompts = every_prompt("a-plugin", URL)
@@ -150,62 +150,3 @@ class PromptTests(SynchronousTestCase):
         """Whoever judges a change of keys sees the old and the new one."""
         body = PROMPTS.rotate_key("a-plugin", URL, "old-key", "new-key").body
         self.assertIn("Old key: old-key\nNew key: new-key\n", body)
-
-
-class NobodyApproverTests(ApproverContract, SynchronousTestCase):
-    """Tests for ``NobodyApprover``."""
-
-    def approver(self):
-        """See ``ApproverContract``."""
-        return NobodyApprover()
-
-    def test_it_refuses(self):
-        """Everything is refused, and the reason is told."""
-        error = self.failureResultOf(
-            NobodyApprover("no session bus").approve(PROMPTS.uninstall("ab", URL)),
-            BridgeError,
-        ).value
-        self.assertEqual(error.message, "approval_unavailable: no session bus")
-
-    def test_banner_says_that_all_is_refused(self):
-        """Its description starts with ``none``, which the banner warns of."""
-        self.assertEqual(
-            self.approver().description, "none: privileged operations will be refused"
-        )
-
-
-class DevApproverTests(ApproverContract, SynchronousTestCase):
-    """Tests for ``DevApprover``."""
-
-    def approver(self):
-        """See ``ApproverContract``."""
-        return DevApprover(lambda title, body: None)
-
-    def test_it_approves_and_announces(self):
-        """Everything is approved at once, and a notification says what."""
-        said = []
-        approver = DevApprover(lambda title, body: said.append((title, body)))
-        prompt = PROMPTS.uninstall("ab", URL)
-        self.assertIsNone(self.successResultOf(approver.approve(prompt)))
-        self.assertEqual(
-            said,
-            [("--dev: uninstall without asking", f"{prompt.title}\n{prompt.body}")],
-        )
-
-    def test_failed_announcement_is_only_logged(self):
-        """A desktop that shows nothing does not keep a developer from working."""
-
-        def broken(title, body):
-            raise OSError("no bus")
-
-        approving = DevApprover(broken).approve(PROMPTS.uninstall("ab", URL))
-        self.assertIsNone(self.successResultOf(approving))
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-
-
-class DeniedTests(SynchronousTestCase):
-    """Tests for ``denied``."""
-
-    def test_prefix(self):
-        """The message starts with what the page looks for."""
-        self.assertEqual(denied("declined").message, "denied: declined")

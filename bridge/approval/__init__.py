@@ -1,0 +1,22 @@
+"""Asking the user, outside the page, before something privileged is done."""
+
+from __future__ import annotations
+
+from .approvers import DevApprover, IApprover, NobodyApprover, denied, unavailable
+from .native import announcer, native_approver
+from .prompts import Operation, Prompt, Prompts, host_of, shown
+
+__all__ = [
+    "DevApprover",
+    "IApprover",
+    "NobodyApprover",
+    "Operation",
+    "Prompt",
+    "Prompts",
+    "announcer",
+    "denied",
+    "host_of",
+    "native_approver",
+    "shown",
+    "unavailable",
+]

@@ -1,0 +1,115 @@
+"""
+Who is asked before something privileged is done.
+
+::
+
+    DesktopApprover     a notification with buttons       bridge.approval.desktop
+    WindowsApprover     a message box                     bridge.approval.windows
+    NobodyApprover      no prompt can be shown: everything is refused
+    DevApprover         --dev: everything is approved, and announced
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from attrs import frozen
+from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import Attribute as Described
+from zope.interface import Interface, implementer
+
+from ..desktop import DesktopError
+from ..protocol.errors import BridgeError, Prefix, plugin_error
+from .prompts import Prompt
+
+
+class IApprover(Interface):
+    """Puts a question to the user where no page can answer it."""
+
+    description = Described(
+        "One line for the banner and ``describe``; starts with ``none`` when no "
+        "question is really asked."
+    )
+
+    def approve(prompt: Prompt) -> Deferred[None]:  # noqa: N805
+        """
+        Ask.
+
+        :return: Fires when the user confirmed.  Fails with ``BridgeError``:
+            ``denied`` when the user did not, ``approval_unavailable`` when asking
+            was not possible.  Cancelling it withdraws the question.
+        """
+
+
+@implementer(IApprover)
+@frozen
+class NobodyApprover:
+    """
+    Refuses everything.
+
+    :ivar reason: Why no prompt can be shown.
+    """
+
+    reason: str = "no confirmation prompt can be shown on this computer"
+    description: str = "none: privileged operations will be refused"
+
+    _log: ClassVar[Logger] = Logger()
+
+    def approve(self, prompt: Prompt) -> Deferred[None]:
+        """See ``IApprover.approve``."""
+        self._log.warn(
+            "{operation} is refused: {reason}",
+            operation=prompt.operation,
+            reason=self.reason,
+        )
+        return fail(unavailable(self.reason))
+
+
+@implementer(IApprover)
+@frozen
+class DevApprover:
+    """
+    Approves everything at once, and says so.
+
+    :ivar announce: Shows a notification, from its title and its body; may return a
+        Deferred.  When it fails, that is logged and changes nothing.
+    """
+
+    announce: Callable[[str, str], object]
+    description: str = (
+        "none: --dev approves every privileged operation and only notifies"
+    )
+
+    _log: ClassVar[Logger] = Logger()
+
+    def approve(self, prompt: Prompt) -> Deferred[None]:
+        """See ``IApprover.approve``."""
+        self._log.warn(
+            "--dev: {operation} is approved without asking", operation=prompt.operation
+        )
+        maybeDeferred(
+            self.announce,
+            f"--dev: {prompt.operation} without asking",
+            f"{prompt.title}\n{prompt.body}",
+        ).addErrback(self._not_announced)
+        return succeed(None)
+
+    def _not_announced(self, failure: Failure) -> None:
+        if failure.check(DesktopError):
+            why = failure.getErrorMessage()
+            self._log.info("that was announced nowhere: {why}", why=why)
+        else:
+            self._log.failure("the announcement could not be shown", failure)
+
+
+def denied(detail: str) -> BridgeError:
+    """Word a refusal by the user: ``denied: <detail>``."""
+    return plugin_error(Prefix.DENIED, detail)
+
+
+def unavailable(detail: str) -> BridgeError:
+    """Word that nobody can be asked: ``approval_unavailable: <detail>``."""
+    return plugin_error(Prefix.APPROVAL_UNAVAILABLE, detail)

@@ -1,0 +1,117 @@
+"""
+The prompt of a Unix desktop: a notification with the buttons Confirm and Deny.
+
+Any program on the session bus can say that a button was pressed.  Whom to believe is
+for ``bridge.desktop``; here each prompt's buttons get keys that nobody can guess, so
+neither an earlier prompt's answer nor a server's default action confirms anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from attrs import define, field
+from twisted.internet import defer
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ..desktop import DesktopError, INotifications, Note, Urgency
+from ..desktop.notes import NEVER_MS
+from ..protocol.errors import BridgeError
+from ..protocol.limits import PROMPT_SECONDS
+from .approvers import IApprover, denied, unavailable
+from .prompts import Prompt, shown
+
+DESKTOP_ENTRY: Final = "plugin-bridge"
+_KEY_BYTES: Final = 16
+
+
+@implementer(IApprover)
+@define(eq=False)
+class DesktopApprover:
+    """
+    Asks by a notification; one question is on the screen at a time, others wait.
+
+    A server is looked for at each prompt, so a desktop session that begins after the
+    daemon is as good as one that was there before.
+
+    :ivar application: What users know the host application by.
+    :ivar random: Gives that many random bytes, as ``os.urandom`` does.
+    """
+
+    _notifications: INotifications
+    _application: str
+    _random: Callable[[int], bytes]
+    _clock: IReactorTime
+    _turn: DeferredLock = field(factory=DeferredLock, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    @property
+    def description(self) -> str:
+        """See ``IApprover``; it is true of now."""
+        server = self._notifications.server
+        if self._notifications.health != "up":
+            return (
+                "none: privileged operations will be refused until a notification "
+                "server answers"
+            )
+        if server is None:
+            return "desktop notification with the buttons Confirm and Deny"
+        name = shown(f"{server.name} {server.version}")
+        if "actions" not in server.capabilities:
+            return (
+                f"none: privileged operations will be refused, since {name} shows no "
+                "buttons"
+            )
+        return f"desktop notification with the buttons Confirm and Deny, by {name}"
+
+    def approve(self, prompt: Prompt) -> Deferred[None]:
+        """See ``IApprover.approve``."""
+        return Deferred.fromCoroutine(self._approve(prompt))
+
+    async def _approve(self, prompt: Prompt) -> None:
+        await self._turn.acquire()
+        try:
+            await self._ask(prompt)
+        except BridgeError as e:
+            self._log.info(
+                "{operation} is refused: {why}",
+                operation=prompt.operation,
+                why=e.message,
+            )
+            raise
+        finally:
+            self._turn.release()
+
+    async def _ask(self, prompt: Prompt) -> None:
+        confirm, deny = self._key("confirm"), self._key("deny")
+        note = Note(
+            f"{self._application} Bridge",
+            prompt.title,
+            prompt.body,
+            icon="dialog-warning",
+            urgency=Urgency.CRITICAL,
+            desktop_entry=DESKTOP_ENTRY,
+            expire_ms=NEVER_MS,
+        )
+        buttons = ((confirm, "Confirm"), (deny, "Deny"))
+        try:
+            question = await self._notifications.ask(note, buttons)
+            choice = await question.answer.addTimeout(PROMPT_SECONDS, self._clock)
+        except DesktopError as e:
+            raise unavailable(str(e)) from None
+        except defer.TimeoutError:
+            raise denied("nobody answered the prompt in time") from None
+        if choice is None:
+            raise denied("the prompt was dismissed")
+        if choice == deny:
+            raise denied("the user declined")
+        if choice != confirm:
+            raise denied("the prompt was answered with something else")
+
+    def _key(self, name: str) -> str:
+        return f"{name}-{self._random(_KEY_BYTES).hex()}"

@@ -1,0 +1,52 @@
+"""Which prompt there is on which system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from ..desktop import INotifications, Note, Shown
+from .approvers import IApprover, NobodyApprover
+from .desktop import DESKTOP_ENTRY, DesktopApprover
+from .windows import WindowsApprover
+
+
+def native_approver(
+    platform: str,
+    reactor: Any,
+    notifications: INotifications,
+    application: str,
+    random: Callable[[int], bytes],
+) -> IApprover:
+    """
+    Give the approver of a system.
+
+    :param platform: As ``sys.platform``.
+    :param application: What users know the host application by.
+    """
+    if platform == "win32":
+        return WindowsApprover(application, reactor, reactor)
+    if platform == "darwin":
+        return NobodyApprover("plugin-bridge knows no prompt of this system")
+    return DesktopApprover(notifications, application, random, reactor)
+
+
+def announcer(
+    notifications: INotifications, application: str
+) -> Callable[[str, str], Deferred[Shown]]:
+    """Give what shows a plain notification that goes away by itself."""
+
+    def announce(title: str, body: str) -> Deferred[Shown]:
+        return notifications.show(
+            Note(
+                f"{application} Bridge",
+                title,
+                body,
+                icon="dialog-information",
+                desktop_entry=DESKTOP_ENTRY,
+            )
+        )
+
+    return announce

@@ -1,0 +1,148 @@
+"""Tests for ``bridge.approval.windows``, with a double of the system's call."""
+
+import queue
+import sys
+import threading
+
+from twisted.internet import reactor
+from twisted.internet.defer import CancelledError
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.approval import Prompts
+from bridge.approval.windows import STYLE, WindowsApprover, message_box
+from bridge.protocol.errors import BridgeError
+from bridge.protocol.limits import PROMPT_SECONDS
+
+from ..contracts import ApproverContract
+from ..desktop.buses import until
+
+PROMPT = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
+IDYES, IDNO = 6, 7
+
+
+class Boxes:
+    """Message boxes that the test answers."""
+
+    def __init__(self):
+        self.shown = []
+        self.buttons: queue.Queue[int | None] = queue.Queue()
+
+    def __call__(self, owner, text, title, style):
+        """See ``MessageBox``."""
+        self.shown.append((owner, text, title, style))
+        button = self.buttons.get(timeout=30)
+        if button is None:
+            raise OSError("no desktop")
+        return button
+
+
+class InMemoryContractTests(ApproverContract, SynchronousTestCase):
+    """It is an approver, while a person would think."""
+
+    def approver(self):
+        """See ``ApproverContract``."""
+        boxes = Boxes()
+        for _ in range(3):
+            self.addCleanup(boxes.buttons.put, IDNO)
+        return WindowsApprover("Sample", Quiet(), Clock(), boxes)
+
+
+class Quiet:
+    """A reactor that nobody runs."""
+
+    def callFromThread(self, f, *args):
+        """See ``IReactorFromThreads``."""
+
+
+class WindowsApproverTests(TestCase):
+    """Tests for ``WindowsApprover``."""
+
+    def setUp(self):
+        """An approver of the real reactor, with boxes of ours."""
+        self.boxes = Boxes()
+        self.clock = Clock()
+        self.approver = WindowsApprover("Sample", reactor, self.clock, self.boxes)
+
+    async def refusal(self, approving):
+        """The message of a refusal."""
+        error = await self.assertFailure(approving, BridgeError)
+        return error.message
+
+    async def test_yes(self):
+        """Yes confirms; the box is topmost, warns, and No is its default."""
+        approving = self.approver.approve(PROMPT)
+        self.boxes.buttons.put(IDYES)
+        await approving
+        ((owner, text, title, style),) = self.boxes.shown
+        self.assertEqual((owner, title), (0, "Sample Bridge"))
+        self.assertEqual(text, f"{PROMPT.title}\n\n{PROMPT.body}")
+        self.assertEqual(style, STYLE)
+        self.assertEqual(style, 0x4 | 0x30 | 0x100 | 0x40000)
+
+    async def test_no(self):
+        """No, and every other button, refuses."""
+        for button in (IDNO, 2, -1):
+            self.boxes.buttons.put(button)
+            message = await self.refusal(self.approver.approve(PROMPT))
+            self.assertEqual(message, "denied: the user declined")
+
+    async def test_no_box(self):
+        """Where no box can be shown, nobody was asked."""
+        self.boxes.buttons.put(0)
+        message = await self.refusal(self.approver.approve(PROMPT))
+        self.assertEqual(message, "approval_unavailable: no message box can be shown")
+        self.boxes.buttons.put(None)
+        message = await self.refusal(self.approver.approve(PROMPT))
+        self.assertEqual(message, "approval_unavailable: no message box can be shown")
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
+    async def test_nobody_answers(self):
+        """The box stays, and what is pressed later confirms nothing."""
+        approving = self.approver.approve(PROMPT)
+        await until(lambda: self.boxes.shown)
+        self.clock.advance(PROMPT_SECONDS)
+        self.assertIn("denied: nobody answered", await self.refusal(approving))
+        message = await self.refusal(self.approver.approve(PROMPT))
+        self.assertIn("an earlier prompt is still on the screen", message)
+        self.boxes.buttons.put(IDYES)
+        await until(lambda: not self.approver._is_standing)
+        self.boxes.buttons.put(IDNO)
+        message = await self.refusal(self.approver.approve(PROMPT))
+        self.assertEqual(message, "denied: the user declined")
+
+    async def test_one_at_a_time(self):
+        """A second question waits until the first is answered."""
+        first, second = self.approver.approve(PROMPT), self.approver.approve(PROMPT)
+        await until(lambda: self.boxes.shown)
+        self.boxes.buttons.put(IDYES)
+        await first
+        await until(lambda: len(self.boxes.shown) == 2)
+        self.boxes.buttons.put(IDNO)
+        await self.refusal(second)
+
+    async def test_withdrawn(self):
+        """The answer to a question that was taken back means nothing."""
+        approving = self.approver.approve(PROMPT)
+        approving.cancel()
+        await self.assertFailure(approving, CancelledError)
+        self.boxes.buttons.put(IDYES)
+        await until(lambda: not self.approver._is_standing)
+
+    async def test_its_thread_does_not_outlive_the_daemon(self):
+        """A box that stands keeps no process from ending."""
+        approving = self.approver.approve(PROMPT)
+        (thread,) = [t for t in threading.enumerate() if t.name == "prompt"]
+        self.assertTrue(thread.daemon)
+        self.boxes.buttons.put(IDYES)
+        await approving
+
+
+class MessageBoxTests(SynchronousTestCase):
+    """Tests for ``message_box``."""
+
+    def test_elsewhere(self):
+        """On other systems it says that it is not there."""
+        if sys.platform != "win32":
+            with self.assertRaises(OSError):
+                message_box(0, "", "", 0)
