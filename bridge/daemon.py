@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -18,6 +17,7 @@ from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 
 from .banner import Banner
 from .datadir import write_atomically
+from .listening import Listening
 from .protocol.errors import CloseReason
 from .supervisor import Supervisor
 from .threads import Pool
@@ -28,35 +28,11 @@ from .web.socket import BridgeFactory
 TOKEN_WATCH_SECONDS = 0.5
 
 
-class StartError(Exception):
-    """The daemon can't start; the message is the one line its user is told."""
-
-
 class Stops(Protocol):
     """A part that has something to finish."""
 
     def close(self) -> Deferred[Any] | None:
         """Take no more, and fire when what was begun is finished or undone."""
-
-
-def bind(address: Address) -> socket.socket:
-    """
-    Listen on a loopback address.
-
-    It is done before the service starts, so that a taken port is told in one line,
-    and by the process whose user is waiting for it.
-
-    :raise StartError: The port is taken, or can't be listened on.
-    """
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        listening = socket.create_server(
-            (address.host, address.port), family=family, backlog=128
-        )
-    except OSError as e:
-        raise StartError(f"cannot listen on {address}: {e.strerror}") from None
-    listening.setblocking(False)
-    return listening
 
 
 @frozen
@@ -88,7 +64,7 @@ class Daemon(Service):
     """
 
     _reactor: Any
-    _socket: socket.socket
+    _listening: Listening
     _site: Any
     _sockets: BridgeFactory
     _token: PairingToken
@@ -121,34 +97,31 @@ class Daemon(Service):
         self._prepare()
         for pool in self._pools:
             pool.start()
-        host, number = self._socket.getsockname()[:2]
-        self._port = self._reactor.adoptStreamPort(
-            self._socket.fileno(), self._socket.family, self._site
-        )
-        self._socket.close()
-        self._tell_address(Address(host, number))
+        where = f"listening on {self._listening}"
+        self._port = self._listening.serve(self._reactor, self._site)
+        self._tell_address(self._listening.address)
         self._watch = LoopingCall(self._follow_token)
         self._watch.clock = self._sockets.edge.clock
         self._watch.start(TOKEN_WATCH_SECONDS, now=False)
-        address = Address(host, number)
         self._settling = self._settle()
-        self._settling.addBoth(lambda _: self._say(address))
+        self._settling.addBoth(lambda _: self._say(where))
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
-        listening = f"listening on {address}"
-        self._supervisor.ready(listening, self._sockets.edge.clock)
+        self._supervisor.ready(where, self._sockets.edge.clock)
 
-    def _say(self, address: Address) -> None:
+    def _say(self, where: str) -> None:
         if not self.running:
             return
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
-        self._log.info("listening on http://{address}", address=address)
+        self._log.info("{where}", where=where)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
 
-    def _tell_address(self, address: Address) -> None:
+    def _tell_address(self, address: Address | None) -> None:
+        if address is None:
+            return
         try:
             write_atomically(self._address_file, f"{address}\n".encode("ascii"))
         except OSError as e:

@@ -22,9 +22,11 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 from . import __version__, oneshot
 from .banner import Banner
 from .config import Config, ConfigError, read_config
-from .daemon import Daemon, Logged, StartError, bind
+from .daemon import Daemon, Logged
 from .datadir import DataDir, DataDirError
 from .desktop import Notifications
+from .listening import StartError, bind
+from .listening import this_process as inherited_socket
 from .lock import LockedError, acquire
 from .logs.output import make_output
 from .logs.pagefile import LogFileError, PageFile
@@ -144,9 +146,9 @@ def assemble(reactor: Any, options: Options) -> IService:
     plugins = make_plugins(reactor, config, options.place, threads, store, hub, desktop)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
 
-    listening = bind(config.listen)
-    port = listening.getsockname()[1]
-    osc = Osc(reactor, hub.push, frozenset({port, config.overlay_addr.port}))
+    listening = inherited_socket() or bind(config.listen)
+    taken = frozenset({listening.port, config.overlay_addr.port})
+    osc = Osc(reactor, hub.push, taken)
 
     registry = Registry()
     registry.register("logs", logs)
@@ -165,7 +167,7 @@ def assemble(reactor: Any, options: Options) -> IService:
             __version__,
             Dispatcher(registry),
             hub,
-            _guard(reactor, config, token, port),
+            _guard(reactor, config, token, listening.port),
             Rates(config.rate, config.burst, reactor.seconds, LIGHT),
             logs,
             reactor,
@@ -194,7 +196,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     ended: list[Any] = [store, *([page_log] if page_log is not None else [])]
     return Daemon(
         reactor=reactor,
-        socket=listening,
+        listening=listening,
         site=site,
         sockets=sockets,
         token=token,

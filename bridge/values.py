@@ -11,8 +11,12 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from attrs import frozen
+
+HTTP_PORT: Final = 80
+"""What a Host header means that names no port (RFC 9110, section 4.2.1)."""
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*,]+", re.IGNORECASE)
 

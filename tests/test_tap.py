@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-import socket
 from typing import Any
 
 import treq
@@ -15,12 +14,10 @@ from twisted.python.components import Componentized
 from twisted.trial.unittest import TestCase
 
 from bridge import oneshot, tap
-from bridge.daemon import StartError, bind
 from bridge.lock import acquire
 from bridge.plugins.exchange import Exchange
 from bridge.plugins.journal import Journal
 from bridge.protocol.errors import CloseReason
-from bridge.values import Address
 
 from .directories import fresh_directory
 from .npm import esbuild
@@ -145,14 +142,14 @@ class DaemonTests(TestCase):
             options.parent = parent
             daemon = tap.assemble(reactor, options)
             self.assertEqual(daemon._logged.output is not None, ours, parent)
-            daemon._socket.close()
+            daemon._listening.close()
             daemon._release()
 
     def test_joins_an_application(self):
         """Joining an application makes its lines the log's."""
         daemon = tap.assemble(reactor, self.options())
         self.addCleanup(daemon._release)
-        self.addCleanup(daemon._socket.close)
+        self.addCleanup(daemon._listening.close)
 
         class Application(Componentized):
             """An application."""
@@ -206,13 +203,6 @@ class DaemonTests(TestCase):
         status, text = self.refused(lambda: self.options("--build-plugins"))
         self.assertEqual(status, 1)
         self.assertIn('"durationMs":1', text)
-
-    def test_taken_port(self):
-        """A port in use is told in one line."""
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            error = self.assertRaises(StartError, bind, Address("127.0.0.1", port))
-        self.assertIn(f"127.0.0.1:{port}", str(error))
 
     async def test_build_once(self):
         """The one-shot build publishes a bundle, and waits for no daemon."""

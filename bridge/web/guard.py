@@ -12,12 +12,13 @@ import ipaddress
 import math
 import re
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from attrs import define, frozen
 
 from ..protocol.bucket import TokenBucket
 from ..protocol.errors import BridgeError, Code
+from ..values import HTTP_PORT
 
 
 class Headers(Protocol):
@@ -33,9 +34,6 @@ class TokenCheck(Protocol):
     def matches(self, offered: bytes) -> bool:
         """Whether this is the token, told in constant time."""
 
-
-HTTP_PORT: Final = 80
-"""What a Host header means that names no port."""
 
 _ORIGIN = re.compile(
     rb"https?://(\[[0-9a-fA-F:.]+\]|[^\[\]/?#@:\\\s]+)(?::([0-9]{1,5}))?"

@@ -89,7 +89,8 @@ class LifeTests(SynchronousTestCase):
             with running(self.home, more=told) as daemon:
                 first = supervisor.recv(4096).decode()
                 self.assertEqual(
-                    first, f"READY=1\nSTATUS=listening on 127.0.0.1:{daemon.port}"
+                    first,
+                    f"READY=1\nSTATUS=listening on http://127.0.0.1:{daemon.port}",
                 )
                 self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
                 self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
