@@ -131,11 +131,18 @@ class RawSocket:
         return head[0] & 0x0F, payload
 
     def receive(self) -> Any:
-        """Read one text frame's JSON."""
-        found = self.read()
+        """Read one text frame's JSON; pings are answered meanwhile."""
+        while (found := self.read()) is not None and found[0] == PING:
+            self.send(frame(PONG, found[1]))
         assert found is not None, "the connection ended"
         assert found[0] == TEXT, found
         return json.loads(found[1])
+
+    def answer(self) -> Any:
+        """Read the next response; pushes are passed over."""
+        while (got := self.receive())["type"] == "push":
+            pass
+        return got
 
     def ended(self) -> End:
         """Read to the end."""
