@@ -68,6 +68,7 @@ class HostProfile:
     :ivar api_module: What a plugin imports; aliased to the API's sources.
     :ivar table_module: What the host imports; aliased to the generated table.
     :ivar signature_domain: Starts the two domain lines of a signature.
+    :ivar desktop_entry: Its ``.desktop`` file without the ending, for notifications.
     :ivar plain_versions: Whether only ``N.N.N`` versions and plain comparators
         pass, because the host's page drops anything else.
     :ivar sink_aliases: Other names callers may use for a sink.
@@ -83,6 +84,7 @@ class HostProfile:
     info_author: Annotated[str, Text(64)]
     permissions: list[Word]
     directories: Directories
+    desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
     sink_aliases: dict[str, Word] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)

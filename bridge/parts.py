@@ -194,13 +194,21 @@ def make_plugins(
     return PluginParts(service, approver, notices, prepare, finish)
 
 
-def make_sinks(reactor: Any, config: Config, place: Place, threads: Threads) -> Fanout:
+def make_sinks(
+    reactor: Any,
+    config: Config,
+    place: Place,
+    threads: Threads,
+    desktop: INotifications,
+) -> Fanout:
     """Make the sinks that are wanted; one that can't be made is logged, and skipped."""
     aliases = place.profile.sink_aliases
     parts = SinkParts(
         reactor,
         config.overlay_addr,
         place.profile.application,
+        desktop,
+        place.profile.desktop_entry,
         place.data.icons,
         threads.icons.call,
     )

@@ -72,6 +72,11 @@ class Options(DaemonOptions):
     config: Config
     place: Place
 
+    def getUsage(self, width: int | None = None) -> str:
+        """Say what each option means, and which sinks there are."""
+        sinks = ", ".join(maker.name for maker in find())
+        return f"{super().getUsage(width)}\nSinks that are installed: {sinks}.\n"
+
     def postOptions(self) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
         self.config = config = read_config(self.given, os.environ)
@@ -142,7 +147,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     page_log, notices = _open_page_log(config, data, threads.logs)
     hub = Hub()
     desktop = Notifications(reactor, os.environ, threads.checks.call)
-    fanout = make_sinks(reactor, config, options.place, threads)
+    fanout = make_sinks(reactor, config, options.place, threads, desktop)
     plugins = make_plugins(reactor, config, options.place, threads, store, hub, desktop)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
 

@@ -39,6 +39,9 @@ class SinkParts:
 
     :ivar overlay: What ``--overlay-addr`` says.
     :ivar application: The name of the host application.
+    :ivar desktop: The desktop's notifications, an ``INotifications``.
+    :ivar desktop_entry: The application's ``.desktop`` file without its ending, or
+        empty.
     :ivar icons: A directory for the icons a sink must keep as files; not made yet.
     :ivar thread: Calls what blocks, or computes for long, in a thread.
     """
@@ -46,6 +49,8 @@ class SinkParts:
     reactor: Any
     overlay: Address
     application: str
+    desktop: Any
+    desktop_entry: str
     icons: Path
     thread: Callable[..., Deferred[Any]]
 

@@ -38,7 +38,7 @@ LEAST = Notification(title="Door", content="", source_app="Sample")
 
 FULL = Notification(
     title="Door <b>open</b> & wide",
-    content="Zoë came in.\n😀",
+    content="Zoë <i>came</i> in.\n😀",
     source_app="Sample",
     timeout=3.5,
     image=text64(png()),

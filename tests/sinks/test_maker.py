@@ -50,7 +50,7 @@ class FindTests(SynchronousTestCase):
         makers = find()
         self.assertEqual([m.name for m in makers], SHIPPED)
         parts = SinkParts(
-            Clock(), Address("127.0.0.1", 1), "Sample", Path("/none"), execute
+            Clock(), Address("127.0.0.1", 1), "Sample", None, "", Path("/none"), execute
         )
         for maker in makers:
             self.assertTrue(verifyObject(ISinkMaker, maker))
@@ -104,5 +104,5 @@ class FindTests(SynchronousTestCase):
         self.assertRaises(AttributeError, maker.make, None)
 
 
-SHIPPED = ["overlay", "xsoverlay", "ovrtoolkit"]
-DEFAULT = ["overlay"]
+SHIPPED = ["overlay", "freedesktop", "xsoverlay", "ovrtoolkit"]
+DEFAULT = ["overlay", "freedesktop"]

@@ -48,7 +48,7 @@ class DatagramTests(SynchronousTestCase):
             datagram(FULL),
             (
                 '{"messageType":1,"title":"Door <b>open</b> & wide",'
-                '"content":"Zoë came in.\\n😀","timeout":3.5,"volume":0.25,'
+                '"content":"Zoë <i>came</i> in.\\n😀","timeout":3.5,"volume":0.25,'
                 f'"audioPath":"warning","useBase64Icon":true,"icon":"{FULL.image}",'
                 '"height":200,"opacity":0.8,"sourceApp":"Sample","alwaysShow":true}'
             ).encode(),

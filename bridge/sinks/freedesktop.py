@@ -1,0 +1,169 @@
+"""
+The ``freedesktop`` sink: the desktop's own notifications.
+
+Desktop Notifications 1.2,
+https://specifications.freedesktop.org/notification-spec/1.2/protocol.html.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any, ClassVar, Final
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ..desktop import DesktopError, INotifications, Note, Server, Urgency
+from .fanout import Health, ISink, SinkError, UnavailableError
+from .icons import IconFiles, ImageError
+from .maker import SinkParts
+from .notification import Notification
+
+RENDERS_ANYWAY: Final = frozenset({"dunst"})
+"""Servers that read a body as markup without listing ``body-markup``."""
+
+DEFAULT_MS: Final = -1
+
+_URGENCY: Final = {
+    "low": Urgency.LOW,
+    "normal": Urgency.NORMAL,
+    "critical": Urgency.CRITICAL,
+}
+
+
+def body(text: str, server: Server) -> str:
+    """Write a text so that the server shows just it."""
+    renders = "body-markup" in server.capabilities
+    if renders or server.name.lower() in RENDERS_ANYWAY:
+        return escape(text, quote=False)
+    return text
+
+
+@implementer(ISink)
+@define(eq=False)
+class Freedesktop:
+    """
+    Shows desktop notifications.
+
+    When there is no bus or no server at the start, it is no target; it becomes one as
+    soon as a server appears, and from then on is only ``up`` or ``down``.
+    """
+
+    name: ClassVar[str] = "freedesktop"
+    description: ClassVar[str] = "the desktop's notifications"
+    honours: ClassVar[tuple[str, ...]] = (
+        "title",
+        "content",
+        "timeoutSecs",
+        "icon",
+        "sourceApp",
+        "urgency",
+        "sound",
+    )
+
+    _desktop: INotifications
+    _icons: IconFiles
+    _desktop_entry: str = ""
+    has_started: bool = field(default=False, init=False)
+    _unwatch: Any = field(default=None, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    def start(self) -> Deferred[None]:
+        """See ``ISink``."""
+        return Deferred.fromCoroutine(self._start())
+
+    async def _start(self) -> None:
+        self._icons.open()
+        try:
+            await self._desktop.find()
+        except DesktopError as e:
+            self._unwatch = self._desktop.watch(self._changed)
+            raise SinkError(str(e)) from None
+        self.has_started = True
+
+    def _changed(self, health: str) -> None:
+        """Become a target, though late, when a server has come that answers."""
+        if health == Health.UP:
+            finding = self._desktop.find()
+            finding.addCallbacks(self._found, lambda f: f.trap(DesktopError) and None)
+
+    def _found(self, _: Server) -> None:
+        if self._unwatch is not None:
+            self._stop_watching()
+            self.has_started = True
+            self._log.info("sink {name} has started", name=self.name)
+
+    def _stop_watching(self) -> None:
+        if self._unwatch is not None:
+            self._unwatch()
+            self._unwatch = None
+
+    def health(self) -> Health:
+        """See ``ISink``."""
+        return Health.UP if self._desktop.health == "up" else Health.DOWN
+
+    def deliver(self, notification: Notification) -> Deferred[None]:
+        """See ``ISink``."""
+        if not self.has_started:
+            raise UnavailableError("it has not started, or has ended")
+        return Deferred.fromCoroutine(self._deliver(notification))
+
+    async def _deliver(self, notification: Notification) -> None:
+        try:
+            server = await self._desktop.find()
+            picture = await self._picture(notification)
+            shown = note(notification, server, picture, self._desktop_entry)
+            await self._desktop.show(shown)
+        except DesktopError as e:
+            raise UnavailableError(str(e)) from None
+
+    async def _picture(self, notification: Notification) -> str:
+        """Give the file of the image; a text is worth more than its picture."""
+        if not notification.image:
+            return ""
+        try:
+            return str(await self._icons.file(notification.image))
+        except ImageError as e:
+            self._log.warn("a notification is shown without its icon: {why}", why=e)
+        except OSError as e:
+            self._log.warn("icons cannot be kept: {why}", why=e.strerror)
+        return ""
+
+    def close(self) -> None:
+        """See ``ISink``."""
+        self._stop_watching()
+        self.has_started = False
+        self._icons.close()
+
+
+def note(
+    notification: Notification, server: Server, picture: str = "", entry: str = ""
+) -> Note:
+    """
+    Word a notification for a server.
+
+    :param picture: The file of its image, or empty.
+    :param entry: See ``SinkParts.desktop_entry``.
+    """
+    timeout = notification.timeout
+    return Note(
+        application=notification.source_app,
+        summary=notification.title,
+        body=body(notification.content, server),
+        icon=notification.icon,
+        urgency=_URGENCY[notification.urgency],
+        suppress_sound=notification.sound is False,
+        image_path=picture,
+        desktop_entry=entry,
+        # 0 would mean that it never goes.
+        expire_ms=DEFAULT_MS if timeout is None else max(1, round(timeout * 1000)),
+    )
+
+
+def make(parts: SinkParts) -> Freedesktop:
+    """Make it."""
+    icons = IconFiles(parts.icons, parts.reactor, parts.thread)
+    return Freedesktop(parts.desktop, icons, parts.desktop_entry)

@@ -1,0 +1,316 @@
+"""Tests for bridge.sinks.freedesktop, on a real bus, with real servers."""
+
+from typing import Any
+
+from attrs import evolve
+from twisted.internet import reactor
+from twisted.internet.task import deferLater
+from twisted.logger import globalLogPublisher
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.desktop import Note, Server, Urgency
+from bridge.sinks.fanout import Fanout, Health, SinkError, UnavailableError
+from bridge.sinks.freedesktop import Freedesktop, body, note
+from bridge.sinks.icons import IconFiles
+from bridge.sinks.notification import Patch, notification
+from tests.contracts import SinkContract
+from tests.desktop.buses import (
+    HastyReactor,
+    SessionBus,
+    at_once,
+    join,
+    notifications,
+    serve,
+    until,
+)
+from tests.directories import fresh_directory
+
+from .samples import FULL, LEAST, png, text64
+from .screens import Screen
+
+
+def server(name: str = "Sample", *capabilities: str) -> Server:
+    """A notification server."""
+    return Server(":1.7", name, "1.0", frozenset(capabilities))
+
+
+def said(**fields: Any) -> Note:
+    """Give the note of what a caller says."""
+    return note(notification(Patch(title="Door", **fields), "Sample"), server())
+
+
+class NoteTests(SynchronousTestCase):
+    """Tests for wording a notification."""
+
+    def test_least(self):
+        """What was not given is the server's to decide."""
+        self.assertEqual(note(LEAST, server()), Note("Sample", "Door"))
+
+    def test_full(self):
+        """What was given is there, as far as desktops have a use for it."""
+        self.assertEqual(
+            note(FULL, server(), "/x.png", "sample"),
+            Note(
+                "Sample",
+                FULL.title,
+                FULL.content,
+                urgency=Urgency.CRITICAL,
+                image_path="/x.png",
+                desktop_entry="sample",
+                expire_ms=3500,
+            ),
+        )
+
+    def test_time(self):
+        """0 is the server's own time, never for ever; the rest is milliseconds."""
+        for seconds, milliseconds in (
+            (None, -1),
+            (0, -1),
+            (0.0004, -1),
+            (0.0014, 1),
+            (2.5, 2500),
+            (60, 60_000),
+        ):
+            self.assertEqual(said(timeout_secs=seconds).expire_ms, milliseconds)
+
+    def test_sound(self):
+        """Only a sound that was declined is suppressed; no desktop has a volume."""
+        self.assertTrue(said(sound=False).suppress_sound)
+        for fields in ({}, {"sound": True}, {"volume": 0}, {"audio_path": ""}):
+            self.assertFalse(said(**fields).suppress_sound)
+
+    def test_urgency(self):
+        """Each word has its number."""
+        for word in ("low", "normal", "critical"):
+            self.assertEqual(said(urgency=word).urgency.name.lower(), word)
+        self.assertEqual(said().urgency, Urgency.NORMAL)
+
+    def test_icon(self):
+        """A name is for the server to look up; the text of an image is not."""
+        self.assertEqual(said(icon="security-high").icon, "security-high")
+        image = said(icon=text64(png()), use_base64_icon=True)
+        self.assertEqual((image.icon, image.image_path), ("", ""))
+
+    def test_attack_markup_in_a_body(self):
+        """A text is escaped for servers that render markup, also for one that lies."""
+        text = '<b>a</b> & <a href="x">b</a> <img src="/etc/passwd"/>'
+        escaped = (
+            '&lt;b&gt;a&lt;/b&gt; &amp; &lt;a href="x"&gt;b&lt;/a&gt; '
+            '&lt;img src="/etc/passwd"/&gt;'
+        )
+        self.assertEqual(body(text, server("x", "body-markup")), escaped)
+        self.assertEqual(body(text, server("dunst")), escaped)
+        self.assertEqual(body(text, server("Dunst")), escaped)
+        self.assertEqual(body(text, server("x", "body")), text)
+
+
+class SinkCase(TestCase):
+    """A bus with nobody on it, and a sink for it."""
+
+    def setUp(self) -> Any:
+        """See above."""
+        self.bus = SessionBus()
+        self.addCleanup(self.bus.remove)
+        self.desktop = notifications(self.bus, HastyReactor(20))
+        self.addCleanup(self.desktop.close)
+        self.icons = fresh_directory(self) / "icons"
+
+    def sink(self) -> Any:
+        """Make the sink."""
+        icons = IconFiles(self.icons, reactor, at_once)
+        sink = Freedesktop(self.desktop, icons, "sample")
+        self.addCleanup(sink.close)
+        return sink
+
+
+class ContractTests(SinkCase, SinkContract):
+    """It keeps the contract, with a scripted server."""
+
+    async def there(self, sink: Any) -> None:
+        """Start a server, and the sink."""
+        self.server = await serve(self, self.bus)
+        await sink.start()
+
+    async def test_arrives(self) -> None:
+        """All of a notification reaches the server, the image as a file."""
+        sink = self.sink()
+        await self.there(sink)
+        await sink.deliver(FULL)
+        (arguments,) = self.server.named("Notify")
+        application, replaces, icon, title, content, actions, hints, time = arguments
+        self.assertEqual(
+            (application, replaces, icon, title, content, actions, time),
+            ("Sample", 0, "", FULL.title, FULL.content, [], 3500),
+        )
+        (file,) = self.icons.iterdir()
+        self.assertEqual(
+            hints,
+            {"urgency": 2, "image-path": str(file), "desktop-entry": "sample"},
+        )
+        sink.close()
+        self.assertEqual(list(self.icons.iterdir()), [])
+
+    async def test_attack_icon_that_is_broken(self) -> None:
+        """An image that can't be shown costs the icon, not the message."""
+        sink = self.sink()
+        await self.there(sink)
+        for image in (png(60_000, 60_000), b"GIF89a nonsense"):
+            await sink.deliver(evolve(LEAST, image=text64(image)))
+        for arguments in self.server.named("Notify"):
+            self.assertEqual((arguments[3], arguments[6]["urgency"]), ("Door", 1))
+            self.assertNotIn("image-path", arguments[6])
+        self.assertEqual(len(self.server.named("Notify")), 2)
+        self.assertFalse(self.icons.exists())
+
+    async def test_directory_that_cannot_be_written(self) -> None:
+        """Neither does an icon that can't be kept."""
+        self.icons.write_text("in the way")
+        sink = self.sink()
+        await self.there(sink)
+        await sink.deliver(FULL)
+        self.assertEqual(len(self.server.named("Notify")), 1)
+
+
+class LifeTests(SinkCase):
+    """Tests for servers and buses that come and go."""
+
+    async def test_no_bus(self) -> None:
+        """Without a bus it does not start, and nobody waits for it."""
+        self.bus.kill()
+        sink = self.sink()
+        with self.assertRaises(SinkError):
+            await sink.start()
+        self.assertFalse(sink.has_started)
+        self.assertEqual(sink.health(), Health.DOWN)
+
+    async def test_bus_that_comes_later(self) -> None:
+        """It is a target as soon as there is a bus with a server."""
+        self.bus.kill()
+        sink = self.sink()
+        with self.assertRaises(SinkError):
+            await sink.start()
+        self.bus.start()
+        shown = await serve(self, self.bus)
+        await until(lambda: sink.has_started)
+        self.assertEqual(sink.health(), Health.UP)
+        await sink.deliver(LEAST)
+        self.assertEqual(len(shown.named("Notify")), 1)
+
+    async def test_server_that_comes_later(self) -> None:
+        """Without a server it is skipped; with one it has started, and the log says."""
+        events: list[Any] = []
+        keep: Any = events.append
+        globalLogPublisher.addObserver(keep)
+        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        sink = self.sink()
+        hasty: Any = HastyReactor(20)
+        fanout = Fanout(hasty, [sink])
+        await fanout.start()
+        self.assertEqual(fanout.targets(), [])
+        skipped = [e for e in events if "is skipped" in str(e["log_format"])]
+        self.assertEqual([e["name"] for e in skipped], ["freedesktop"])
+        await serve(self, self.bus)
+        await until(lambda: fanout.targets() == [sink])
+        started = [e for e in events if "has started" in str(e["log_format"])]
+        self.assertEqual(len(started), 1)
+
+    async def test_server_that_goes(self) -> None:
+        """It stays a target, down, and is up again with the next server."""
+        first = await serve(self, self.bus)
+        sink = self.sink()
+        await sink.start()
+        self.assertEqual(sink.health(), Health.UP)
+        first.link.drop()
+        await until(lambda: sink.health() == Health.DOWN)
+        self.assertTrue(sink.has_started)
+        with self.assertRaises(UnavailableError):
+            await sink.deliver(LEAST)
+        second = await serve(self, self.bus)
+        await until(lambda: sink.health() == Health.UP)
+        await sink.deliver(LEAST)
+        self.assertEqual(len(second.named("Notify")), 1)
+
+    async def test_bus_that_goes(self) -> None:
+        """A lost bus is down; it is connected to again when it is back."""
+        await serve(self, self.bus)
+        sink = self.sink()
+        await sink.start()
+        self.bus.kill()
+        await until(lambda: sink.health() == Health.DOWN)
+        self.bus.start()
+        again = await serve(self, self.bus)
+        await until(lambda: sink.health() == Health.UP)
+        await sink.deliver(LEAST)
+        self.assertEqual(len(again.named("Notify")), 1)
+
+    async def test_attack_server_that_does_not_answer(self) -> None:
+        """A mute server is skipped in time, and delays no other sink's answer."""
+        mute = await join(self, self.bus)
+        await mute.own()
+        sink = self.sink()
+        hasty: Any = HastyReactor(20)
+        fanout = Fanout(hasty, [sink])
+        await fanout.start()
+        self.assertEqual(fanout.targets(), [])
+
+
+class RealServerTests(SinkCase):
+    """Tests with what desktops run, and a look at the screen."""
+
+    async def screen(self, name: str) -> tuple[Any, Any]:
+        """Run a server on a screen, and a sink for it."""
+        screen = Screen(name, self.bus)
+        self.addCleanup(screen.remove)
+        sink = self.sink()
+        sink._desktop.start()
+        await until(lambda: self.desktop.health == "up", 30)
+        await sink.start()
+        return screen, sink
+
+    async def shows(self, name: str) -> Any:
+        """Check that a server shows the text and the picture of a notification."""
+        screen, sink = await self.screen(name)
+        magenta = (255, 0, 255)
+        self.assertEqual(screen.count(magenta), 0)
+        empty = screen.picture()
+        image = text64(png(96, 96, bytes((*magenta, 255))))
+        await sink.deliver(evolve(FULL, image=image, timeout=None))
+        await self.until_drawn(lambda: screen.count(magenta) > 200)
+        self.assertNotEqual(screen.picture().tobytes(), empty.tobytes())
+        screen.keep(f"notify-{name}")
+        return screen
+
+    async def until_drawn(self, met: Any) -> None:
+        """Wait for what the server draws."""
+        for _ in range(100):
+            if met():
+                return
+            await deferLater(reactor, 0.1)
+        raise AssertionError("it was not drawn")
+
+    async def test_dunst(self) -> None:
+        """Dunst shows it, framed as critical ones are."""
+        screen = await self.shows("dunst")
+        self.assertGreater(screen.count((0, 255, 0)), 200)
+
+    async def test_notification_daemon(self) -> None:
+        """GNOME's old notification-daemon shows it."""
+        await self.shows("notification-daemon")
+
+    async def test_xfce(self) -> None:
+        """Xfce's server shows it."""
+        await self.shows("xfce4-notifyd")
+
+    async def test_attack_markup_on_dunst(self) -> None:
+        """Dunst, which renders markup without saying so, shows the tags as text."""
+        screen, sink = await self.screen("dunst")
+        server = await self.desktop.find()
+        self.assertEqual(server.name, "dunst")
+        red = "<span background='#ff0000' foreground='#ff0000'>injected</span>"
+        await self.desktop.show(Note("Sample", "raw", red))
+        await self.until_drawn(lambda: screen.count((255, 0, 0)) > 200)
+        rendered = screen.count((255, 0, 0))
+        await sink.deliver(evolve(LEAST, title=red, content=red, urgency="critical"))
+        await self.until_drawn(lambda: screen.count((0, 255, 0)) > 200)
+        self.assertEqual(screen.count((255, 0, 0)), rendered)
+        screen.keep("notify-dunst-markup")

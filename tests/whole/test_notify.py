@@ -1,0 +1,110 @@
+"""Notifications as a page and a person see them: a real daemon, a real server."""
+
+import json
+import socket
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from tests.desktop.buses import SessionBus
+from tests.sinks.overlays import wayvr
+from tests.sinks.samples import png, text64
+from tests.sinks.screens import Screen
+
+from .daemon import PATIENCE_SECONDS, running
+
+
+@pytest.mark.whole
+class NotifyTests(SynchronousTestCase):
+    """Tests for the notify service of a whole daemon."""
+
+    def setUp(self):
+        """An empty home, and an overlay that listens."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+        self.overlay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(self.overlay.close)
+        self.overlay.bind(("127.0.0.1", 0))
+        self.overlay.settimeout(PATIENCE_SECONDS)
+        self.address = f"--overlay-addr=127.0.0.1:{self.overlay.getsockname()[1]}"
+
+    def test_overlay(self):
+        """A page's notification is shown by the overlay, under either name."""
+        with (
+            running(self.home, "--host=vrcnext", self.address) as daemon,
+            daemon.page() as page,
+        ):
+            (target,) = page.result("notify", "targets")["targets"]
+            self.assertEqual((target["name"], target["health"]), ("overlay", "unknown"))
+            described = page.welcome["services"]["notify"]["targets"]
+            self.assertEqual(described, [target])
+            for name in ("wayvr", "overlay"):
+                answer = page.result(
+                    "notify",
+                    "send",
+                    {"title": "Door", "content": name, "sinks": [name]},
+                )
+                expected = {"ok": True, "delivered": [name], "failed": []}
+                self.assertEqual(answer, expected)
+                datagram = self.overlay.recv(65_535)
+                toast = wayvr(datagram)
+                self.assertEqual((toast.title, toast.content), ("Door", name))
+                self.assertEqual(json.loads(datagram)["sourceApp"], "VRCNext")
+        log = "".join(daemon.lines)
+        self.assertIn("sink overlay: [unknown]", log)
+        self.assertIn("sink freedesktop is skipped", log)
+        self.assertNotIn("Traceback", log)
+
+    def test_desktop(self):
+        """A notification with a text, an icon and an urgency is on the screen."""
+        bus = SessionBus()
+        self.addCleanup(bus.remove)
+        screen = Screen("dunst", bus)
+        self.addCleanup(screen.remove)
+        colour = (255, 0, 255)
+        with (
+            running(self.home, self.address, more=bus.environment) as daemon,
+            daemon.page() as page,
+        ):
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while len(page.result("notify", "targets")["targets"]) < 2:
+                self.assertLess(time.monotonic(), deadline)  # dunst is yet to start
+                time.sleep(0.3)
+            answer = page.result(
+                "notify",
+                "send",
+                {
+                    "title": "Somebody is at the door",
+                    "content": "Shall I let <b>them</b> in?",
+                    "icon": text64(png(64, 64, bytes((*colour, 255)))),
+                    "useBase64Icon": True,
+                    "urgency": "critical",
+                    "overrides": {"overlay": {"icon": "", "useBase64Icon": False}},
+                },
+            )
+            self.assertEqual(answer["delivered"], ["overlay", "freedesktop"])
+            self.assertNotIn("icon", json.loads(self.overlay.recv(65_535)))
+            while screen.count(colour) < 200 or screen.count((0, 255, 0)) < 200:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.1)
+            screen.keep("notify-whole")
+            health = [t["health"] for t in page.result("notify", "targets")["targets"]]
+            self.assertEqual(health, ["unknown", "up"])
+        self.assertEqual(list((self.home / "data" / "icons").iterdir()), [])
+
+    def test_chosen_sinks(self):
+        """Only what ``--sink`` names is there; what can't start leaves a warning."""
+        with running(self.home, "--sink=freedesktop") as daemon, daemon.page() as page:
+            self.assertEqual(page.result("notify", "targets"), {"targets": []})
+            message = page.refusal("notify", "send", {"title": "a"})
+        self.assertEqual(message, "no notification sink has started")
+        self.assertIn("no notification sink is started", "".join(daemon.lines))
+        chosen = ("--host=vrcnext", "--sink=wayvr", "--sink=ovrtoolkit", self.address)
+        with running(self.home, *chosen) as daemon, daemon.page() as page:
+            targets = page.result("notify", "targets")["targets"]
+        self.assertEqual([t["name"] for t in targets], ["overlay", "ovrtoolkit"])
+        self.assertIn("sink ovrtoolkit: [down]", "".join(daemon.lines))
