@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "dev": ("dev", "link a plugin you work on into a daemon started with --dev"),
     "call": ("call", "call a method of a daemon started with --dev"),
     "eval": ("evaluate", "evaluate JavaScript in the page of such a daemon"),
+    "completion": ("completion", "print the completion script of a shell"),
 }
 """The sub-commands: the module, and what it does."""
 
