@@ -85,7 +85,7 @@ class Client:
         status, answer = self._post(f"/v1/{service}/{method}", dumps(params))
         if status == 200:
             return answer
-        code, message = _refusal(answer)
+        code, message = refusal(answer)
         if code is Code.NOT_FOUND:
             why = f"the daemon at {self.address} was started without --dev"
             raise NoDaemonError(f"{why}; start it so: {self.start}")
@@ -119,7 +119,12 @@ class Client:
             connection.close()
 
 
-def _refusal(answer: Any) -> tuple[Code, str]:
+def refusal(answer: Any) -> tuple[Code, str]:
+    """
+    Read an answer that is a refusal: its code and its message.
+
+    :raise CommandError: It is of a version that this one does not know.
+    """
     try:
         error = answer["error"]
         return _CODES[error["code"]], visible(error["message"])
@@ -127,9 +132,11 @@ def _refusal(answer: Any) -> tuple[Code, str]:
         raise CommandError("the daemon's answer is of another version") from None
 
 
-def find(options: CallerOptions) -> Client:
+def find(options: CallerOptions, *, dev: bool = True) -> Client:
     """
     Find the running daemon of the data directory.
+
+    :param dev: Whether it must have been started with ``--dev``.
 
     The token is sent only when that daemon runs: what else listens there must not
     get it.
@@ -139,7 +146,7 @@ def find(options: CallerOptions) -> Client:
     """
     place = options.place()
     data = place.data
-    start = _start(options.value("host"), place)
+    start = _start(options.value("host"), place, dev)
     nobody = f"no daemon uses {data.root}; start one: {start}"
     if not is_held(data.lock):
         raise NoDaemonError(nobody)
@@ -156,9 +163,9 @@ def find(options: CallerOptions) -> Client:
     return Client(address, token, start)
 
 
-def _start(host: str, place: Place) -> str:
+def _start(host: str, place: Place, dev: bool) -> str:
     where = ["--host", host, "--data-dir", str(place.data.root)]
-    return shlex.join(["plugin-bridge", "run", "--dev", *where])
+    return shlex.join(["plugin-bridge", "run", *(["--dev"] * dev), *where])
 
 
 def ended(command: str, work: Callable[[], int]) -> int:

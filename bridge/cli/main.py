@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "dev": ("dev", "link a plugin you work on into a daemon started with --dev"),
     "call": ("call", "call a method of a daemon started with --dev"),
     "eval": ("evaluate", "evaluate JavaScript in the page of such a daemon"),
+    "export": ("exporting", "write the plugin list and the page's settings to a file"),
+    "import": ("importing", "install and set what such a file holds"),
     "completion": ("completion", "print the completion script of a shell"),
 }
 """The sub-commands: the module, and what it does."""

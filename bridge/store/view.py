@@ -37,6 +37,10 @@ class StateView:
             raise StoreError(f"{path} has a shape this version does not know")
         return cls(values)
 
+    def namespaces(self) -> list[str]:
+        """Name every namespace, sorted."""
+        return sorted(self._values)
+
     def entries(self, ns: str) -> dict[str, Any]:
         """Give the values of a namespace by key."""
         return dict(self._values.get(ns, {}))

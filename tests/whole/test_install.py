@@ -52,9 +52,8 @@ def tree(plugin_id):
     }
 
 
-@pytest.mark.whole
-class InstallTests(SynchronousTestCase):
-    """Tests for the pipeline from end to end."""
+class InstallCase(SynchronousTestCase):
+    """Has a data directory that is set up, and a git server."""
 
     def setUp(self):
         """A data directory that is set up, and a git server."""
@@ -104,6 +103,11 @@ class InstallTests(SynchronousTestCase):
             json.loads(state.read_text()) if state.exists() else {},
             self.bundle.read_bytes() if self.bundle.exists() else None,
         )
+
+
+@pytest.mark.whole
+class InstallTests(InstallCase):
+    """Tests for the pipeline from end to end."""
 
     def test_signed_plugin_is_installed(self):
         """A good plugin ends in the bundle, the list and the records."""

@@ -1,0 +1,124 @@
+"""``plugin-bridge export``: the plugins and the page's settings, in one file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, frozen
+
+from ..options import HostOptions
+from ..plugins.records import RECORDS, read_record
+from ..protocol.wire import dumps, unstructure
+from ..store import DAEMON_PREFIX, StoreError
+from ..store.view import StateView
+from .keygen import failed
+
+VERSION: Final = 1
+"""Of the file's shape; what is newer is refused by ``import``."""
+
+
+@frozen
+class PluginSource:
+    """
+    One plugin.
+
+    :ivar id: Its id.
+    :ivar url: Where it was installed from.
+    """
+
+    id: str
+    url: str
+
+
+@define
+class Export:
+    """
+    What is in the file.
+
+    :ivar version: ``VERSION``.
+    :ivar application: The host application's name.
+    :ivar exported_at: When, in UTC.
+    :ivar plugins: Where each plugin came from, by id.
+    :ivar state: The page's values by namespace and key.
+    """
+
+    version: int
+    application: str
+    exported_at: str
+    plugins: list[PluginSource]
+    state: dict[str, dict[str, Any]]
+
+
+class ExportOptions(HostOptions):
+    """The command line of ``plugin-bridge export``."""
+
+    synopsis = "Usage: plugin-bridge export [--host HOST] FILE"
+    longdesc = (
+        "Writes where each plugin came from, and the page's settings, to FILE (- for "
+        "standard output), for plugin-bridge import on another computer. Accepted "
+        "keys and the pairing token stay here. Settings may hold secrets of plugins: "
+        "the file is yours alone, mode 0600, and an existing one is never replaced."
+    )
+
+    def parseArgs(  # type: ignore[override] # noqa: N802
+        self, file: str
+    ) -> None:
+        """Take the file's name."""
+        self["file"] = file
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file; gives the exit status."""
+    options = ExportOptions()
+    options.parseOptions(arguments)
+    place = options.place()
+    try:
+        view = StateView.read(place.data.state)
+    except StoreError as e:
+        return failed("export", str(e))
+    export = taken(view, place.profile.application, time.time())
+    text = dumps(unstructure(export)) + b"\n"
+    try:
+        _write(options["file"], text)
+    except FileExistsError:
+        return failed("export", "the file exists, and is not replaced")
+    except OSError as e:
+        return failed("export", f"the file cannot be written: {e.strerror}")
+    values = sum(len(entries) for entries in export.state.values())
+    sys.stderr.write(f"{len(export.plugins)} plugins and {values} settings\n")
+    return 0
+
+
+def taken(view: StateView, application: str, now: float) -> Export:
+    """
+    Take from the state what is exported.
+
+    :param now: Seconds since the epoch.
+    """
+    records = sorted(view.entries(RECORDS).items())
+    return Export(
+        VERSION,
+        application,
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+        [PluginSource(name, read_record(value).url) for name, value in records],
+        {
+            ns: view.entries(ns)
+            for ns in view.namespaces()
+            if not ns.startswith(DAEMON_PREFIX)
+        },
+    )
+
+
+def _write(name: str, text: bytes) -> None:
+    if name == "-":
+        sys.stdout.buffer.write(text)
+        return
+    fd = os.open(Path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(fd)

@@ -1,0 +1,185 @@
+"""Tests for bridge.cli.exporting and bridge.cli.importing, with a real daemon."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.exporting import Export, PluginSource, taken
+from bridge.cli.importing import read_export
+from bridge.cli.keygen import CommandError
+from bridge.store.view import StateView
+
+from ..directories import fresh_directory
+from ..whole.daemon import Daemon, run, running
+from ..whole.test_install import InstallCase, tree
+
+RECORD = {
+    "url": "https://forge.example/good",
+    "commit": "0" * 40,
+    "keyId": "",
+    "signedAt": 0,
+    "installedAt": 1,
+    "updatedAt": 1,
+}
+
+
+class TakenTests(SynchronousTestCase):
+    """Tests for what is exported."""
+
+    def test_page_and_plugins_only(self) -> None:
+        """Keys, marks and whatever else is the daemon's stay."""
+        view = StateView(
+            {
+                "host": {"theme": "dark"},
+                "plugin:good": {"n": 1},
+                "bridge.plugins": {"good": RECORD},
+                "bridge.plugin-keys": {"k": {"publicKey": "0"}},
+            }
+        )
+        self.assertEqual(
+            taken(view, "Reference", 0.0),
+            Export(
+                1,
+                "Reference",
+                "1970-01-01T00:00:00Z",
+                [PluginSource("good", "https://forge.example/good")],
+                {"host": {"theme": "dark"}, "plugin:good": {"n": 1}},
+            ),
+        )
+
+
+class ReadTests(SynchronousTestCase):
+    """Tests for reading such a file."""
+
+    def refused(self, text: bytes) -> str:
+        """Tell why a file is refused."""
+        path = fresh_directory(self) / "export.json"
+        path.write_bytes(text)
+        with self.assertRaises(CommandError) as refused:
+            read_export(path)
+        return str(refused.exception)
+
+    def test_not_ours(self) -> None:
+        """What is none of ours is refused, and not repeated."""
+        for text in (b"", b"[]", b"SECRET", b'{"version":1,"SECRET":2}'):
+            said = self.refused(text)
+            self.assertIn("not of plugin-bridge export", said)
+            self.assertNotIn("SECRET", said)
+
+    def test_newer(self) -> None:
+        """A newer version is refused whole."""
+        self.assertIn("not of version 1", self.refused(b'{"version":2}'))
+
+    def test_too_large_or_absent(self) -> None:
+        """So is a file that is too large, and one that is not there."""
+        self.assertIn("over", self.refused(b" " * 10_000_000))
+        with self.assertRaises(CommandError):
+            read_export(Path("/nonexistent"))
+
+
+@pytest.mark.whole
+class RoundTripTests(InstallCase):
+    """Tests for taking plugins and settings from one computer to another."""
+
+    def exported(self, daemon: Daemon) -> Path:
+        """Export from a daemon's data directory."""
+        file = self.home / "export.json"
+        done = run(
+            self.home,
+            "export",
+            "--host=reference",
+            f"--data-dir={daemon.data}",
+            str(file),
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "1 plugins and 1 settings\n")
+        self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
+        return file
+
+    def imported(self, daemon: Daemon, file: Path, *options: str) -> Any:
+        """Import into a daemon."""
+        place = ("--host=reference", f"--data-dir={daemon.data}")
+        return run(self.home, "import", *place, *options, str(file))
+
+    def test_round_trip(self) -> None:
+        """What was exported is installed and set elsewhere; what is there stays."""
+        url = self.publish("good", tree("good"))
+        setting = {"ns": "host", "key": "theme", "value": "dark"}
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            page.result("state", "set", setting)
+            file = self.exported(daemon)
+            again = self.imported(daemon, file)
+            self.assertIn("good: is installed already", again.stdout)
+            self.assertIn("0 set, 1 left, 0 refused", again.stdout)
+            page.result("state", "set", {**setting, "value": "light"})
+            self.imported(daemon, file)
+            there = page.result("state", "get", {"ns": "host", "key": "theme"})
+            self.assertEqual(there["value"], "light")
+            self.imported(daemon, file, "--replace")
+            there = page.result("state", "get", {"ns": "host", "key": "theme"})
+            self.assertEqual(there["value"], "dark")
+            page.result("plugins", "uninstall", {"id": "good"})
+            back = self.imported(daemon, file)
+            self.assertEqual(back.returncode, 0, back.stdout + back.stderr)
+            self.assertIn("good: installed", back.stdout)
+            listed = page.result("plugins", "list")["plugins"]
+            self.assertEqual([plugin["id"] for plugin in listed], ["good"])
+
+    def test_refusals_do_not_stop_it(self) -> None:
+        """What is refused is told, and the rest is done."""
+        file = self.home / "export.json"
+        export = {
+            "version": 1,
+            "application": "Reference",
+            "exportedAt": "",
+            "plugins": [{"id": "gone", "url": self.forge.url("gone")}],
+            "state": {"bridge.plugins": {"x": 1}, "host": {"theme": "dark"}},
+        }
+        file.write_text(json.dumps(export))
+        with self.daemon("--dev") as daemon:
+            done = self.imported(daemon, file)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("gone: refused: clone_failed", done.stdout)
+        self.assertIn("1 set, 0 left, 1 refused", done.stdout)
+
+    def test_without_dev(self) -> None:
+        """A daemon without --dev is asked as by a page; a file is not replaced."""
+        file = self.home / "export.json"
+        with running(self.home) as daemon, daemon.page() as page:
+            page.result("state", "set", {"ns": "host", "key": "theme", "value": "dark"})
+            done = run(
+                self.home,
+                "export",
+                "--host=reference",
+                f"--data-dir={daemon.data}",
+                str(file),
+            )
+            self.assertIn("0 plugins and 1 settings", done.stderr)
+            self.assertEqual(self.imported(daemon, file).returncode, 0)
+            again = run(
+                self.home,
+                "export",
+                "--host=reference",
+                f"--data-dir={daemon.data}",
+                str(file),
+            )
+            self.assertEqual(again.returncode, 1)
+            self.assertIn("not replaced", again.stderr)
+
+    def test_no_daemon(self) -> None:
+        """Without a daemon it says how to start one."""
+        file = self.home / "export.json"
+        file.write_text(
+            '{"version":1,"application":"","exportedAt":"","plugins":[],"state":{}}'
+        )
+        place = ("--host=reference", f"--data-dir={self.data}")
+        done = run(self.home, "import", *place, str(file))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("plugin-bridge run --host", done.stderr)
