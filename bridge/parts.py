@@ -35,7 +35,7 @@ from .plugins.linking import Linking, build_without_linked
 from .plugins.operations import Operations
 from .plugins.pipeline import Installer
 from .plugins.prompting import Prompting
-from .plugins.rebuild import Rebuild
+from .plugins.rebuild import Ending, Rebuild
 from .plugins.recovery import RecoveredBuild, recover
 from .plugins.trees import Trees
 from .plugins.trust import Trust
@@ -190,7 +190,7 @@ def make_plugins(
             dev.listen()
 
     notices = [] if recovered is None else [recovered.notice]
-    finish: list[Any] = [dev, updates, operations, rebuild]
+    finish: list[Any] = [dev, updates, Ending(operations, rebuild, reactor)]
     return PluginParts(service, approver, notices, prepare, finish)
 
 

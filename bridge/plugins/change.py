@@ -90,8 +90,8 @@ class Change:
             self._unsettled = None
 
     async def _end(self, exchange: Exchange) -> None:
-        if self._unsettled is not None:
-            return  # the next exchange, or the next start, tries again
+        if self._unsettled is not None or self._rebuild.stale:
+            return  # the next exchange, or the next start, goes on with it
         await self._in_thread(self._journal.end)
         if exchange.old is not None:
             old = self._trees.directory / exchange.old
@@ -142,7 +142,11 @@ class Change:
 
     async def _restore(self) -> None:
         await self._tell()
-        report = await self._rebuild.run()
+        try:
+            report = await self._rebuild.run()
+        except BridgeError as e:
+            self._log.warn("the bundle is not built anew: {why}", why=e.message)
+            return
         if not report.ok:
             self._log.error("the bundle could not be built as it was, either")
 
@@ -161,6 +165,8 @@ class Change:
             await self._tell()
             running.reached(Step.BUILD, "Building the bundle")
             await self._rebuild.run()
+        except BridgeError as e:
+            self._log.warn("the bundle still has the plugin: {why}", why=e.message)
         except Exception:  # noqa: BLE001
             self._log.failure("the bundle still has the plugin in it")
 

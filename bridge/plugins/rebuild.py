@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from attrs import define, evolve, field, frozen
-from twisted.internet.defer import Deferred, fail
+from twisted.internet.defer import CancelledError, Deferred, fail
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..protocol.errors import BridgeError
-from ..protocol.limits import MANIFEST_BYTES
+from ..protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
 from ..protocol.wire import loads
 from ..store import Store
 from ..store.store import InThread
 from .build import Report
 from .files import read_bounded
-from .operations import shutting_down
+from .operations import Operations, shutting_down
 from .progress import Audience
 from .records import read_records
 from .staging import INFO_FILE
@@ -51,6 +52,37 @@ def has_linked(folder: Path) -> bool:
     return type(info) is dict and "dev" in info
 
 
+@frozen
+class Ending:
+    """
+    Ends the operations and the builds when the daemon does.
+
+    A bundler may hang for the whole of its deadline; then whoever stops the daemon
+    would lose patience, and kill it.
+    """
+
+    _operations: Operations
+    _rebuild: Rebuild
+    _clock: IReactorTime
+
+    def close(self) -> Deferred[None]:
+        """
+        Finish or undo every operation, the builds within ``BUILD_END_SECONDS``.
+
+        :return: Fires when nothing is under way.
+        """
+        return Deferred.fromCoroutine(self._close())
+
+    async def _close(self) -> None:
+        cutting = self._clock.callLater(BUILD_END_SECONDS, self._rebuild.cut_off)
+        try:
+            await self._operations.close()
+            await self._rebuild.close()
+        finally:
+            if cutting.active():
+                cutting.cancel()
+
+
 @frozen(eq=False)
 class _Waiter:
     before: Callable[[], Awaitable[object]] | None = None
@@ -64,6 +96,9 @@ class Rebuild:
 
     What is asked for while a run goes on becomes one more run, whoever asked and
     however many: each gets the report of a run that began after they asked.
+
+    :ivar stale: Whether a build that was asked for was cut off or refused as the daemon
+        ended, so that the next start has to make it.
     """
 
     _store: Store
@@ -71,6 +106,9 @@ class Rebuild:
     _builder: Builds
     _audience: Audience
     _in_thread: InThread
+    stale: bool = field(default=False, init=False)
+    _building: Deferred[Report] | None = field(default=None, init=False)
+    _cut: bool = field(default=False, init=False)
     _waiters: list[_Waiter] = field(factory=list, init=False)
     _running: bool = field(default=False, init=False)
     _idle: list[Deferred[None]] = field(factory=list, init=False)
@@ -89,6 +127,7 @@ class Rebuild:
         :param before: Called first, while nothing is built.
         """
         if self._closed:
+            self.stale = self.stale or self._cut
             return fail(shutting_down())
         waiter = _Waiter(before)
         self._waiters.append(waiter)
@@ -127,8 +166,27 @@ class Rebuild:
         ]
         for line in left_out:
             self._log.warn("{line}", line=line)
-        report = await self._builder.build(sound)
+        report = await self._run(sound)
         return evolve(report, errors=[*report.errors, *left_out])
+
+    async def _run(self, sound: list[str]) -> Report:
+        if self._cut:
+            self.stale = True
+            raise shutting_down()
+        self._building = self._builder.build(sound)
+        try:
+            return await self._building
+        except CancelledError:
+            self.stale = True
+            raise shutting_down() from None
+        finally:
+            self._building = None
+
+    def cut_off(self) -> None:
+        """Begin no more, and kill what is running: the daemon can't wait for it."""
+        self._closed = self._cut = True
+        if self._building is not None:
+            self._building.cancel()
 
     def close(self) -> Deferred[None]:
         """

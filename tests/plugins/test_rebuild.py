@@ -6,9 +6,11 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.rebuild import has_linked
+from bridge.plugins.rebuild import Ending, has_linked
 from bridge.plugins.records import Record
+from bridge.plugins.recovery import RecoveredBuild, recover
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.limits import BUILD_END_SECONDS
 
 from .bench import COMMIT, KEY, NOW, Bench, files_of, url_of, write_tree
 
@@ -178,6 +180,75 @@ class CloseTests(RebuildTestCase):
         gate.callback(None)
         self.successResultOf(closing)
         self.assertTrue(self.successResultOf(building).ok)
+
+
+class EndingTests(RebuildTestCase):
+    """Tests for a daemon that ends while a bundler hangs."""
+
+    def setUp(self):
+        """Let a build hang until it is killed."""
+        super().setUp()
+        self.killed: list[Any] = []
+        self.hanging: Deferred[Any] = Deferred(self.killed.append)
+        self.builder.outcomes = [self.hanging]
+        clock = self.bench.clock
+        self.ending = Ending(self.bench.operations, self.rebuild, clock)
+
+    def end(self):
+        """Begin to end the daemon, and wait as long as a build may take then."""
+        ended = self.ending.close()
+        self.assertEqual(self.killed, [])
+        self.bench.clock.advance(BUILD_END_SECONDS)
+        self.assertEqual(self.killed, [self.hanging])
+        self.successResultOf(ended)
+
+    def test_attack_bundler_that_hangs(self):
+        """What hangs is killed; who waits for it, and for the next, is told why."""
+        waiting = [self.rebuild.run() for _ in range(2)]
+        self.end()
+        for run in [*waiting, self.rebuild.run()]:
+            error = self.failureResultOf(run, BridgeError).value
+            self.assertEqual(error.code, "unavailable")
+        self.assertTrue(self.rebuild.stale)
+        self.assertEqual(self.bench.audience.reports, [])
+
+    def test_build_that_ends(self):
+        """A build that ends by itself is waited for, and nothing is killed."""
+        building = self.rebuild.run()
+        ended = self.ending.close()
+        self.assertNoResult(ended)
+        self.hanging.callback(None)
+        self.successResultOf(ended)
+        self.assertTrue(self.successResultOf(building).ok)
+        self.assertEqual(self.bench.clock.getDelayedCalls(), [])
+        self.assertFalse(self.rebuild.stale)
+
+    def test_install(self):
+        """An install is undone; the journal has the next start build the rest."""
+        self.bench.publish("good")
+        installing = self.bench.installer.install(url_of("good"))
+        self.end()
+        error = self.failureResultOf(installing, BridgeError).value
+        self.assertEqual(error.code, "unavailable")
+        self.assertEqual(self.bench.left()[0], ["first", "second"])
+        self.assert_next_start_builds("first second")
+
+    def test_uninstall(self):
+        """An uninstall stays done; the next start builds without the plugin."""
+        uninstalling = self.bench.uninstaller.uninstall("first")
+        self.end()
+        self.successResultOf(uninstalling)
+        self.assert_next_start_builds("second")
+
+    def assert_next_start_builds(self, ids):
+        """Expect what a start finds, and does."""
+        next_bench = Bench(at=self.bench.data.root.parent)
+        found = recover(next_bench.journal, next_bench.store, next_bench.trees)
+        assert found is not None
+        RecoveredBuild(next_bench.operations, next_bench.change).begin(found)
+        self.assertEqual(next_bench.events[-1], f"push build ok {ids}")
+        self.assertFalse(next_bench.journal.exists())
+        self.assertEqual(next_bench.left()[0], ids.split())
 
 
 class HasLinkedTests(RebuildTestCase):

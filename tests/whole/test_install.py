@@ -1,5 +1,6 @@
 """Installing plugins from a real git server into a real daemon, with real esbuild."""
 
+import hashlib
 import json
 import time
 from pathlib import Path
@@ -390,3 +391,42 @@ class InstallTests(InstallCase):
                 self.assertEqual(b"Marker of good" in bundle, bool(listed))
                 if listed:
                     page.result("plugins", "uninstall", {"id": "good"})
+
+    def test_attack_bundler_that_hangs_when_the_daemon_ends(self):
+        """It is killed with its children; the next start has the old set, whole."""
+        url = self.publish("good", tree("good"))
+        bundler, child = self.data / "bin" / "esbuild", self.home / "child"
+        real = bundler.read_bytes()
+        hang = f"sleep 600 & echo $! > {child}.part; mv {child}.part {child}; wait\n"
+        self.put(bundler, b"#!/bin/sh\nPATH=/usr/bin:/bin\n" + hang.encode())
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            request = {"type": "request", "id": "x", "service": "plugins"}
+            page.send({**request, "method": "install", "params": {"url": url}})
+            self.until(child.exists)
+            begun = time.monotonic()
+            daemon.stop()
+            # It is 3 s on an idle machine; its own deadline would be 60 s.
+            self.assertLess(time.monotonic() - begun, 20)
+        self.until(lambda: not Path(f"/proc/{child.read_text().strip()}").exists())
+        self.put(bundler, real)
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            self.assertEqual(page.result("plugins", "list")["plugins"], [])
+            self.until(self.bundle.exists)
+            self.assertEqual(page.result("plugins", "build")["plugins"], [])
+        trees, state, bundle = self.left()
+        self.assertEqual((trees, state.get("bridge.plugins", {})), ([], {}))
+        self.assertNotIn(b"Marker of good", bundle)
+
+    def put(self, bundler, content):
+        """Put a bundler in place, with its checksum."""
+        bundler.write_bytes(content)
+        bundler.chmod(0o755)
+        digest = hashlib.sha256(content).hexdigest()
+        bundler.with_suffix(".sha256").write_text(f"{digest}\n")
+
+    def until(self, true):
+        """Wait for something outside."""
+        end = time.monotonic() + 60
+        while not true():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
