@@ -1,0 +1,195 @@
+"""A data directory that the earlier daemon of VRCNext left, taken over as it is."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.host import load_profile
+from bridge.plugins.signature import key_id, public_key_of, sign_tree
+
+from ..forge import start_forge_process
+from ..npm import esbuild
+from .daemon import Daemon, command, environment
+from .test_install import SEED, manifest
+
+PROFILE = load_profile("vrcnext")
+TOKEN = "Zm9yIGEgdGVzdCBvbmx5LCBub3QgYSByZWFsIHRva2Vu"[:43]
+INSTALLED_AT = 1_700_000_000_000
+SIGNED_AT = 1_700_000_000
+
+MAIN = """\
+import { definePlugin } from '@vrcnext/plugin-api';
+
+export default definePlugin({ marker: 'Marker of %s' });
+"""
+HOST = {
+    "packages/api/src/index.ts": (
+        "export const definePlugin = <T>(plugin: T): T => plugin;\n"
+    ),
+    "packages/host/src/index.ts": (
+        "import { COMPILED_PLUGINS } from '@vrcnext/static-plugins';\n"
+        "console.log(COMPILED_PLUGINS);\n"
+    ),
+}
+"""A host's sources, as far as a build needs them."""
+
+
+def write(root, files):
+    """Write files below a directory."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+@pytest.mark.whole
+class OriginalTests(SynchronousTestCase):
+    """Tests for starting on what the earlier daemon left."""
+
+    def setUp(self):
+        """Lay a home directory out as the earlier daemon did."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+        self.data = self.home / ".vrcnext-plugins"
+        self.theme = self.home / ".config/VRCNext/custom-themes/vrcnext-plugin-system"
+        self.forge = start_forge_process()
+        self.addCleanup(self.forge.stop)
+        # It made the root as the umask said, and some directories for itself alone.
+        self.data.mkdir(mode=0o755)
+        for name in ("plugins", "build"):
+            (self.data / name).mkdir(mode=0o700)
+        (self.data / "token").write_text(TOKEN + "\n")
+        (self.data / "token").chmod(0o600)
+        (self.data / "build" / "static-plugins.ts").write_text("// Generated.\n")
+        write(self.data / "host", HOST)
+        bundler = self.data / "bin" / "esbuild"
+        bundler.parent.mkdir()
+        shutil.copy(esbuild(), bundler)
+        digest = hashlib.sha256(bundler.read_bytes()).hexdigest()
+        (self.data / "bin" / "esbuild.sha256").write_text(
+            f"{digest.upper()}  esbuild\n"
+        )
+        self.url, commit = self.publish("1.0.0", SIGNED_AT)
+        clone = self.data / "plugins" / "good"
+        subprocess.run(
+            ["git", "clone", "--quiet", "--depth=1", self.url, str(clone)],
+            env={**os.environ, "GIT_SSL_CAINFO": str(self.forge.ca_file)},
+            check=True,
+        )
+        # What a killed install left.
+        write(self.data / "plugins" / ".tmp-0123456789abcdef", {"main.ts": "half"})
+        self.key = key_id(public_key_of(SEED))
+        state = {
+            "bridge.plugin-keys": {
+                self.key: {
+                    "label": f"good ({self.url})",
+                    "lastUsedAt": INSTALLED_AT,
+                    "plugins": ["good"],
+                    "publicKey": public_key_of(SEED),
+                    "trustedAt": INSTALLED_AT,
+                }
+            },
+            "bridge.plugins": {
+                "good": {
+                    "commit": commit,
+                    "installedAt": INSTALLED_AT,
+                    "keyId": self.key,
+                    "signedAt": SIGNED_AT,
+                    "updatedAt": INSTALLED_AT,
+                    "url": self.url,
+                }
+            },
+            "host": {"enabled": ["good"]},
+            "plugin:good": {"volume": 0.5},
+        }
+        (self.data / "state.json").write_text(json.dumps(state, separators=(",", ":")))
+        (self.data / "state.json").chmod(0o600)
+
+    def publish(self, version, signed_at):
+        """Publish the plugin; gives its URL and the commit."""
+        tree = self.home / "tree"
+        text = manifest("good", version=version, apiVersion="^0.2.0")
+        write(tree, {"plugin.json": text, "main.ts": MAIN % version})
+        signature = sign_tree(tree, "good", PROFILE, SEED, signed_at)
+        (tree / "plugin.sig").write_bytes(signature)
+        commit = self.forge.publish(tree, "good")
+        return self.forge.url("good"), commit
+
+    def daemon(self, *options):
+        """Start the daemon with its defaults, as its user does."""
+        process = subprocess.Popen(
+            command(
+                "run",
+                "--listen=127.0.0.1:0",
+                f"--ca-file={self.forge.ca_file}",
+                *options,
+            ),
+            cwd=self.home,
+            env=environment(self.home),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        daemon = Daemon(process, self.data)
+        self.addCleanup(lambda: process.poll() is None and daemon.stop())
+        return daemon
+
+    def test_nothing_is_lost(self):
+        """Token, settings, records and keys are there, and nothing is set aside."""
+        daemon = self.daemon()
+        self.assertEqual(daemon.token, TOKEN)
+        with daemon.page() as page:
+            listed = page.result("plugins", "list")
+            [plugin] = listed["plugins"]
+            self.assertEqual(listed["broken"], [])
+            self.assertEqual(
+                (plugin["id"], plugin["keyId"], plugin["url"]),
+                ("good", self.key, self.url),
+            )
+            self.assertEqual(plugin["installedAt"], "2023-11-14T22:13:20Z")
+            [key] = page.result("plugins", "keys")["keys"]
+            self.assertEqual((key["keyId"], key["installed"]), (self.key, ["good"]))
+            for ns, key, value in (
+                ("host", "enabled", ["good"]),
+                ("plugin:good", "volume", 0.5),
+            ):
+                got = page.result("state", "get", {"ns": ns, "key": key})
+                self.assertEqual(got["value"], value)
+            report = page.result("plugins", "build")
+            self.assertEqual((report["ok"], report["plugins"]), (True, ["good"]))
+        daemon.stop()
+        bundle = (self.theme / "vrcnext-plugin-host.js").read_text()
+        self.assertIn("Marker of 1.0.0", bundle)
+        left = {path.name for path in (self.data / "plugins").iterdir()}
+        self.assertEqual(left, {"good"})
+        self.assertNotIn("set aside", "".join(daemon.lines))
+        self.assertNotIn("Traceback", "".join(daemon.lines))
+
+    def test_goes_on(self):
+        """Its plugins are updated and uninstalled as any; an older tree is refused."""
+        with self.daemon("--dev").page() as page:
+            self.publish("0.9.0", int(time.time()))
+            self.assertIn(
+                "downgrade", page.refusal("plugins", "update", {"id": "good"})
+            )
+            self.publish("1.1.0", SIGNED_AT - 1)
+            self.assertIn(
+                "downgrade", page.refusal("plugins", "update", {"id": "good"})
+            )
+            self.publish("1.1.0", int(time.time()))
+            updated = page.result("plugins", "update", {"id": "good"})["plugin"]
+            self.assertEqual(updated["version"], "1.1.0")
+            self.assertEqual(updated["installedAt"], "2023-11-14T22:13:20Z")
+            page.result("plugins", "uninstall", {"id": "good"})
+            self.assertEqual(page.result("plugins", "list")["plugins"], [])
+            listed = page.result("state", "list", {"ns": "plugin:good"})
+            self.assertEqual(listed["entries"], {})
