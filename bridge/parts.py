@@ -24,6 +24,7 @@ from .approval import (
     native_approver,
 )
 from .config import Config
+from .databases.databases import Databases
 from .desktop import INotifications
 from .devsocket import DevSocket
 from .options import Place
@@ -43,9 +44,10 @@ from .plugins.uninstall import KeyRing, Uninstaller
 from .plugins.update import Updater
 from .plugins.updates import Updates
 from .plugins.upstream import GitUpstream
-from .protocol.limits import UPDATES_AT_ONCE
+from .protocol.limits import SQL_STATEMENTS_AT_ONCE, UPDATES_AT_ONCE
 from .rpc.hub import Hub
 from .services.plugins import PluginService, Pushes
+from .services.sql import Sql
 from .sinks.fanout import Fanout
 from .sinks.maker import SinkParts, chosen, find
 from .store import Store
@@ -66,6 +68,7 @@ class Threads:
     :ivar checks: Reads and judges trees.
     :ivar clones: Fetches repositories.
     :ivar updates: Looks for updates.
+    :ivar sql: Reads databases.
     :ivar icons: Decodes the images of notifications.
     """
 
@@ -74,6 +77,7 @@ class Threads:
     checks: Pool
     clones: Pool
     updates: Pool
+    sql: Pool
     icons: Pool
 
     @classmethod
@@ -81,6 +85,7 @@ class Threads:
         """Make them; they begin to work when they are started."""
         sizes = {"disk": 1, "logs": 1, "icons": 1, "checks": size, "clones": size}
         sizes["updates"] = UPDATES_AT_ONCE
+        sizes["sql"] = SQL_STATEMENTS_AT_ONCE
         return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
 
     def all(self) -> list[Pool]:
@@ -89,6 +94,7 @@ class Threads:
             self.updates,
             self.clones,
             self.checks,
+            self.sql,
             self.icons,
             self.logs,
             self.disk,
@@ -227,3 +233,14 @@ def _approver(
     if config.dev:
         return DevApprover(announcer(desktop, application))
     return native_approver(sys.platform, reactor, desktop, application, os.urandom)
+
+
+def make_sql(reactor: Any, place: Place, threads: Threads) -> Sql:
+    """Make what reads the host application's databases."""
+    profile = place.profile
+    paths = {
+        alias: profile.database(alias, place.data.root) for alias in profile.databases
+    }
+    databases = Databases(paths, reactor, threads.sql.call, time.monotonic)
+    about = {alias: found.about for alias, found in profile.databases.items()}
+    return Sql(databases, about, reactor)

@@ -33,7 +33,7 @@ from .logs.pagefile import LogFileError, PageFile
 from .logs.push import make_log_push
 from .logs.writer import LogWriter
 from .options import DaemonOptions, Place, locate
-from .parts import Threads, make_plugins, make_sinks
+from .parts import Threads, make_plugins, make_sinks, make_sql
 from .plugins.dial import tls_context
 from .plugins.journal import JournalError
 from .protocol.bucket import TokenBucket
@@ -155,6 +155,8 @@ def assemble(reactor: Any, options: Options) -> IService:
     taken = frozenset({listening.port, config.overlay_addr.port})
     osc = Osc(reactor, hub.push, taken)
 
+    sql = make_sql(reactor, options.place, threads)
+
     registry = Registry()
     registry.register("logs", logs)
     profile = options.place.profile
@@ -165,6 +167,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     registry.register("plugins", plugins.service)
     if config.dev:
         registry.register("remote", Remote(hub.ask, os.urandom, reactor))
+    registry.register("sql", sql)
     registry.register("state", State(store, data.state))
 
     sockets = BridgeFactory(
@@ -210,7 +213,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         prepare=prepare,
         settle=settle,
         banner=banner,
-        finish=[osc, fanout, *plugins.finish, desktop, *ended],
+        finish=[osc, sql, fanout, *plugins.finish, desktop, *ended],
         release=lock.release,
         logged=_logged(reactor, options, token, hub),
         supervisor=this_process(),

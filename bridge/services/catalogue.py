@@ -9,6 +9,7 @@ from .notify import Notify
 from .osc import Osc
 from .plugins import PluginService
 from .remote import Remote
+from .sql import Sql
 from .state import State
 
 SERVICES: Final[dict[str, type]] = {
@@ -17,6 +18,7 @@ SERVICES: Final[dict[str, type]] = {
     "osc": Osc,
     "plugins": PluginService,
     "remote": Remote,
+    "sql": Sql,
     "state": State,
 }
 

@@ -60,7 +60,8 @@ class SocketTests(SynchronousTestCase):
         with running(self.home) as daemon, daemon.page() as page:
             self.assertEqual(page.welcome["type"], "welcome")
             self.assertEqual(
-                set(page.welcome["services"]), {"logs", "osc", "plugins", "state"}
+                set(page.welcome["services"]),
+                {"logs", "osc", "plugins", "sql", "state"},
             )
 
     def test_burst_is_paced_and_answered(self):

@@ -1,0 +1,1 @@
+"""The host application's SQLite databases, read and never written."""

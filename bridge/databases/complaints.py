@@ -1,0 +1,98 @@
+"""
+What a caller is told when SQLite fails.
+
+SQLite's own messages quote the statement, and name tables, files and functions: none
+of that is repeated, but for the kind of mistake.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import SQL_SECONDS
+
+# What SQLite's messages say, and what it means in our words.
+_MISTAKES: Final = (
+    ("no such table", "no such table"),
+    ("no such column", "no such column"),
+    ("no such function", "no such function"),
+    ("ambiguous column", "a column name is ambiguous"),
+    ("wrong number of arguments", "a function has the wrong number of arguments"),
+    ("misuse of", "an aggregate or a window function stands where none can"),
+    ("syntax error", "a syntax error"),
+    ("unrecognized token", "a syntax error"),
+    ("incomplete input", "it is incomplete"),
+    ("too large", "it is too large or nested too deep"),
+    ("too many", "it has too many columns, terms or tables"),
+    ("overflow", "it is too large or nested too deep"),
+    ("variable number", "a placeholder's number is too high"),
+    ("may not be modified", "the database is readonly"),
+    ("malformed JSON", "a value is no JSON"),
+    ("unsafe use of", "a view does what it must not"),
+)
+
+_CODES: Final = {
+    sqlite3.SQLITE_INTERRUPT: f"it took longer than {SQL_SECONDS * 1000:.0f} ms",
+    sqlite3.SQLITE_TOOBIG: "a value is too long, for reading or for its functions",
+    sqlite3.SQLITE_NOMEM: "it takes too much memory",
+    sqlite3.SQLITE_READONLY: "the database is readonly",
+}
+
+_STATES: Final = {
+    sqlite3.SQLITE_BUSY: "the database is busy; ask again",
+    sqlite3.SQLITE_LOCKED: "the database is busy; ask again",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged",
+    sqlite3.SQLITE_NOTADB: "the file is no SQLite database",
+    sqlite3.SQLITE_CANTOPEN: "the database cannot be opened",
+}
+
+_PRIMARY: Final = 0xFF  # extended result codes keep the primary one here
+
+
+def primary_code(error: Exception) -> int | None:
+    """
+    Give SQLite's primary result code, if the error came from SQLite.
+
+    A database that would have to be written to before it can be read, such as one with
+    a log to recover, counts as one that can't be opened.
+    """
+    if isinstance(error, MemoryError):
+        return sqlite3.SQLITE_NOMEM
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return None
+    primary = code & _PRIMARY
+    if primary == sqlite3.SQLITE_READONLY and code != primary:
+        return sqlite3.SQLITE_CANTOPEN
+    return primary
+
+
+def refused(why: str) -> BridgeError:
+    """Blame the statement."""
+    return BridgeError(Code.BAD_REQUEST, f"sqlite refused the statement: {why}")
+
+
+def refusal(error: Exception) -> BridgeError:
+    """Word an error of SQLite, or of Python's module for it."""
+    code, message = primary_code(error), str(error)
+    if code in _CODES:
+        return refused(_CODES[code])
+    if code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
+        mistakes = (ours for theirs, ours in _MISTAKES if theirs in message)
+        return refused(next(mistakes, "it cannot be prepared or run"))
+    if code is None:
+        return _misuse(message)
+    return BridgeError(
+        Code.INTERNAL, _STATES.get(code, "the database cannot be read now")
+    )
+
+
+def _misuse(message: str) -> BridgeError:
+    if "bindings" in message:
+        return BridgeError(
+            Code.BAD_REQUEST,
+            "params: must be one for each placeholder of the statement",
+        )
+    return refused("it is not one statement that can be prepared")

@@ -1,0 +1,109 @@
+"""The databases by alias, and the statements that run, several beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    SQL_IDLE_SECONDS,
+    SQL_SECONDS,
+    SQL_STATEMENTS_AT_ONCE,
+    SQL_STATEMENTS_WAITING,
+)
+from .reader import Query, Reader
+from .results import Rows
+
+
+@define
+class Databases:
+    """
+    Reads databases in threads.
+
+    Who uses which connection is settled in the reactor's thread, so nothing needs a
+    lock.  Connections that nobody used for a while are closed: the host application
+    may want its files for itself.
+
+    :ivar in_thread: Calls a function in a thread; ``SQL_STATEMENTS_AT_ONCE`` of them.
+    :ivar now: A clock for threads, in seconds.
+    """
+
+    _paths: Mapping[str, Path]
+    _clock: IReactorTime
+    _in_thread: Callable[..., Deferred[Any]]
+    _now: Callable[[], float]
+    _idle: dict[str, list[Reader]] = field(factory=dict)
+    _running: set[Reader] = field(factory=set)
+    _turns: DeferredSemaphore = field(
+        factory=lambda: DeferredSemaphore(SQL_STATEMENTS_AT_ONCE)
+    )
+    _sweep: IDelayedCall | None = None
+    _closed: bool = False
+
+    def aliases(self) -> list[str]:
+        """Give the names of the databases, in order."""
+        return list(self._paths)
+
+    async def read(self, alias: str, query: Query) -> Rows:
+        """
+        Run one statement, when it is its turn.
+
+        :param alias: One of ``aliases()``.
+        :raise BridgeError: It is refused, the database can't be read, or too many wait.
+        """
+        if len(self._turns.waiting) >= SQL_STATEMENTS_WAITING:
+            raise BridgeError(Code.UNAVAILABLE, "too many statements wait; ask again")
+        await self._turns.acquire()
+        try:
+            return await self._read(alias, query)
+        finally:
+            self._turns.release()
+
+    def close(self) -> None:
+        """End every statement that runs; begin none."""
+        self._closed = True
+        for reader in self._running:
+            reader.interrupt()
+        self._close_idle()
+
+    async def _read(self, alias: str, query: Query) -> Rows:
+        if self._closed:
+            raise BridgeError(Code.UNAVAILABLE, "the daemon is ending")
+        idle = self._idle.setdefault(alias, [])
+        reader = idle.pop() if idle else Reader(self._paths[alias], self._now)
+        self._running.add(reader)
+        # SQLite looks at the time by itself, but not within every step.
+        late = self._clock.callLater(SQL_SECONDS, reader.interrupt)
+        try:
+            rows: Rows = await self._in_thread(reader.read, query)
+            return rows
+        finally:
+            self._running.discard(reader)
+            if late.active():
+                late.cancel()
+                idle.append(reader)
+            else:
+                reader.close()
+            self._close_later()
+
+    def _close_later(self) -> None:
+        if self._closed:
+            self._close_idle()
+        elif self._sweep is not None and self._sweep.active():
+            self._sweep.reset(SQL_IDLE_SECONDS)
+        else:
+            self._sweep = self._clock.callLater(SQL_IDLE_SECONDS, self._close_idle)
+
+    def _close_idle(self) -> None:
+        if self._sweep is not None and self._sweep.active():
+            self._sweep.cancel()
+        for readers in self._idle.values():
+            for reader in readers:
+                reader.close()
+        self._idle.clear()

@@ -1,0 +1,93 @@
+"""
+What a statement may do: SQLite asks for each thing it would do when it prepares one.
+
+An allow-list: what is not named is refused, whatever SQLite learns in later versions.
+See https://www.sqlite.org/c3ref/set_authorizer.html.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from attrs import define
+
+from ..protocol.limits import SQL_FUNCTION_CALLS
+
+ONLY_READING: Final = "only SELECT is allowed, the database is readonly"
+FUNCTION: Final = "it calls a function that is not allowed"
+CALLS: Final = f"it calls more than {SQL_FUNCTION_CALLS} functions"
+
+# Their time is proportional to the length of their arguments.
+QUICK: Final = frozenset(
+    """
+    avg count group_concat max min string_agg sum total abs char coalesce concat
+    concat_ws hex if ifnull iif length likelihood likely lower nullif octet_length
+    quote random round sign soundex sqlite_version substr substring typeof unhex
+    unicode unlikely upper current_date current_time current_timestamp date datetime
+    julianday strftime time timediff unixepoch acos acosh asin asinh atan atan2
+    atanh ceil ceiling cos cosh degrees exp floor ln log log10 log2 mod pi pow power
+    radians sin sinh sqrt tan tanh trunc cume_dist dense_rank first_value lag
+    last_value lead nth_value ntile percent_rank rank row_number
+    """.split()  # noqa: SIM905 (one a line would be ninety lines)
+)
+
+# Theirs can be proportional to the product: on long values they could take hours, and
+# nothing interrupts a function.
+SLOW: Final = frozenset(
+    """
+    glob instr like ltrim replace rtrim trim -> ->> json json_array
+    json_array_length json_error_position json_extract json_group_array
+    json_group_object json_insert json_object json_patch json_quote json_remove
+    json_replace json_set json_type json_valid
+    """.split()  # noqa: SIM905 (one a line would be ninety lines)
+)
+
+
+@define
+class Judge:
+    """
+    Answers SQLite's questions about one statement; an authorizer of a connection.
+
+    :ivar objection: Why the statement was refused, if it was.
+    :ivar slow: Whether the statement calls a function of ``SLOW``.
+    """
+
+    objection: str | None = None
+    slow: bool = False
+    _calls: int = 0
+
+    def begin(self) -> None:
+        """Judge another statement from now on."""
+        self.objection, self.slow, self._calls = None, False, 0
+
+    def __call__(
+        self,
+        action: int,
+        first: str | None,
+        second: str | None,
+        database: str | None,
+        source: str | None,
+    ) -> int:
+        """Say whether the statement may do that."""
+        objection = self._object(action, second)
+        if objection is None:
+            return sqlite3.SQLITE_OK
+        self.objection = self.objection or objection
+        return sqlite3.SQLITE_DENY
+
+    def _object(self, action: int, function: str | None) -> str | None:
+        if action in (
+            sqlite3.SQLITE_SELECT,
+            sqlite3.SQLITE_READ,
+            sqlite3.SQLITE_RECURSIVE,
+        ):
+            return None
+        if action != sqlite3.SQLITE_FUNCTION:
+            return ONLY_READING
+        self._calls += 1
+        if self._calls > SQL_FUNCTION_CALLS:
+            return CALLS
+        name = (function or "").lower()
+        self.slow = self.slow or name in SLOW
+        return None if name in QUICK or name in SLOW else FUNCTION

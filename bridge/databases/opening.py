@@ -1,0 +1,121 @@
+"""How a database is opened: to read it, as one whose author may be hostile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Final
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    SQL_BUSY_SECONDS,
+    SQL_HEAP_BYTES,
+    SQL_PARAMS,
+    SQL_PATTERN_BYTES,
+    SQL_STATEMENT_BYTES,
+)
+from .complaints import primary_code
+
+Identity = tuple[int, int]
+
+# After https://www.sqlite.org/security.html.
+_LIMITS: Final = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 250,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: SQL_PATTERN_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: SQL_STATEMENT_BYTES,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: SQL_PARAMS,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+
+_PRAGMAS: Final = (
+    "query_only = ON",
+    # Views and the like may call no function that could do harm.
+    "trusted_schema = OFF",
+    # Damaged pages are noticed, not followed.
+    "cell_size_check = ON",
+    # A mapped file that is made shorter would kill the process.
+    "mmap_size = 0",
+    # A sort must not fill the disk; the heap, which is the whole process's, is bounded.
+    "temp_store = MEMORY",
+    f"hard_heap_limit = {SQL_HEAP_BYTES}",
+)
+
+
+def identity(path: Path) -> Identity:
+    """
+    Tell which file is at ``path``, links followed.
+
+    A link is the user's own doing: no page, and no plugin, can make one.
+
+    :raise BridgeError: ``unavailable``: there is none, or it is not a regular file.
+    """
+    try:
+        found = os.stat(path)
+    except OSError:
+        raise BridgeError(
+            Code.UNAVAILABLE, "the database is not on this machine yet"
+        ) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise BridgeError(Code.UNAVAILABLE, "the database is not a regular file")
+    return found.st_dev, found.st_ino
+
+
+def open_database(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """
+    Open a database for reading.
+
+    One in WAL mode needs its companion files; where they are not there, and can't be
+    made because the directory is read-only, nobody can be writing either.  It is then
+    opened as one that does not change.
+
+    :return: The connection, which one thread at a time may use, and whether it is for
+        one statement only, because it would not notice a change.
+    :raise sqlite3.Error: It can't be opened.
+    """
+    try:
+        return _connect(path, "mode=ro"), False
+    except sqlite3.Error as e:
+        if primary_code(e) != sqlite3.SQLITE_CANTOPEN or _has_log(path):
+            raise
+    return _connect(path, "mode=ro&immutable=1"), True
+
+
+def _has_log(path: Path) -> bool:
+    """Whether there are changes that are not in the database's own file yet."""
+    try:
+        return os.stat(f"{os.path.realpath(path)}-wal").st_size > 0
+    except OSError:
+        return False
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}",
+        uri=True,
+        timeout=SQL_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=0,
+    )
+    try:
+        for limit, value in _LIMITS.items():
+            connection.setlimit(limit, value)
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").close()
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").close()
+        # Their first use would need more than reading is allowed.  Nothing is run.
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection.execute(
+                "EXPLAIN SELECT 1 FROM json_each('[]'), json_tree('[]')"
+            ).close()
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,128 @@
+"""One connection to one database: it reads for one thread at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field, frozen
+
+from ..protocol.limits import SQL_SECONDS, SQL_SLOW_VALUE_BYTES, SQL_VALUE_BYTES
+from .complaints import primary_code, refusal, refused
+from .judging import Judge
+from .opening import Identity, identity, open_database
+from .results import Meter, Rows, collect
+
+Param = str | int | float | None
+
+_STEPS_BETWEEN_LOOKS: Final = 20_000
+_BLAMED: Final = frozenset(
+    {None, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_TOOBIG}
+)
+"""Codes after which the connection is as good as before."""
+
+
+@frozen
+class Query:
+    """
+    A statement, and what is put in its placeholders.
+
+    :ivar blobs: Whether blobs are wanted, not only how large they are.
+    """
+
+    sql: str
+    params: list[Param]
+    blobs: bool = False
+
+
+@define(eq=False)
+class Reader:
+    """
+    Keeps a connection while the file stays the same.
+
+    :ivar now: A clock, in seconds.
+    """
+
+    _path: Path
+    _now: Callable[[], float]
+    _connection: sqlite3.Connection | None = None
+    _identity: Identity | None = None
+    _judge: Judge = field(factory=Judge)
+    _until: float = 0.0
+    _stopped: bool = False
+
+    def read(self, query: Query) -> Rows:
+        """
+        Run one statement.  Blocks.
+
+        :raise BridgeError: The statement is refused, or the database can't be read.
+        """
+        self._until = self._now() + SQL_SECONDS
+        try:
+            connection, for_once = self._connect()
+            try:
+                return self._run(connection, query)
+            finally:
+                if for_once:
+                    self.close()
+        except (sqlite3.Error, sqlite3.Warning, MemoryError) as e:
+            if primary_code(e) not in _BLAMED:
+                self.close()
+            if self._judge.objection is not None:
+                raise refused(self._judge.objection) from None
+            raise refusal(e) from None
+
+    def interrupt(self) -> None:
+        """End what is run, from any thread."""
+        self._stopped = True
+        connection = self._connection
+        if connection is not None:
+            with contextlib.suppress(sqlite3.ProgrammingError):  # it was just closed
+                connection.interrupt()
+
+    def close(self) -> None:
+        """Close the connection; the next statement opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connect(self) -> tuple[sqlite3.Connection, bool]:
+        self._judge.begin()
+        found = identity(self._path)
+        if self._connection is not None and found == self._identity:
+            return self._connection, False
+        self.close()
+        connection, for_once = open_database(self._path)
+        connection.set_authorizer(self._judge)
+        connection.set_progress_handler(self._look, _STEPS_BETWEEN_LOOKS)
+        self._connection, self._identity = connection, found
+        return connection, for_once
+
+    def _look(self) -> bool:
+        """Whether the statement must end; SQLite asks now and then."""
+        return self._stopped or self._now() > self._until
+
+    def _run(self, connection: sqlite3.Connection, query: Query) -> Rows:
+        """Run a statement on short values; if need be, and if it may, on long ones."""
+        try:
+            return self._run_with(connection, query, SQL_SLOW_VALUE_BYTES)
+        except sqlite3.Error as e:
+            if primary_code(e) != sqlite3.SQLITE_TOOBIG or self._judge.slow:
+                raise
+        return self._run_with(connection, query, SQL_VALUE_BYTES)
+
+    def _run_with(
+        self, connection: sqlite3.Connection, query: Query, value_bytes: int
+    ) -> Rows:
+        self._judge.begin()
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, value_bytes)
+        meter = Meter(query.blobs)
+        connection.text_factory = meter.text
+        with contextlib.closing(connection.cursor()) as cursor:
+            cursor.execute(query.sql, query.params)
+            if cursor.description is None:
+                raise refused("it gives no rows")
+            return collect(cursor, meter)

@@ -1,0 +1,107 @@
+"""From SQLite's rows to the answer's, measured while they come."""
+
+from __future__ import annotations
+
+import base64
+import math
+import sqlite3
+from typing import Any, Final
+
+from attrs import define, frozen
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import SQL_COLUMNS, SQL_RESULT_BYTES, SQL_ROWS
+
+_SAFE_INTEGER: Final = 2**53 - 1
+_NULL_BYTES: Final = 4
+_NUMBER_BYTES: Final = 20
+_BLOB_BYTES: Final = 32
+_QUOTES_BYTES: Final = 2
+
+
+@frozen
+class Rows:
+    """
+    What a statement gives.
+
+    :ivar columns: Their names, in order; a name can be there twice.
+    :ivar rows: Plain JSON by column; of two columns of a name it has the last.
+    """
+
+    columns: list[str]
+    rows: list[dict[str, Any]]
+
+
+def _too_large(limit: str) -> BridgeError:
+    return BridgeError(Code.BAD_REQUEST, f"the result is too large: over {limit}")
+
+
+@define
+class Meter:
+    """
+    Estimates how large a result is as JSON, and stops it when it is too large.
+
+    ``text`` is a connection's ``text_factory``, so a row of many long texts is
+    stopped before it is whole.
+    """
+
+    _blobs: bool
+    _left: int = SQL_RESULT_BYTES
+
+    def take(self, size: int) -> None:
+        """
+        Add to the size.
+
+        :raise BridgeError: It is too large.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise _too_large(f"{SQL_RESULT_BYTES} bytes")
+
+    def text(self, raw: bytes) -> str:
+        """Read a text; what is not UTF-8 in it is replaced."""
+        self.take(len(raw) + _QUOTES_BYTES)
+        return raw.decode("utf-8", "replace")
+
+    def value(self, found: Any) -> Any:
+        """Write any other value as JSON can have it; a text was read already."""
+        kind = type(found)
+        if kind is str:
+            return found
+        if kind is bytes:
+            return self._blob(found)
+        if found is None:
+            self.take(_NULL_BYTES)
+            return None
+        self.take(_NUMBER_BYTES)
+        if kind is int:
+            return found if -_SAFE_INTEGER <= found <= _SAFE_INTEGER else str(found)
+        return found if math.isfinite(found) else None
+
+    def _blob(self, blob: bytes) -> dict[str, Any]:
+        self.take(_BLOB_BYTES)
+        if not self._blobs:
+            return {"blobBytes": len(blob)}
+        self.take(len(blob) * 4 // 3)
+        text = base64.b64encode(blob).decode("ascii")
+        return {"blobBytes": len(blob), "base64": text}
+
+
+def collect(cursor: sqlite3.Cursor, meter: Meter) -> Rows:
+    """
+    Read all rows.
+
+    :raise BridgeError: They are too many, or too large.
+    """
+    if len(cursor.description) > SQL_COLUMNS:
+        # Before the first row is read: blobs are measured only when it is whole.
+        raise _too_large(f"{SQL_COLUMNS} columns")
+    columns = [description[0] for description in cursor.description]
+    names = sum(len(name.encode("utf-8", "replace")) for name in columns)
+    rows: list[dict[str, Any]] = []
+    for row in cursor:
+        if len(rows) == SQL_ROWS:
+            raise _too_large(f"{SQL_ROWS} rows")
+        meter.take(names)
+        rows.append(dict(zip(columns, map(meter.value, row), strict=True)))
+    return Rows(columns, rows)

@@ -1,0 +1,213 @@
+"""The ``sql`` service: the host application's databases, by alias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final
+
+from attrs import define, field, frozen
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from ..databases.databases import Databases
+from ..databases.reader import Param, Query
+from ..databases.results import Rows
+from ..databases.statements import is_blank, is_one_statement
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    SQL_PARAMS,
+    SQL_RESULT_BYTES,
+    SQL_ROWS,
+    SQL_SECONDS,
+    SQL_SLOW_VALUE_BYTES,
+    SQL_STATEMENT_BYTES,
+)
+from ..protocol.rules import Many
+from ..protocol.wire import converter, ignores_unknown
+from ..rpc.registry import Anything, method
+
+_INTEGERS: Final = range(-(2**63), 2**63)
+_ABOUT: Final = {
+    "maxRows": SQL_ROWS,
+    "maxResultBytes": SQL_RESULT_BYTES,
+    "maxParams": SQL_PARAMS,
+    "maxStatementMs": round(SQL_SECONDS * 1000),
+    "paths": "A database is named by its alias, never by a path.",
+    "statements": "One statement per call; a semicolon at its end is fine.",
+    "reads": (
+        "Only SELECT, without ATTACH and PRAGMA; integers beyond 2^53-1 are strings; "
+        f"values over {SQL_SLOW_VALUE_BYTES} bytes only without functions that search."
+    ),
+    "blobs": "A blob is {blobBytes}, and with blobs: true {blobBytes, base64}.",
+}
+
+
+@frozen
+class StatementText:
+    """A statement that SQLite could prepare, as far as its text tells."""
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        return (
+            len(value.encode("utf-8")) > SQL_STATEMENT_BYTES
+            or "\0" in value
+            or is_blank(value)
+        )
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return f"a statement of at most {SQL_STATEMENT_BYTES} bytes, without NUL"
+
+
+@frozen
+class SqlParam:
+    """What a placeholder can stand for."""
+
+    def broken(self, value: Any) -> bool:
+        """See ``Rule.broken``."""
+        return isinstance(value, list | dict)
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return "each null, a boolean, a number or a string"
+
+
+@ignores_unknown
+@frozen
+class Statement:
+    """
+    One statement.
+
+    :ivar database: An alias; see ``sql/databases``.
+    :ivar sql: Placeholders are ``?``, or ``?1``, ``?2`` and so on.
+    :ivar params: What the placeholders stand for, in order.
+    :ivar blobs: Whether blobs are wanted, not only how large they are.
+    """
+
+    database: str
+    sql: Annotated[str, StatementText()]
+    params: Annotated[list[Annotated[Any, SqlParam()]], Many(SQL_PARAMS)] = field(
+        factory=list
+    )
+    blobs: bool = False
+
+
+@frozen
+class Changed:
+    """
+    What a statement has changed.
+
+    :ivar changed: How many rows.
+    :ivar last_insert_rowid: The last of those that were inserted.
+    """
+
+    changed: int
+    last_insert_rowid: int
+
+
+@frozen
+class Listed:
+    """
+    The databases, and what a statement may do.
+
+    :ivar databases: An ``{alias, writable, about}`` each.
+    :ivar max_rows: More rows are an error.
+    :ivar max_result_bytes: A larger result is an error; it is estimated.
+    :ivar max_params: How many ``params`` there may be.
+    :ivar max_statement_ms: How long a statement may take.
+    :ivar paths: How a database is named.
+    :ivar statements: What a call may have.
+    :ivar reads: What can be read, and how it is told.
+    :ivar blobs: How a blob is told.
+    """
+
+    databases: list[dict[str, Any]]
+    max_rows: int
+    max_result_bytes: int
+    max_params: int
+    max_statement_ms: int
+    paths: str
+    statements: str
+    reads: str
+    blobs: str
+
+
+# They hold plain JSON, which cattrs would copy value by value.
+converter.register_unstructure_hook(
+    Rows, lambda found: {"columns": found.columns, "rows": found.rows}
+)
+
+
+@define
+class Sql:
+    """
+    Reads the host application's SQLite databases.
+
+    :ivar about: What each database holds, by alias.
+    """
+
+    _databases: Databases
+    _about: Mapping[str, str]
+    _clock: IReactorTime
+
+    _log: ClassVar[Logger] = Logger()
+
+    def describe(self) -> dict[str, Any]:
+        """Say which databases there are, and what a statement may do."""
+        listed = [
+            {"alias": alias, "writable": False, "about": about}
+            for alias, about in self._about.items()
+        ]
+        return {"databases": listed, **_ABOUT}
+
+    @method(Statement, Rows)
+    async def query(self, params: Statement) -> Rows:
+        """Read rows by one SELECT statement."""
+        self._check(params)
+        if not is_one_statement(params.sql):
+            raise BridgeError(Code.BAD_REQUEST, "sql: one statement per call")
+        values = [_param(value) for value in params.params]
+        begun = self._clock.seconds()
+        rows = await self._databases.read(
+            params.database, Query(params.sql, values, params.blobs)
+        )
+        self._log.debug(
+            "{count} rows of {alias} in {ms:.0f} ms",
+            count=len(rows.rows),
+            alias=params.database,
+            ms=(self._clock.seconds() - begun) * 1000,
+        )
+        return rows
+
+    @method(Statement, Changed)
+    async def execute(self, params: Statement) -> Changed:
+        """Change a database; refused, because every one of them is read-only."""
+        self._check(params)
+        raise BridgeError(Code.BAD_REQUEST, "database: it is read-only")
+
+    @method(Anything, Listed)
+    async def databases(self, params: Anything) -> Listed:
+        """List the databases, and say what a statement may do."""
+        return converter.structure(self.describe(), Listed)
+
+    def close(self) -> None:
+        """End every statement that runs."""
+        self._databases.close()
+
+    def _check(self, params: Statement) -> None:
+        if params.database not in self._about:
+            known = ", ".join(self._about) or "none"
+            raise BridgeError(
+                Code.BAD_REQUEST, f"database: unknown database; there are: {known}"
+            )
+
+
+def _param(value: Any) -> Param:
+    """Give what SQLite is given: a boolean is 0 or 1, a huge integer a float."""
+    if isinstance(value, int) and value not in _INTEGERS:
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
+    return value if not isinstance(value, bool) else int(value)

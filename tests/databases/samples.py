@@ -1,0 +1,24 @@
+"""Databases for tests to read."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+PLACES = (
+    "CREATE TABLE places (id INTEGER PRIMARY KEY, name TEXT, picture BLOB)",
+    "INSERT INTO places VALUES (1, 'Harbour', x'00ff00ff'), (2, 'Market', NULL)",
+    "CREATE TABLE numbers (n INTEGER)",
+    "INSERT INTO numbers WITH RECURSIVE r(n) AS "
+    "(SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 20000) SELECT n FROM r",
+)
+
+
+def make_database(path: Path, statements: Iterable[str] = PLACES) -> Path:
+    """Make a database, as its owner does."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as owner:
+        for statement in statements:
+            owner.execute(statement)
+    return path

@@ -1,0 +1,153 @@
+"""Tests for bridge.databases.databases."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from twisted.internet import reactor as installed
+from twisted.internet.defer import Deferred, execute, gatherResults
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.databases.databases import Databases
+from bridge.databases.reader import Query, Reader
+from bridge.databases.results import Rows
+from bridge.protocol.errors import BridgeError, Code
+from bridge.threads import Pool
+from tests.directories import fresh_directory
+
+from .samples import make_database
+
+reactor: Any = installed
+NAMES = Query("SELECT name FROM places", [])
+ENDLESS = Query(
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
+    "SELECT count(*) FROM r",
+    [],
+)
+
+
+class ThreadTests(TestCase):
+    """Tests with real threads."""
+
+    def setUp(self) -> None:
+        """Make a database, and four threads."""
+        path = make_database(fresh_directory(self) / "places.db")
+        self.pool = Pool(reactor, "sql", 4)
+        self.pool.start()
+        self.addCleanup(self.pool.stop)
+        self.databases = Databases(
+            {"places": path}, reactor, self.pool.call, time.monotonic
+        )
+        self.addCleanup(self.databases.close)
+
+    def read(self, query: Query) -> Deferred[Rows]:
+        """Run a statement."""
+        return Deferred.fromCoroutine(self.databases.read("places", query))
+
+    async def test_beside_each_other(self) -> None:
+        """Twenty statements at once are all answered, by four connections."""
+        found = await gatherResults([self.read(NAMES) for _ in range(20)])
+        self.assertEqual({len(rows.rows) for rows in found}, {2})
+        self.assertLessEqual(len(self.databases._idle["places"]), 4)
+
+    async def test_one_cancelled_by_its_deadline(self) -> None:
+        """An endless one ends after 5 s; meanwhile others are answered."""
+        begun = time.monotonic()
+        endless = self.read(ENDLESS)
+        for _ in range(5):
+            await self.read(NAMES)
+        self.assertNoResult(endless)
+        error: Any = await self.assertFailure(endless, BridgeError)
+        self.assertIn("longer than 5000 ms", error.message)
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertEqual(len((await self.read(NAMES)).rows), 2)
+
+    async def test_shutdown(self) -> None:
+        """What runs is ended, what waits is refused, and nothing begins."""
+        asked = [self.read(ENDLESS) for _ in range(6)]
+        self.databases.close()
+        for calling in asked:
+            await self.assertFailure(calling, BridgeError)
+        error: Any = await self.assertFailure(self.read(NAMES), BridgeError)
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.databases.close()
+
+
+class TurnTests(SynchronousTestCase):
+    """Tests without threads."""
+
+    def setUp(self) -> None:
+        """Make two databases, of which one is not there."""
+        self.path = make_database(fresh_directory(self) / "places.db")
+        self.clock = Clock()
+        self.in_thread: Any = execute
+        self.databases = Databases(
+            {"places": self.path, "later": Path("/nowhere/later.db")},
+            self.clock,
+            self.call,
+            self.clock.seconds,
+        )
+        self.addCleanup(self.databases.close)
+
+    def call(self, *work: Any) -> Deferred[Any]:
+        """Do work, in whatever way the test wants."""
+        done: Deferred[Any] = self.in_thread(*work)
+        return done
+
+    def read(self, alias: str = "places") -> Deferred[Rows]:
+        """Run a statement."""
+        return Deferred.fromCoroutine(self.databases.read(alias, NAMES))
+
+    def test_connection_is_kept(self) -> None:
+        """The second statement finds it open; unused for a while it is closed."""
+        self.successResultOf(self.read())
+        (reader,) = self.databases._idle["places"]
+        self.clock.advance(20)
+        self.successResultOf(self.read())
+        self.assertEqual(self.databases._idle["places"], [reader])
+        self.clock.advance(20)
+        self.assertIsNotNone(reader._connection)
+        self.clock.advance(20)
+        self.assertIsNone(reader._connection)
+        self.successResultOf(self.read())
+        self.assertIsNot(self.databases._idle["places"][0], reader)
+
+    def test_aliases(self) -> None:
+        """Each has a file of its own, and one may not be there."""
+        self.assertEqual(self.databases.aliases(), ["places", "later"])
+        error = self.failureResultOf(self.read("later"), BridgeError)
+        self.assertEqual(error.value.code, Code.UNAVAILABLE)
+
+    def test_attack_flood(self) -> None:
+        """Four run, 64 wait, more are refused; each gets its turn."""
+        running: list[Deferred[Rows]] = []
+
+        def hang(*_: Any) -> Deferred[Rows]:
+            running.append(Deferred())
+            return running[-1]
+
+        self.in_thread = hang
+        asked = [self.read() for _ in range(4 + 64)]
+        self.assertEqual(len(running), 4)
+        error = self.failureResultOf(self.read(), BridgeError)
+        self.assertEqual(error.value.code, Code.UNAVAILABLE)
+        for number in range(68):
+            running[number].callback(Rows([], []))
+        for calling in asked:
+            self.successResultOf(calling)
+
+    def test_late(self) -> None:
+        """What SQLite does not end is interrupted, and its reader is not kept."""
+        ended: list[str] = []
+        self.patch(Reader, "interrupt", lambda reader: ended.append("interrupted"))
+        slow: Deferred[Rows] = Deferred()
+        self.in_thread = lambda *_: slow
+        calling = self.read()
+        self.clock.advance(5)
+        self.assertEqual(ended, ["interrupted"])
+        slow.callback(Rows([], []))
+        self.successResultOf(calling)
+        self.assertEqual(self.databases._idle["places"], [])

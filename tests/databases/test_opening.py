@@ -1,0 +1,148 @@
+"""Tests for bridge.databases.opening: WAL databases, with and without companions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.databases.opening import open_database
+from bridge.databases.reader import Query, Reader
+from bridge.protocol.errors import BridgeError, Code
+from tests.directories import fresh_directory
+
+from .samples import PLACES, make_database
+
+COUNT = Query("SELECT count(*) AS n FROM places", [])
+NOBODY = 65534
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[None]:
+    """Be somebody whom permissions bind, where the tests are run by root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+class OpeningTests(SynchronousTestCase):
+    """Tests for open_database."""
+
+    def setUp(self) -> None:
+        """Make a database in WAL mode, in a directory that others may look into."""
+        self.directory = fresh_directory(self) / "host"
+        self.directory.mkdir()
+        self.addCleanup(self.directory.chmod, 0o755)
+        self.path = self.directory / "places.db"
+        make_database(self.path, ["PRAGMA journal_mode = WAL", *PLACES[:2]])
+
+    def count(self) -> Any:
+        """Read in this process."""
+        reader = Reader(self.path, lambda: 0.0)
+        self.addCleanup(reader.close)
+        return reader.read(COUNT).rows
+
+    def read_only(self) -> list[Any]:
+        """Read twice as somebody who can't write to the directory."""
+        self.directory.parent.chmod(0o755)
+        self.directory.chmod(0o555)
+        reader = Reader(self.path, lambda: 0.0)
+        self.addCleanup(reader.close)
+        told: list[Any] = []
+        with nobody():
+            for _ in range(2):
+                try:
+                    told.append(reader.read(COUNT).rows)
+                except BridgeError as e:
+                    told.append((e.code, e.message))
+        return told
+
+    def owner(self, path: Path | None = None) -> sqlite3.Connection:
+        """Open the database as its owner does, and change it."""
+        owner = sqlite3.connect(path or self.path, isolation_level=None)
+        self.addCleanup(owner.close)
+        owner.execute("INSERT INTO places VALUES (3, 'Quay', NULL)")
+        return owner
+
+    def test_without_companions(self) -> None:
+        """They are made, as any reader's are; the owner's file is as it was."""
+        before = self.path.read_bytes()
+        self.assertEqual(self.count(), [{"n": 2}])
+        self.assertEqual(self.path.read_bytes(), before)
+
+    def test_with_companions(self) -> None:
+        """What the owner has written since is read too."""
+        self.owner()
+        self.assertEqual(self.count(), [{"n": 3}])
+
+    def test_after_a_crash(self) -> None:
+        """A log without its index, as a kill may leave it, is read."""
+        self.owner()
+        crashed = self.directory / "crashed.db"
+        for end in ("", "-wal"):
+            shutil.copy(f"{self.path}{end}", f"{crashed}{end}")
+        self.path = crashed
+        self.assertEqual(self.count(), [{"n": 3}])
+
+    def test_read_only_directory_without_companions(self) -> None:
+        """Nobody can be writing: the file is read as it is, each time anew."""
+        self.assertEqual(self.read_only(), [[{"n": 2}], [{"n": 2}]])
+        self.assertEqual(os.listdir(self.directory), ["places.db"])
+
+    def test_read_only_directory_with_companions(self) -> None:
+        """The log is read too."""
+        self.owner()
+        for end in ("", "-wal", "-shm"):
+            os.chmod(f"{self.path}{end}", 0o644)
+        self.assertEqual(self.read_only(), [[{"n": 3}], [{"n": 3}]])
+
+    def test_read_only_directory_with_a_log_alone(self) -> None:
+        """It can't be read: without the log it would be out of date, unseen."""
+        self.owner()
+        crashed = self.directory / "crashed.db"
+        for end in ("", "-wal"):
+            shutil.copy(f"{self.path}{end}", f"{crashed}{end}")
+        self.path = crashed
+        refused = (Code.INTERNAL, "the database cannot be opened")
+        self.assertEqual(self.read_only(), [refused, refused])
+
+    def test_other_user_s_file(self) -> None:
+        """A file that may not be read is told as one that can't be opened."""
+        if os.geteuid() == 0:
+            os.chown(self.path, 0, 0)
+        self.path.chmod(0o000)
+        refused = (Code.INTERNAL, "the database cannot be opened")
+        self.assertEqual(self.read_only(), [refused, refused])
+
+    def test_settings(self) -> None:
+        """SQLite is told to be careful."""
+        connection, for_once = open_database(self.path)
+        self.addCleanup(connection.close)
+        self.assertFalse(for_once)
+        for pragma, value in (
+            ("query_only", 1),
+            ("trusted_schema", 0),
+            ("cell_size_check", 1),
+            ("mmap_size", 0),
+            ("temp_store", 2),
+            ("hard_heap_limit", 128 * 2**20),
+            ("busy_timeout", 3000),
+        ):
+            self.assertEqual(
+                connection.execute(f"PRAGMA {pragma}").fetchone(), (value,)
+            )
+        attached = connection.getlimit(sqlite3.SQLITE_LIMIT_ATTACHED)
+        self.assertEqual(attached, 0)

@@ -1,0 +1,624 @@
+"""Tests for bridge.databases.reader, and the attacks on it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.databases.reader import Query, Reader
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import SQL_SECONDS
+from tests.directories import fresh_directory
+
+from .samples import make_database
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
+REFUSED = "sqlite refused the statement: "
+READONLY = REFUSED + "only SELECT is allowed, the database is readonly"
+FUNCTION = REFUSED + "it calls a function that is not allowed"
+MEMORY = REFUSED + "it takes too much memory"
+TOO_LONG = REFUSED + "a value is too long, for reading or for its functions"
+LATE = REFUSED + "it took longer than 5000 ms"
+
+
+class Racing:
+    """A clock by which only so many looks are left until the deadline."""
+
+    def __init__(self, looks: int = 1_000_000) -> None:
+        self.looks = looks
+
+    def __call__(self) -> float:
+        """Give the time."""
+        self.looks -= 1
+        return 0.0 if self.looks >= 0 else SQL_SECONDS + 1
+
+
+class ReaderCase(SynchronousTestCase):
+    """A reader of a small database."""
+
+    def setUp(self) -> None:
+        """Make both."""
+        self.directory = fresh_directory(self)
+        self.path = make_database(self.directory / "places.db")
+        self.clock = Racing()
+        self.reader = self.reading(self.path)
+
+    def reading(self, path: Path) -> Reader:
+        """Make a reader."""
+        reader = Reader(path, self.clock)
+        self.addCleanup(reader.close)
+        return reader
+
+    def rows(self, sql: str, *params: Any, blobs: bool = False) -> list[dict[str, Any]]:
+        """Read rows."""
+        return self.reader.read(Query(sql, list(params), blobs)).rows
+
+    def names(self) -> list[str]:
+        """Read the names of the places."""
+        return [r["name"] for r in self.rows("SELECT name FROM places ORDER BY id")]
+
+    def refused(self, sql: str, *params: Any) -> str:
+        """Run a statement that is refused; gives the message, and goes on after."""
+        error = self.assertRaises(
+            BridgeError, self.reader.read, Query(sql, list(params))
+        )
+        self.assertEqual(error.code, Code.BAD_REQUEST, error.message)
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+        message: str = error.message
+        return message
+
+    def failed(self) -> BridgeError:
+        """Read from a database that can't be read."""
+        error: BridgeError = self.assertRaises(BridgeError, self.names)
+        self.assertNotIn("places", error.message)
+        return error
+
+
+class ReadTests(ReaderCase):
+    """Tests for what is read."""
+
+    def test_values(self) -> None:
+        """Every kind of value has a place in JSON."""
+        found = self.reader.read(
+            Query(
+                "SELECT NULL, 1, 9007199254740991 AS safe, 9007199254740992 AS long, "
+                "-9007199254740992 AS low, 1.5 AS real, 9e999 AS huge, 'é' AS text, "
+                "CAST(x'61ff62' AS TEXT) AS lossy, x'00ff' AS blob, '' AS empty",
+                [],
+            )
+        )
+        self.assertEqual(found.columns[:3], ["NULL", "1", "safe"])
+        self.assertEqual(
+            found.rows,
+            [
+                {
+                    "NULL": None,
+                    "1": 1,
+                    "safe": 9007199254740991,
+                    "long": "9007199254740992",
+                    "low": "-9007199254740992",
+                    "real": 1.5,
+                    "huge": None,
+                    "text": "é",
+                    "lossy": "a\ufffdb",
+                    "blob": {"blobBytes": 2},
+                    "empty": "",
+                }
+            ],
+        )
+
+    def test_params(self) -> None:
+        """They are bound in order, by number or not, and come back as they were."""
+        self.assertEqual(
+            self.rows("SELECT ?1 AS a, ?2 AS b, ?1 AS c", 1, "x"),
+            [{"a": 1, "b": "x", "c": 1}],
+        )
+        self.assertEqual(
+            self.rows("SELECT ? AS a, ? AS b, ? AS c", None, 0.5, "\0é"),
+            [{"a": None, "b": 0.5, "c": "\0é"}],
+        )
+        for given_ in ([], [1, 2]):
+            self.assertEqual(
+                self.refused("SELECT ?", *given_),
+                "params: must be one for each placeholder of the statement",
+            )
+
+    def test_duplicate_columns(self) -> None:
+        """``columns`` has both, the row the last."""
+        found = self.reader.read(Query("SELECT 1 AS a, 2 AS b, 3 AS a", []))
+        self.assertEqual(found.columns, ["a", "b", "a"])
+        self.assertEqual(found.rows, [{"a": 3, "b": 2}])
+
+    def test_blobs(self) -> None:
+        """They are told by their size, and whole when they are wanted."""
+        sql = "SELECT picture FROM places WHERE id = 1"
+        self.assertEqual(self.rows(sql), [{"picture": {"blobBytes": 4}}])
+        self.assertEqual(
+            self.rows(sql, blobs=True),
+            [{"picture": {"blobBytes": 4, "base64": "AP8A/w=="}}],
+        )
+
+    def test_no_rows(self) -> None:
+        """The columns are told all the same."""
+        found = self.reader.read(Query("SELECT id, name FROM places WHERE 0", []))
+        self.assertEqual((found.columns, found.rows), (["id", "name"], []))
+
+    def test_what_authors_use(self) -> None:
+        """Ordinary reading is allowed: joins, windows, JSON, dates, the schema."""
+        for sql in (
+            "SELECT name FROM sqlite_master WHERE type = 'table'",
+            "SELECT upper(substr(name, 1, 3)) FROM places WHERE name LIKE 'H%'",
+            "SELECT a.name FROM places a LEFT JOIN numbers n ON n.n = a.id",
+            "SELECT row_number() OVER (ORDER BY name) FROM places",
+            "SELECT json_extract('{\"a\":[1]}', '$.a[0]'), '{\"b\":1}' ->> 'b'",
+            "SELECT value FROM json_each('[1,2]')",
+            "SELECT fullkey FROM json_tree('[1,[2]]')",
+            "SELECT datetime(0, 'unixepoch'), current_timestamp, CAST('1' AS INTEGER)",
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 5) "
+            "SELECT group_concat(n) FROM r",
+            "VALUES (1), (2)",
+            "SELECT name FROM places UNION SELECT n FROM numbers ORDER BY 1 LIMIT 3",
+            "EXPLAIN QUERY PLAN SELECT * FROM places",
+            "SELECT replace(trim(name), 'a', 'b'), instr(name, 'a') FROM places;",
+        ):
+            self.assertTrue(self.rows(sql), sql)
+
+    def test_mistakes(self) -> None:
+        """Authors are told the kind of mistake, in our words."""
+        for sql, kind in (
+            ("SELEC secret", "a syntax error"),
+            ("SELECT 'secret", "a syntax error"),
+            ("SELECT secret FROM places", "no such column"),
+            ("SELECT * FROM secret", "no such table"),
+            ("SELECT secret(1)", "no such function"),
+            ("SELECT abs(1, 2)", "a function has the wrong number of arguments"),
+            ("SELECT id FROM places a, places b", "a column name is ambiguous"),
+            ("SELECT 1 WHERE", "it is incomplete"),
+            ("SELECT json('secret')", "a value is no JSON"),
+            ("SELECT ?65", "a placeholder's number is too high"),
+            ("SELECT (SELECT 1, 2)", "it cannot be prepared or run"),
+            ("-- secret", "it gives no rows"),
+            ("REINDEX", "it gives no rows"),
+            ("SELECT 1; SELECT 2", "it is not one statement that can be prepared"),
+        ):
+            self.assertEqual(self.refused(sql), REFUSED + kind, sql)
+
+    @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6, max_size=60))
+    @settings(deadline=None, max_examples=200)
+    def test_any_text(self, text: str) -> None:
+        """Any text is read or refused, and never quoted."""
+        self.clock.looks = 1_000_000
+        for sql in (text, f"SELECT {text}", f"SELECT '{text}' FROM places {text}"):
+            try:
+                self.reader.read(Query(sql, []))
+            except BridgeError as e:
+                self.assertNotIn(text, e.message)
+
+
+class LimitTests(ReaderCase):
+    """Tests for how much is read."""
+
+    def test_ten_thousand_rows(self) -> None:
+        """That many are read; one more is an error, not a cut."""
+        sql = "SELECT n FROM numbers LIMIT "
+        self.assertEqual(len(self.rows(sql + "10000")), 10000)
+        self.assertEqual(
+            self.refused(sql + "10001"), "the result is too large: over 10000 rows"
+        )
+
+    def test_eight_mebibytes(self) -> None:
+        """The estimate counts names, and texts with their quotes."""
+        text = "x" * (2**20 - 10)
+        sql = "SELECT ?1 AS a FROM numbers LIMIT "
+        self.assertEqual(len(self.rows(sql + "8", text)), 8)
+        message = self.refused(sql + "9", text)
+        self.assertEqual(message, "the result is too large: over 8388608 bytes")
+
+    def test_blobs_count_when_they_are_wanted(self) -> None:
+        """Told by their size, they hardly do."""
+        sql = "SELECT CAST(?1 AS BLOB) AS a FROM numbers LIMIT 9"
+        blob = "x" * 1_000_000
+        self.assertEqual(len(self.rows(sql, blob)), 9)
+        self.assertRaises(BridgeError, self.rows, sql, blob, blobs=True)
+
+    def test_long_values(self) -> None:
+        """They are read, up to a mebibyte, but not searched."""
+        text = "x" * 2**19
+        self.assertEqual(self.rows("SELECT length(?1) AS n", text), [{"n": 2**19}])
+        self.assertEqual(self.refused("SELECT instr(?1, 'y')", text), TOO_LONG)
+        self.assertEqual(self.refused("SELECT ?1", "x" * (2**20 + 1)), TOO_LONG)
+
+    def test_attack_memory(self) -> None:
+        """The largest results take a bounded amount of memory while they are read."""
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        wide = ",".join(["?1"] * 128)
+        self.refused(f"SELECT {wide} FROM numbers", "x" * 100_000)
+        self.refused("SELECT " + ",".join(["CAST(?1 AS BLOB)"] * 129), "x" * 100_000)
+        self.refused("SELECT * FROM numbers, numbers AS more")
+        with contextlib.suppress(BridgeError):
+            self.rows("SELECT NULL,NULL,NULL,NULL FROM numbers LIMIT 10000")
+        self.assertLess(tracemalloc.get_traced_memory()[1], 64 * 2**20)
+
+
+class FileTests(ReaderCase):
+    """Tests for files that change, or are not what they should be."""
+
+    def owner(self) -> sqlite3.Connection:
+        """Open the database as its owner does."""
+        owner = sqlite3.connect(self.path, isolation_level=None)
+        self.addCleanup(owner.close)
+        return owner
+
+    def test_the_owner_s_changes_are_seen(self) -> None:
+        """Each statement reads what is there then; the schema too."""
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+        owner = self.owner()
+        owner.execute("INSERT INTO places VALUES (3, 'Quay', NULL)")
+        self.assertEqual(self.names()[2:], ["Quay"])
+        owner.execute("CREATE TABLE later AS SELECT 1 AS a")
+        self.assertEqual(self.rows("SELECT * FROM later"), [{"a": 1}])
+
+    def test_the_owner_is_not_kept_from_writing(self) -> None:
+        """No lock is held when a statement has been answered."""
+        self.names()
+        owner = self.owner()
+        owner.execute("BEGIN EXCLUSIVE")
+        owner.execute("DELETE FROM numbers")
+        owner.execute("COMMIT")
+        owner.execute("VACUUM")
+
+    def test_swapped_file(self) -> None:
+        """Another file under the name is opened anew."""
+        self.names()
+        make_database(self.directory / "new.db", ["CREATE TABLE places (id, name)"])
+        os.replace(self.directory / "new.db", self.path)
+        self.assertEqual(self.names(), [])
+
+    def test_missing_file(self) -> None:
+        """It is told as unavailable, and not made; it is read once it is there."""
+        self.reader = self.reading(self.directory / "later.db")
+        error = self.failed()
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertEqual(error.message, "the database is not on this machine yet")
+        self.assertEqual(os.listdir(self.directory), ["places.db"])
+        make_database(self.directory / "later.db")
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+
+    def test_removed_file(self) -> None:
+        """What was open is not read from any more."""
+        self.names()
+        self.path.unlink()
+        self.assertEqual(self.failed().code, Code.UNAVAILABLE)
+
+    def test_link(self) -> None:
+        """A link to a database is followed, and followed anew when it changes."""
+        link = self.directory / "link.db"
+        link.symlink_to(self.path)
+        self.reader = self.reading(link)
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+        make_database(self.directory / "new.db", ["CREATE TABLE places (id, name)"])
+        link.unlink()
+        link.symlink_to(self.directory / "new.db")
+        self.assertEqual(self.names(), [])
+
+    def test_attack_no_regular_file(self) -> None:
+        """A device, a pipe or a directory in its place is not opened."""
+        pipe = self.directory / "pipe.db"
+        os.mkfifo(pipe)
+        link = self.directory / "link.db"
+        link.symlink_to("/dev/zero")
+        for path in (pipe, link, self.directory, self.directory / "places.db" / "x"):
+            self.reader = self.reading(path)
+            self.assertEqual(self.failed().code, Code.UNAVAILABLE)
+
+    def test_odd_names(self) -> None:
+        """A path is a path, whatever it would mean in a URI."""
+        odd = self.directory / "a?mode=rwc&b#c%20 é.db"
+        make_database(self.directory / "x.db")
+        os.rename(self.directory / "x.db", odd)
+        self.reader = self.reading(odd)
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+
+    def test_corrupt_file(self) -> None:
+        """A damaged file is told as such; a whole one is read again."""
+        whole = self.path.read_bytes()
+        self.path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+        error = self.failed()
+        self.assertEqual(
+            (error.code, error.message), (Code.INTERNAL, "the database is damaged")
+        )
+        self.path.write_bytes(whole)
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+
+    def test_attack_truncated_under_way(self) -> None:
+        """A file that is made shorter while it is open is damaged, and harms nobody."""
+        self.names()
+        os.truncate(self.path, 6000)
+        error = self.assertRaises(BridgeError, self.rows, "SELECT * FROM numbers")
+        self.assertEqual(error.code, Code.INTERNAL)
+
+    def test_no_database(self) -> None:
+        """Any other file is told as such."""
+        self.path.write_bytes(b"places of a text file\n" * 500)
+        error = self.failed()
+        self.assertEqual(error.message, "the file is no SQLite database")
+
+    def test_locked(self) -> None:
+        """A locked database is waited for, and then told as busy."""
+        self.names()
+        owner = self.owner()
+        owner.execute("BEGIN EXCLUSIVE")
+        error = self.failed()
+        self.assertEqual(
+            (error.code, error.message),
+            (Code.INTERNAL, "the database is busy; ask again"),
+        )
+        owner.execute("COMMIT")
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+
+    def test_attack_changed_bytes(self) -> None:
+        """Whatever is in a file: it is read or refused."""
+        whole = self.path.read_bytes()[: 3 * 4096]
+        for seed in range(300):
+            changed = bytearray(whole)
+            for step in range(12):
+                place = (seed * 7919 + step * 104_729) % len(whole)
+                changed[place] = (seed * 31 + step * 17) % 256
+            self.path.write_bytes(changed)
+            with contextlib.suppress(BridgeError):
+                self.rows("SELECT * FROM places, sqlite_master")
+            with contextlib.suppress(BridgeError):
+                self.rows("SELECT count(n) FROM numbers")
+            self.reader.close()
+
+
+class AttackTests(ReaderCase):
+    """Statements that want more than to read; each is refused, and the next runs."""
+
+    def test_attack_attach(self) -> None:
+        """No other file is opened, and none made."""
+        target = self.directory / "made.db"
+        for sql in (
+            f"ATTACH '{target}' AS x",
+            f"attach database 'file:{target}?mode=rwc' as x",
+            "ATTACH ':memory:' AS x",
+            "/**/ATTACH/**/'x'/**/AS/**/y",
+            f"EXPLAIN ATTACH '{target}' AS x",
+            "DETACH main",
+        ):
+            self.assertEqual(self.refused(sql), READONLY)
+        self.assertFalse(target.exists())
+
+    def test_attack_vacuum_into(self) -> None:
+        """No copy is written."""
+        target = self.directory / "copy.db"
+        for sql in (f"VACUUM INTO '{target}'", "VACUUM"):
+            self.assertIn(REFUSED, self.refused(sql))
+        self.assertFalse(target.exists())
+
+    def test_attack_pragma(self) -> None:
+        """Neither as a statement nor as a table: no path is told, nothing is set."""
+        for sql in (
+            "PRAGMA database_list",
+            "PRAGMA writable_schema = ON",
+            "PRAGMA query_only = OFF",
+            "PRAGMA trusted_schema = ON",
+            "PRAGMA hard_heap_limit = 0",
+            "PRAGMA journal_mode = DELETE",
+            "pragma temp_store_directory = '/tmp'",
+            "EXPLAIN PRAGMA database_list",
+            "SELECT * FROM pragma_database_list",
+            "SELECT file FROM main.pragma_database_list()",
+            "SELECT * FROM pragma_table_info('places')",
+            "SELECT * FROM pragma_function_list",
+            "SELECT * FROM dbstat",
+            "SELECT * FROM sqlite_stmt",
+        ):
+            self.assertIn(REFUSED, self.refused(sql), sql)
+
+    def test_attack_write(self) -> None:
+        """Nothing is changed, through whatever door."""
+        for sql in (
+            "DELETE FROM places",
+            "INSERT INTO places VALUES (9, 'x', NULL)",
+            "REPLACE INTO places VALUES (1, 'x', NULL)",
+            "UPDATE places SET name = 'x' RETURNING name",
+            "WITH x AS (SELECT 1) DELETE FROM places",
+            "UPDATE sqlite_master SET sql = ''",
+            "DELETE FROM sqlite_master",
+            "CREATE TABLE x (a)",
+            "CREATE TEMP TABLE x (a)",
+            "CREATE TEMP VIEW places AS SELECT 1",
+            "CREATE VIRTUAL TABLE x USING fts5(a)",
+            "CREATE TRIGGER x AFTER INSERT ON places BEGIN SELECT 1; END",
+            "DROP TABLE places",
+            "ALTER TABLE places RENAME TO x",
+            "ANALYZE",
+            "BEGIN",
+            "SAVEPOINT x",
+            "COMMIT",
+            "EXPLAIN DELETE FROM places",
+        ):
+            self.assertIn("readonly", self.refused(sql), sql)
+
+    def test_attack_functions(self) -> None:
+        """Functions that load, log, allocate or can't be interrupted are not called."""
+        for call in (
+            "load_extension('/tmp/x.so')",
+            "fts3_tokenizer('simple', x'4141414141414141')",
+            "zeroblob(1000000000)",
+            "randomblob(1000000000)",
+            "printf('%.*c', 900000000, 'x')",
+            "format('%.*c', 900000000, 'x')",
+            "PRINTF('%d', 1)",
+            "sqlite_log(1, 'x')",
+            "sqlite_compileoption_get(1)",
+            "writefile('x', 'y')",
+            "readfile('/etc/passwd')",
+            "edit('x')",
+        ):
+            self.assertIn(REFUSED, self.refused(f"SELECT {call}"), call)
+            self.refused(f"SELECT * FROM places WHERE {call}")
+            self.refused(f"SELECT max(1) FILTER (WHERE {call}) FROM places")
+        self.assertEqual(self.refused("SELECT zeroblob(1)"), FUNCTION)
+
+    def test_attack_growth(self) -> None:
+        """A value that doubles and doubles ends at a limit."""
+        for grown in ("s || s", "replace(s, 'a', 'aa')", "hex(s)", "quote(s || s)"):
+            message = self.refused(
+                "WITH RECURSIVE r(s) AS (SELECT 'aa' UNION ALL "
+                f"SELECT {grown} FROM r) SELECT max(length(s)) FROM r"
+            )
+            self.assertIn(message, (TOO_LONG, MEMORY), grown)
+        for gathered in ("group_concat(?1)", "json_group_array(?1)"):
+            message = self.refused(
+                f"SELECT length({gathered}) FROM numbers", "x" * 1000
+            )
+            self.assertEqual(message, TOO_LONG)
+
+    def test_attack_recursion(self) -> None:
+        """An endless statement ends at its deadline."""
+        self.clock.looks = 5
+        error = self.assertRaises(
+            BridgeError, self.rows, ENDLESS + "SELECT count(*) FROM r"
+        )
+        self.assertEqual((error.code, error.message), (Code.BAD_REQUEST, LATE))
+        self.clock.looks = 1_000_000
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+
+    def test_attack_endless_rows(self) -> None:
+        """So does one that gives rows, at ten thousand."""
+        self.assertIn("10000 rows", self.refused(ENDLESS + "SELECT n FROM r"))
+
+    def test_attack_sorts(self) -> None:
+        """A sort of more than memory may hold is refused, and writes no file."""
+        message = self.refused(
+            "SELECT a.n FROM numbers a, numbers b ORDER BY hex(a.n) || hex(b.n)"
+        )
+        self.assertIn(message, (MEMORY, LATE))
+
+    def test_attack_nested_names(self) -> None:
+        """Expressions that double with each name end while they are prepared."""
+        for pair in (
+            "SELECT p.x FROM {0} p, {0} q",
+            "SELECT x FROM {0} UNION SELECT x FROM {0}",
+        ):
+            names = ["a0 AS (SELECT 1 AS x)"]
+            names += [f"a{i} AS ({pair.format(f'a{i - 1}')})" for i in range(1, 60)]
+            sql = f"WITH {', '.join(names)} SELECT * FROM a59"
+            self.assertIn(REFUSED, self.refused(sql))
+
+    def test_attack_expressions(self) -> None:
+        """So do expressions that are too long, too deep or too many."""
+        for sql in (
+            "SELECT " + "+".join(["1"] * 10_000),
+            "SELECT " + "(" * 5000 + "1" + ")" * 5000,
+            "SELECT " + "NOT " * 10_000 + "1",
+            "SELECT " + " UNION ALL SELECT ".join(["1"] * 1000),
+            "SELECT * FROM " + ",".join(["places"] * 65),
+            "SELECT " + ",".join(["1"] * 5000),
+            "SELECT 1 WHERE 1 IN (" + ",".join(["1"] * 30_000) + ")",
+            "SELECT 'x" + "x" * 70_000 + "'",
+            "SELECT 1 LIKE '" + "%_" * 200 + "'",
+        ):
+            self.refused(sql)
+        many = ",".join(["abs(1)"] * 65)
+        self.assertIn("more than 64 functions", self.refused(f"SELECT {many}"))
+
+    def test_attack_searches(self) -> None:
+        """The slowest searches end in a moment: nothing interrupts a function."""
+        text, needle = "a" * 131_000, "a" * 65_000 + "b"
+        begun = time.perf_counter()
+        for sql in (
+            "SELECT instr(?1, ?2)",
+            "SELECT length(replace(?1, ?2, 'x'))",
+            "SELECT length(trim(?1, substr(?2, -8000))), ?2",
+            "SELECT ?1 LIKE '%" + "a%" * 100 + "b', ?2",
+            "SELECT ?1 LIKE '%" + "a" * 200 + "b', ?2",
+            "SELECT ?1 GLOB '*" + "[b-ya-z]" * 30 + "0', ?2",
+            "SELECT ?1 GLOB '*" + "a*" * 100 + "b', ?2",
+        ):
+            self.rows(sql, text, needle)
+        self.assertLess(time.perf_counter() - begun, 60)
+
+    def test_attack_regular_expression(self) -> None:
+        """There are none."""
+        message = self.refused("SELECT 'a' REGEXP '(a+)+$'")
+        self.assertIn("no such function", message)
+
+    def test_attack_comments(self) -> None:
+        """What a comment hides from people it does not hide from SQLite."""
+        for sql in (
+            "SELECT 1 -- \n; DELETE FROM places",
+            "SELECT 1; /* */ DELETE FROM places",
+            "SELECT 1 /*; */; DELETE FROM places --",
+            "DELETE /* SELECT */ FROM places",
+        ):
+            self.assertIn(REFUSED, self.refused(sql))
+
+    def test_attack_hostile_schema(self) -> None:
+        """Views, generated columns and virtual tables of the file may do no harm."""
+        self.path = make_database(
+            self.directory / "hostile.db",
+            [
+                "CREATE TABLE places (id INTEGER, name TEXT)",
+                "INSERT INTO places VALUES (1, 'Harbour'), (2, 'Market')",
+                "CREATE VIEW loads AS SELECT load_extension('/tmp/x.so')",
+                "CREATE VIEW tokens AS SELECT fts3_tokenizer('simple', x'41')",
+                "CREATE VIEW paths AS SELECT file FROM pragma_database_list",
+                "CREATE VIEW prints AS SELECT printf('%.*c', 900000000, 'x') AS a",
+                f"CREATE VIEW endless AS {ENDLESS} SELECT count(*) AS n FROM r",
+                "CREATE VIEW json_each AS SELECT load_extension('x') AS value",
+                "CREATE VIRTUAL TABLE words USING fts5(a)",
+                "CREATE VIRTUAL TABLE old USING fts4(a)",
+                "CREATE VIRTUAL TABLE boxes USING rtree(id, a, b)",
+                "CREATE VIEW itself AS SELECT 1 AS a",
+                "PRAGMA writable_schema = ON",
+                "UPDATE sqlite_master SET sql = 'CREATE VIEW itself AS SELECT * FROM "
+                "itself' WHERE name = 'itself'",
+                "UPDATE words_data SET block = x'ffffffffffffffffffff'",
+            ],
+        )
+        self.reader = self.reading(self.path)
+        for name in ("loads", "tokens", "paths", "prints", "json_each", "itself"):
+            self.assertIn(REFUSED, self.refused(f"SELECT * FROM {name}"), name)
+        for name in ("words WHERE words MATCH 'x'", "old", "boxes"):
+            self.assertIn(REFUSED, self.refused(f"SELECT * FROM {name}"), name)
+        self.assertTrue(self.rows("SELECT block FROM words_data"))
+        self.assertTrue(self.rows("SELECT name, sql FROM sqlite_master"))
+        self.clock.looks = 5
+        self.assertRaises(BridgeError, self.rows, "SELECT * FROM endless")
+
+    def test_interrupted_from_another_thread(self) -> None:
+        """A statement ends when it is told to, also before it has begun."""
+        errors: list[str] = []
+
+        def run() -> None:
+            try:
+                self.rows(ENDLESS + "SELECT count(*) FROM r")
+            except BridgeError as e:
+                errors.append(e.message)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        while self.clock.looks > 999_995:
+            time.sleep(0.001)
+        self.reader.interrupt()
+        thread.join()
+        self.reader = self.reading(self.path)
+        self.reader.interrupt()
+        run()
+        self.assertEqual(errors, [LATE, LATE])
+        self.reader.close()
+        self.reader.interrupt()

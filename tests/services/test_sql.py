@@ -1,0 +1,190 @@
+"""Tests for bridge.services.sql."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, execute
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.databases.databases import Databases
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.wire import dumps
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import Registry
+from bridge.services.sql import Sql
+from tests.databases.samples import make_database
+from tests.directories import fresh_directory
+
+ABOUT = {"places": "Where one was.", "later": "Not there yet."}
+
+
+class SqlCase(SynchronousTestCase):
+    """The service over a real database, called as a page's request is."""
+
+    def setUp(self) -> None:
+        """Make both."""
+        self.directory = fresh_directory(self)
+        make_database(self.directory / "places.db")
+        clock = Clock()
+        paths = {alias: self.directory / f"{alias}.db" for alias in ABOUT}
+        databases = Databases(paths, clock, execute, time.monotonic)
+        sql = Sql(databases, ABOUT, clock)
+        self.addCleanup(sql.close)
+        self.registry = Registry()
+        self.registry.register("sql", sql)
+
+    def calling(self, name: str, params: Any) -> Deferred[Any]:
+        """Call one method."""
+        return Deferred.fromCoroutine(
+            Dispatcher(self.registry).call("sql", name, params)
+        )
+
+    def query(self, sql: str, *params: Any, **more: Any) -> Any:
+        """Run a statement, and give its answer as JSON gives it."""
+        asked = {"database": "places", "sql": sql, "params": list(params), **more}
+        return json.loads(dumps(self.successResultOf(self.calling("query", asked))))
+
+    def refused(self, name: str = "query", **params: Any) -> BridgeError:
+        """Call one method, and give its refusal."""
+        asked = {"database": "places", "sql": "SELECT 1", **params}
+        error = self.failureResultOf(self.calling(name, asked), BridgeError).value
+        assert isinstance(error, BridgeError)
+        return error
+
+
+class QueryTests(SqlCase):
+    """Tests for sql/query."""
+
+    def test_rows_are_objects(self) -> None:
+        """Rows are by column; ``columns`` has their order."""
+        self.assertEqual(
+            self.query("SELECT name, id FROM places WHERE id = ?1;", 2),
+            {"columns": ["name", "id"], "rows": [{"name": "Market", "id": 2}]},
+        )
+
+    def test_params(self) -> None:
+        """Booleans are 0 and 1, huge integers floats, the rest is as it was."""
+        given_ = [True, False, None, "é", 1.5, 2**63 - 1, -(2**63), 2**63, -(10**400)]
+        columns = ", ".join(f"? AS c{n}" for n in range(9))
+        found = self.query(f"SELECT {columns}", *given_)["rows"][0]
+        self.assertEqual(
+            list(found.values()),
+            [1, 0, None, "é", 1.5, str(2**63 - 1), str(-(2**63)), 2.0**63, None],
+        )
+
+    def test_blobs(self) -> None:
+        """Base64 is beside the size when it is wanted."""
+        sql = "SELECT picture FROM places WHERE id = 1"
+        blob = self.query(sql)["rows"][0]["picture"]
+        self.assertEqual(blob, {"blobBytes": 4})
+        blob = self.query(sql, blobs=True)["rows"][0]["picture"]
+        self.assertEqual(blob, {"blobBytes": 4, "base64": "AP8A/w=="})
+
+    def test_unknown_fields_are_ignored(self) -> None:
+        """A field of a later page does not make an older daemon refuse."""
+        self.assertTrue(self.query("SELECT 1", later=True))
+
+    def test_one_statement(self) -> None:
+        """A second one is refused before anything is prepared."""
+        self.assertTrue(self.query("SELECT ';' /* ; */ -- ;\n;"))
+        for sql in ("SELECT 1; SELECT 2", "SELECT 1;;", "; DELETE FROM places"):
+            message = self.refused(sql=sql).message
+            self.assertEqual(message, "sql: one statement per call")
+
+    def test_shapes(self) -> None:
+        """What is no statement, or can't be bound, is refused."""
+        rule = "sql: a statement of at most 65536 bytes, without NUL"
+        for sql in ("", " \n", "-- a", "SELECT 1\0", "SELECT '" + "é" * 40_000 + "'"):
+            self.assertEqual(self.refused(sql=sql).message, rule)
+        wrong: tuple[Any, ...] = ([[]], [{}], [1, {"a": 1}])
+        for bad in wrong:
+            message = self.refused(params=bad).message
+            self.assertEqual(
+                message, "params: each null, a boolean, a number or a string"
+            )
+        message = self.refused(params=[1] * 65).message
+        self.assertEqual(message, "params: at most 64 entries")
+        self.assertEqual(self.refused(params={}).message, "params: wrong type")
+
+    def test_attack_paths(self) -> None:
+        """A database is named by its alias; a path is no alias."""
+        for name in (
+            str(self.directory / "places.db"),
+            "places.db",
+            "../places",
+            "file:places",
+            ":memory:",
+            "",
+            "PLACES",
+            "main",
+        ):
+            for method in ("query", "execute"):
+                self.assertEqual(
+                    self.refused(method, database=name).message,
+                    "database: unknown database; there are: places, later",
+                )
+
+    def test_missing_file(self) -> None:
+        """It is told as unavailable, and nothing is made."""
+        error = self.refused(database="later")
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertIn("not on this machine yet", error.message)
+        self.assertFalse((self.directory / "later.db").exists())
+
+    def test_writing(self) -> None:
+        """It is refused by both methods."""
+        sql = "DELETE FROM places"
+        self.assertIn("readonly", self.refused(sql=sql).message)
+        self.assertIn("read-only", self.refused("execute", sql=sql).message)
+        self.assertEqual(len(self.query("SELECT * FROM places")["rows"]), 2)
+
+    @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=8))
+    @settings(deadline=None, max_examples=100)
+    def test_never_echoed(self, text: str) -> None:
+        """No refusal repeats what was sent, nor says where a file is."""
+        for params in (
+            {"database": text},
+            {"sql": f"SELECT {text}; {text}"},
+            {"sql": f"SELECT nope('{text.replace(chr(39), '')}') FROM [{text}]"},
+            {"params": [text]},
+            {"params": {text: text}},
+        ):
+            message = self.refused(**params).message
+            self.assertNotIn(text, message)
+            self.assertNotIn(str(self.directory), message)
+
+
+class DescribeTests(SqlCase):
+    """Tests for what the service says of itself."""
+
+    def test_describe(self) -> None:
+        """It names the databases and the limits; ``databases`` answers the same."""
+        described = self.registry.describe()["sql"]
+        self.assertEqual(described["methods"], ["query", "execute", "databases"])
+        listed = self.successResultOf(self.calling("databases", {"any": 1}))
+        self.assertEqual(
+            described,
+            {
+                "summary": described["summary"],
+                "methods": described["methods"],
+                **listed,
+            },
+        )
+        self.assertEqual(
+            listed["databases"],
+            [
+                {"alias": "places", "writable": False, "about": "Where one was."},
+                {"alias": "later", "writable": False, "about": "Not there yet."},
+            ],
+        )
+        numbers = ("maxRows", "maxResultBytes", "maxParams", "maxStatementMs")
+        self.assertEqual([listed[n] for n in numbers], [10_000, 8 * 2**20, 64, 5000])
+        for sentence in ("paths", "statements", "reads", "blobs"):
+            self.assertTrue(listed[sentence].endswith("."))
+        self.assertNotIn(str(self.directory), json.dumps(described))

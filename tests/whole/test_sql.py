@@ -1,0 +1,56 @@
+"""SQL through a real daemon, on the reference host's sample database."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..databases.samples import make_database
+from .daemon import running
+
+ENDLESS = (
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
+    "SELECT count(*) FROM r"
+)
+
+
+@pytest.mark.whole
+class SqlTests(SynchronousTestCase):
+    """Tests for reading."""
+
+    def setUp(self):
+        """A home with a data directory."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+        self.data = self.home / "data"
+        self.data.mkdir(mode=0o700)
+
+    def query(self, sql, *params):
+        """Parameters of a statement."""
+        return {"database": "sample", "sql": sql, "params": list(params)}
+
+    def test_sample(self):
+        """The database is unavailable until it is made, and then it is read."""
+        with running(self.home) as daemon, daemon.page() as page:
+            (listed,) = page.result("sql", "databases")["databases"]
+            self.assertEqual((listed["alias"], listed["writable"]), ("sample", False))
+            asked = self.query("SELECT name FROM places WHERE id = ?1", 2)
+            self.assertIn("not on this machine", page.refusal("sql", "query", asked))
+            self.assertFalse((self.data / "sample.db").exists())
+            make_database(self.data / "sample.db")
+            found = page.result("sql", "query", asked)
+            self.assertEqual(found, {"columns": ["name"], "rows": [{"name": "Market"}]})
+            several = self.query("SELECT n FROM numbers LIMIT 10000")
+            self.assertEqual(len(page.result("sql", "query", several)["rows"]), 10000)
+
+    def test_attack_endless_statement_at_the_end(self):
+        """A daemon that is told to end does not wait for it."""
+        make_database(self.data / "sample.db")
+        with running(self.home) as daemon, daemon.page() as page:
+            request = {"type": "request", "service": "sql", "method": "query"}
+            asked = {**request, "id": "1", "params": self.query(ENDLESS)}
+            page.send(asked)
+            page.result("sql", "query", self.query("SELECT 1"))
+            self.assertIn(daemon.stop(), (0, -15))
