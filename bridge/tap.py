@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from twisted.application.service import IService
 from twisted.internet.defer import Deferred, DeferredList
 
-# Autobahn's UTF-8 validator in C takes 50 ms to load; orjson validates too.
+# Autobahn's parts in C take 50 ms to load; bridge.web.framing needs none of them.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__, oneshot

@@ -121,7 +121,11 @@ def errors() -> Iterator[str]:
     yield "Code `bad_request`; the message is the prefix, a colon and a sentence.\n"
     yield table(("prefix", "meaning"), ((f"`{p}`", p.meaning) for p in Prefix))
     yield "## Closed sockets\n"
-    yield table(("reason", "code"), ((f"`{r}`", str(int(r.code))) for r in CloseReason))
+    yield "After the close frame the daemon sends nothing, and reads for a second.\n"
+    yield table(
+        ("reason", "code", "meaning"),
+        ((f"`{r}`", str(int(r.code)), r.meaning) for r in CloseReason),
+    )
 
 
 def session() -> Iterator[str]:

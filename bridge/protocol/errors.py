@@ -72,26 +72,61 @@ class CloseReason(StrEnum):
     """Why the daemon closes a socket, with the code it closes it with."""
 
     code: CloseCode
+    meaning: str
 
-    def __new__(cls, value: str, code: CloseCode) -> Self:
+    def __new__(cls, value: str, code: CloseCode, meaning: str) -> Self:
         """Make a member that is its own wire string."""
         reason = str.__new__(cls, value)
         reason._value_ = value
         reason.code = code
+        reason.meaning = meaning
         return reason
 
-    HELLO_REQUIRED = "hello_required", CloseCode.POLICY
-    UNAUTHORIZED = "unauthorized", CloseCode.POLICY
-    SHUTDOWN = "shutdown", CloseCode.GOING_AWAY
-    TOKEN_ROTATED = "token_rotated", CloseCode.GOING_AWAY
-    PROTOCOL_ERROR = "protocol_error", CloseCode.PROTOCOL_ERROR
-    TEXT_ONLY = "text_frames_only", CloseCode.UNSUPPORTED_DATA
-    NOT_UTF8 = "not_utf8", CloseCode.INVALID_TEXT
-    TOO_BIG = "frame_too_large", CloseCode.TOO_BIG
-    SLOW_READER = "slow_reader", CloseCode.TRY_AGAIN_LATER
-    LOGS_BEHIND = "logs_behind", CloseCode.TRY_AGAIN_LATER
-    LOG_FLOOD = "log_flood", CloseCode.TRY_AGAIN_LATER
-    TOO_MANY_SOCKETS = "too_many_sockets", CloseCode.TRY_AGAIN_LATER
+    HELLO_REQUIRED = (
+        "hello_required",
+        CloseCode.POLICY,
+        "anything but a hello came first, or nothing in time",
+    )
+    UNAUTHORIZED = "unauthorized", CloseCode.POLICY, "the hello's token is wrong"
+    SHUTDOWN = "shutdown", CloseCode.GOING_AWAY, "the daemon ends"
+    TOKEN_ROTATED = (
+        "token_rotated",
+        CloseCode.GOING_AWAY,
+        "the pairing token was replaced",
+    )
+    PROTOCOL_ERROR = (
+        "protocol_error",
+        CloseCode.PROTOCOL_ERROR,
+        "a frame breaks RFC 6455",
+    )
+    TEXT_ONLY = (
+        "text_frames_only",
+        CloseCode.UNSUPPORTED_DATA,
+        "a binary message came",
+    )
+    NOT_UTF8 = "not_utf8", CloseCode.INVALID_TEXT, "a text is not UTF-8"
+    TOO_BIG = "frame_too_large", CloseCode.TOO_BIG, "a message is over the cap"
+    SLOW_READER = (
+        "slow_reader",
+        CloseCode.TRY_AGAIN_LATER,
+        "more is unsent than can be kept; a page that goes on not reading for five "
+        "seconds is cut off instead, which browsers tell as 1006",
+    )
+    LOGS_BEHIND = (
+        "logs_behind",
+        CloseCode.TRY_AGAIN_LATER,
+        "log lines come faster than they can be written",
+    )
+    LOG_FLOOD = (
+        "log_flood",
+        CloseCode.TRY_AGAIN_LATER,
+        "too many log frames, for too long",
+    )
+    TOO_MANY_SOCKETS = (
+        "too_many_sockets",
+        CloseCode.TRY_AGAIN_LATER,
+        "the last place was taken while it said hello",
+    )
 
 
 class Word(StrEnum):

@@ -16,6 +16,7 @@ from attrs import field, frozen
 from .errors import BridgeError, Code
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
+from .strict import Size
 from .wire import converter, dumps, loads, structure
 
 Id = Annotated[str, Text(REQUEST_ID_CHARACTERS, least=1)]
@@ -80,10 +81,14 @@ _FIELDS = re.compile(r'"(id|type)"\s*:\s*"([^"\\]{1,128})"')
 _KINDS: dict[str, type[Hello | Request]] = {"hello": Hello, "request": Request}
 
 
-def read_frame(text: bytes) -> Frame | RefusedFrame:
-    """Read one text frame."""
+def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
+    """
+    Read one text frame.
+
+    :param size: Of this text, when it was counted as it came.
+    """
     try:
-        value = loads(text)
+        value = loads(text, size)
     except BridgeError as error:
         return _refuse(error, _lenient(text))
     try:

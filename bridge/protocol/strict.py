@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
+
+from attrs import define, field
 
 from .errors import BridgeError, Code
 from .limits import JSON_DEPTH, JSON_VALUES, KIB
@@ -22,23 +24,65 @@ _INTEGERS = range(-(2**63), 2**64)
 _LONG_INTEGER = re.compile(rb"(?<![0-9.eE+-])-?[0-9]{19,}(?![0-9.eE])")
 
 
-def check_size(text: bytes) -> None:
+@define
+class _Outside:
+    """Finds what is not within strings, piece by piece."""
+
+    _within: bool = False
+    _held: bytes = b""
+
+    def take(self, piece: bytes) -> bytes:
+        """Give what of this piece is outside strings."""
+        piece = self._held + piece
+        # What the last backslash escapes is in the next piece.
+        escapes = len(piece) - len(piece.rstrip(b"\\"))
+        self._held = b"\\" * (escapes % 2)
+        whole = piece[: len(piece) - len(self._held)]
+        parts = whole.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        outside = b"".join(parts[self._within :: 2])
+        self._within ^= len(parts) % 2 == 0
+        return outside
+
+
+@define
+class Size:
     """
-    Refuse a text of so many values that reading it would hold up everybody else.
+    Counts the values of a JSON text, piece by piece as it comes.
 
     Each comma, colon and opening bracket outside a string stands for a value.
 
+    :ivar values: How many there are; not counted on when there are too many.
+    """
+
+    values: int = 0
+    _outside: _Outside = field(factory=_Outside)
+
+    def take(self, piece: bytes) -> None:
+        """Count on."""
+        if self.values <= JSON_VALUES:
+            plain = self._outside.take(piece)
+            self.values += len(plain) - len(plain.translate(None, _STRUCTURE))
+
+    @classmethod
+    def of(cls, text: bytes) -> Self:
+        """Count the values of a whole text."""
+        size = cls()
+        for piece in _pieces(text):
+            size.take(piece)
+        return size
+
+
+def check_size(text: bytes, size: Size | None = None) -> None:
+    """
+    Refuse a text of so many values that reading it would hold up everybody else.
+
+    :param size: Of this text, when it was counted as it came.
     :raise BridgeError: ``bad_request``.
     """
-    if sum(map(text.count, _STRUCTURE)) <= JSON_VALUES:
-        return  # even if all of them are
-    values = 0
-    for piece in _outside_strings(text):
-        values += len(piece) - len(piece.translate(None, _STRUCTURE))
-        if values > JSON_VALUES:
-            raise BridgeError(
-                Code.BAD_REQUEST, f"JSON of more than {JSON_VALUES} values"
-            )
+    if len(text) <= JSON_VALUES:
+        return  # it has not the room for more
+    if (size or Size.of(text)).values > JSON_VALUES:
+        raise BridgeError(Code.BAD_REQUEST, f"JSON of more than {JSON_VALUES} values")
 
 
 def check_value(text: bytes, value: Any) -> None:
@@ -71,24 +115,14 @@ def check_value(text: bytes, value: Any) -> None:
 
 def _holds_wide_integer(text: bytes) -> bool:
     # Numbers end with a bracket or a comma, not only with a space.
-    spaces = b" \t\r\n"
-    plain = b"".join(piece.translate(None, spaces) for piece in _outside_strings(text))
+    outside, spaces = _Outside(), b" \t\r\n"
+    plain = b"".join(
+        outside.take(piece).translate(None, spaces) for piece in _pieces(text)
+    )
     return any(int(found) not in _INTEGERS for found in _LONG_INTEGER.findall(plain))
 
 
-def _outside_strings(text: bytes) -> Iterator[bytes]:
-    """Give what is not within strings, in pieces: none takes a millisecond."""
-    within, held = False, b""
+def _pieces(text: bytes) -> Iterator[bytes]:
+    """Cut a text into pieces that take a millisecond at most, each."""
     for start in range(0, len(text), _PIECE_BYTES):
-        piece = held + text[start : start + _PIECE_BYTES]
-        # What the last backslash escapes is in the next piece.
-        escapes = len(piece) - len(piece.rstrip(b"\\"))
-        held = b"\\" * (escapes % 2)
-        parts = (
-            piece[: len(piece) - len(held)]
-            .replace(b"\\\\", b"")
-            .replace(b'\\"', b"")
-            .split(b'"')
-        )
-        yield b"".join(parts[within::2])
-        within ^= len(parts) % 2 == 0
+        yield text[start : start + _PIECE_BYTES]

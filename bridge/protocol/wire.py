@@ -24,7 +24,7 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from .errors import BridgeError, Code
-from .strict import check_size, check_value
+from .strict import Size, check_size, check_value
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -175,16 +175,17 @@ converter = make_converter()
 """The one converter of the wire: camelCase fields, nothing coerced."""
 
 
-def loads(text: bytes) -> Any:
+def loads(text: bytes, size: Size | None = None) -> Any:
     """
     Read strict JSON (RFC 8259) that somebody sent: no NaN, no lone surrogates, no
     integers over 64 bits, neither deep nor of more values than a request needs.
 
     The last of duplicate keys wins; ``loads_unique`` refuses them.
 
+    :param size: Of this text, when it was counted as it came.
     :raise BridgeError: ``bad_request``.
     """
-    check_size(text)
+    check_size(text, size)
     return loads_own(text)
 
 

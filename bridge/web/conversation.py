@@ -21,6 +21,7 @@ from ..protocol import frames, limits
 from ..protocol import session as effects
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.frames import Hello, Logs, Request
+from ..protocol.strict import Size
 from ..rpc.dispatch import Dispatcher
 from ..rpc.hub import Event, Hub
 from .guard import Guard
@@ -94,9 +95,13 @@ class Conversation:
         )
         self._hello = self._later(limits.HELLO_SECONDS, self._waited)
 
-    def received(self, text: bytes) -> None:
-        """Take one text frame."""
-        match frame := frames.read_frame(text):
+    def received(self, text: bytes, size: Size | None = None) -> None:
+        """
+        Take one text frame.
+
+        :param size: Of this text, when it was counted as it came.
+        """
+        match frame := frames.read_frame(text, size):
             case Hello():
                 self._perform(self._greeted(frame))
             case Request():

@@ -19,6 +19,7 @@ from zope.interface import implementer
 from ..protocol import limits
 from ..protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ..protocol.frames import error_fields
+from ..protocol.strict import Size
 from ..protocol.wire import dumps
 from .conversation import Conversation, Edge
 from .framing import Framing
@@ -69,6 +70,7 @@ class BridgeProtocol(Framing):
 
     factory: BridgeFactory
     conversation: Conversation | None = None
+    _size: Size
 
     def onOpen(self) -> None:
         """Begin the conversation."""
@@ -79,6 +81,16 @@ class BridgeProtocol(Framing):
         transport.registerProducer(_Backpressure(self.conversation.outbox), True)
         self.factory.opened(self)
 
+    def onMessageBegin(self, isBinary: bool) -> None:
+        """Begin a message; its values are counted while it comes, not at its end."""
+        super().onMessageBegin(isBinary)
+        self._size = Size()
+
+    def onMessageFrameData(self, payload: bytes) -> None:
+        """Take a piece of a message."""
+        super().onMessageFrameData(payload)
+        self._size.take(payload)
+
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
         """Take one message."""
         assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
@@ -87,7 +99,7 @@ class BridgeProtocol(Framing):
         if isBinary:
             self.conversation.broke(CloseReason.TEXT_ONLY)
         else:
-            self.conversation.received(payload)
+            self.conversation.received(payload, self._size)
 
     def onPing(self, payload: bytes) -> None:
         """Answer a ping; but not to a peer that pings and does not read."""

@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol import strict
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import FRAME_BYTES, JSON_VALUES, KIB
+from bridge.protocol.strict import Size
 from bridge.protocol.wire import dumps, loads
 
 from ..strategies import values
@@ -123,5 +124,17 @@ class ValuesTests(StrictCase):
         """What is outside the strings is found, wherever the pieces are cut."""
         text = dumps(value)
         for size in (1, 2, 3, 7, PIECE):
-            self.patch(strict, "_PIECE_BYTES", size)
-            self.assertEqual(b"".join(strict._outside_strings(text)), stripped(text))
+            outside = strict._Outside()
+            found = b"".join(
+                outside.take(text[start : start + size])
+                for start in range(0, len(text), size)
+            )
+            self.assertEqual(found, stripped(text))
+
+    def test_counted_as_it_comes(self) -> None:
+        """A text of which the size is known is not counted again."""
+        text = dumps([0] * (JSON_VALUES + 1))
+        size = Size.of(text)
+        self.assertGreater(size.values, JSON_VALUES)
+        self.assertRaises(BridgeError, loads, text, size)
+        self.assertEqual(len(loads(text, Size())), JSON_VALUES + 1)
