@@ -147,6 +147,20 @@ class HelloTests(ConversationCase):
         self.assertEqual(self.wire.closed, [CloseReason.HELLO_REQUIRED])
         self.assertEqual(self.spent(), 1)
 
+    def test_attack_client_that_writes_log_lines(self) -> None:
+        """A page may call itself anything; what of it is logged is one short line."""
+        said: list[LogEvent] = []
+        hear = cast(ILogObserver, said.append)
+        globalLogPublisher.addObserver(hear)
+        self.addCleanup(globalLogPublisher.removeObserver, hear)
+        client = "\x1b[31mx\r\n{token}\u202e" + "y" * 1000
+        self.send({"type": "hello", "token": TOKEN, "client": client})
+        self.assertEqual(self.wire.got[0]["type"], "welcome")
+        (logged,) = [e["client"] for e in said if "client" in e]
+        self.assertTrue(logged.startswith("x{token}y"), logged)
+        self.assertLessEqual(len(logged), 128)
+        self.assertTrue(logged.isprintable())
+
     def test_hello_ends_the_waiting(self) -> None:
         """A page that said hello may be silent for ever."""
         self.hello()
