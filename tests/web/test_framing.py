@@ -8,10 +8,10 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.limits import FRAMES_PER_TURN
+from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
 from bridge.web.framing import unmasked
 
-from ..rawsocket import PING, TEXT, frame, masked, text
+from ..rawsocket import PING, TEXT, close_frame, frame, masked, text
 from .stack import TOKEN, Stack, write_request
 from .test_socket import UPGRADE
 
@@ -102,3 +102,40 @@ class PingTests(RawCase):
             self.receive(frame(0, fin=False) * (FRAMES_PER_TURN - 1))
         (socket,) = self.stack.sockets._sockets_authenticated
         self.assertEqual(socket.message_data, [])
+
+
+class EndTests(RawCase):
+    """Tests for how a connection ends."""
+
+    def closed(self, *pieces: bytes) -> bytes:
+        """Receive what is wrong, and give what is answered."""
+        for piece in pieces:
+            self.receive(piece)
+        answered: bytes = self.transport.value()
+        return answered[2:]
+
+    def test_attack_text_that_ends_within_a_character(self) -> None:
+        """Half a character at the end is found, though every byte might be right."""
+        self.assertEqual(self.closed(frame(TEXT, b"\xc3")), b"\x03\xefnot_utf8")
+        self.stack.clock.advance(CLOSE_SECONDS)
+        self.assertTrue(self.transport.aborting)
+
+    def test_attack_close_frame_that_is_wrong(self) -> None:
+        """A wrong close frame is a violation; a peer that does not end is cut off."""
+        self.assertEqual(self.closed(close_frame(999)), b"\x03\xeaprotocol_error")
+        self.assertFalse(self.transport.disconnecting)
+        self.stack.clock.advance(CLOSE_SECONDS)
+        self.assertTrue(self.transport.aborting)
+
+    def test_second_close(self) -> None:
+        """Nothing follows our close frame, whatever else comes."""
+        first = self.closed(frame(3), frame(3), close_frame(1000))
+        self.assertEqual(first, b"\x03\xeaprotocol_error")
+
+    def test_well_closed(self) -> None:
+        """A peer that closes is answered, and let go without a reset."""
+        self.assertEqual(self.closed(close_frame(1000, b"bye")), b"\x03\xe8")
+        self.assertTrue(self.transport.disconnecting)
+        self.transport.protocol.connectionLost(Failure(connectionDone.value))
+        self.stack.clock.advance(2 * CLOSE_SECONDS)
+        self.assertFalse(self.transport.aborting)
