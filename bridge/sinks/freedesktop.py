@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, ClassVar, Final
 
 from attrs import define, field
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
@@ -79,9 +79,9 @@ class Freedesktop:
         self._icons.open()
         try:
             await self._desktop.find()
-        except DesktopError as e:
+        except (CancelledError, DesktopError) as e:
             self._unwatch = self._desktop.watch(self._changed)
-            raise SinkError(str(e)) from None
+            raise SinkError(str(e) or "no answer in time") from None
         self.has_started = True
 
     def _changed(self, health: str) -> None:

@@ -214,6 +214,18 @@ class LifeTests(SinkCase):
         started = [e for e in events if "has started" in str(e["log_format"])]
         self.assertEqual(len(started), 1)
 
+    async def test_server_that_comes_too_late(self) -> None:
+        """What comes when the sink has ended starts nothing."""
+        sink = self.sink()
+        with self.assertRaises(SinkError):
+            await sink.start()
+        sink._changed("down")
+        sink._changed("up")
+        sink.close()
+        await serve(self, self.bus)
+        await self.desktop.find()
+        self.assertFalse(sink.has_started)
+
     async def test_server_that_goes(self) -> None:
         """It stays a target, down, and is up again with the next server."""
         first = await serve(self, self.bus)
