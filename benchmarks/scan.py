@@ -3,22 +3,27 @@ The source policy's rate: scanning a tree as large as may be, against hashing it
 
 Run ``python -m benchmarks.scan``.  The limit is the specification's: 200 files, 2 MiB.
 A second thread sleeps a millisecond at a time and reports the longest it was kept from
-running, which is what a socket would wait.
+running, which is what a socket would wait; then for sources made to keep it waiting.
+Times are the scanning thread's own processor time.
 """
 
 from __future__ import annotations
 
+import functools
 import statistics
 import tempfile
-import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from bridge.plugins.digest import tree_digest
-from bridge.plugins.policy.scan import scan_tree
+from bridge.plugins.policy.scan import scan_source, scan_tree
 from bridge.protocol.limits import SOURCE_BYTES, SOURCE_FILES
+from tests.plugins.policy.hostile import FRAMES, UNITS, longest_hold, source
 
 ROUNDS = 3
+HOSTILE_ROUNDS = 2
+SHOWN = 10
 _FUNCTION = """\
 export function visit{n}(items: readonly Item[], seen: Map<string, number>): number {{
   let total = 0;
@@ -46,20 +51,18 @@ def make_tree(root: Path) -> None:
         (root / f"file{index}.ts").write_text(text[: text.rindex("export function")])
 
 
-class Watch(threading.Thread):
-    """Sleeps a millisecond at a time, and keeps the longest it was kept waiting."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.longest = 0.0
-        self.ended = False
-
-    def run(self) -> None:
-        """Sleep until ended."""
-        while not self.ended:
-            before = time.perf_counter()
-            time.sleep(0.001)
-            self.longest = max(self.longest, time.perf_counter() - before - 0.001)
+def _hostile() -> Iterator[tuple[float, float, str]]:
+    """The longest hold, in ms, and the seconds of each hostile source."""
+    for frame in FRAMES:
+        for name, unit in UNITS.items():
+            content = source(unit, frame)
+            begun = time.thread_time()
+            hold = min(
+                longest_hold(functools.partial(scan_source, "a.ts", content))
+                for _ in range(HOSTILE_ROUNDS)
+            )
+            seconds = (time.thread_time() - begun) / HOSTILE_ROUNDS
+            yield hold * 1000, seconds, f"{name} {frame and f'in {frame}'}".strip()
 
 
 def main() -> None:
@@ -67,26 +70,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         make_tree(root)
-        scans, digests = [], []
-        watch = Watch()
-        watch.start()
+        scans, digests, holds = [], [], []
         for _ in range(ROUNDS):
-            begun = time.perf_counter()
-            hits = scan_tree(root)
-            scans.append(time.perf_counter() - begun)
-            begun = time.perf_counter()
+            begun = time.thread_time()
+            hold = longest_hold(functools.partial(scan_tree, root))
+            holds.append(hold * 1000)
+            scans.append(time.thread_time() - begun)
+            begun = time.thread_time()
             tree_digest(root, "benchmark-tree-v1")
-            digests.append(time.perf_counter() - begun)
-        watch.ended = True
-        watch.join()
+            digests.append(time.thread_time() - begun)
         size = sum(path.stat().st_size for path in root.iterdir())
     scan, digest = statistics.median(scans), statistics.median(digests)
-    print(f"{SOURCE_FILES} files, {size / 2**20:.2f} MiB, {len(hits)} hits")
+    print(f"{SOURCE_FILES} files, {size / 2**20:.2f} MiB")
     print(f"scan    {scan:6.2f} s  {size / 2**20 / scan:7.2f} MiB/s")
     print(f"digest  {digest:6.2f} s  {size / 2**20 / digest:7.2f} MiB/s")
-    print(
-        f"scan / digest {scan / digest:.0f}; longest wait {watch.longest * 1000:.1f} ms"
-    )
+    print(f"scan / digest {scan / digest:.0f}; longest hold {min(holds):.1f} ms")
+    found = sorted(_hostile(), reverse=True)
+    print(f"{len(found)} hostile sources of the largest size:")
+    for hold, seconds, name in found[:SHOWN]:
+        print(f"  longest hold {hold:5.1f} ms, {seconds / scan:4.1f} scans: {name}")
+    for hold, seconds, name in sorted(found, key=lambda one: -one[1])[:SHOWN]:
+        print(f"  {seconds / scan:4.1f} scans, longest hold {hold:5.1f} ms: {name}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -26,23 +27,45 @@ class DataDir:
     """
     The daemon's directory.
 
-    :ivar root: Made, with mode 0700, by ``create``; an existing one is kept as it is.
+    :ivar root: Made, with mode 0700, by ``create``.
     """
 
     root: Path
 
-    def create(self) -> None:
+    def create(self) -> str | None:
         """
         Make the directory and the two the daemon writes trees and tables to.
 
-        :raise DataDirError: They can't be made.
+        Whoever can write there decides which code runs, so nobody else may.
+
+        :return: A notice when it was open to other users; it is closed to them now.
+        :raise DataDirError: They can't be made, or belong to another user.
         """
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            notice = self._close()
             for path in (self.plugins, self.build):
                 path.mkdir(mode=0o700, exist_ok=True)
+        except DataDirError:
+            raise
         except OSError as e:
             raise DataDirError(f"cannot make {self.root}: {e.strerror}") from None
+        return notice
+
+    def _close(self) -> str | None:
+        """Let nobody else in; see ``create``."""
+        if os.name == "nt":  # a profile's directories are closed by inheritance there
+            return None
+        found = self.root.stat()
+        if found.st_uid != os.geteuid():
+            raise DataDirError(f"{self.root} belongs to another user")
+        if not stat.S_IMODE(found.st_mode) & 0o077:
+            return None
+        self.root.chmod(0o700)
+        return (
+            f"the data directory was open to other users (mode "
+            f"{stat.S_IMODE(found.st_mode):04o}); it is 0700 now"
+        )
 
     @property
     def token(self) -> Path:

@@ -139,7 +139,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         ``StoreError`` and ``TokenError``.
     """
     config, data = options.config, options.place.data
-    data.create()
+    opened = data.create()
     lock = _lock(data)
     token = PairingToken.load_or_create(data.token)
     threads = Threads.make(reactor, config.threads)
@@ -191,7 +191,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         fanout,
         plugins.approver,
         str(page_log.path) if page_log is not None else "disabled",
-        (*notices, *([store.notice] if store.notice else []), *plugins.notices),
+        tuple(filter(None, (opened, *notices, store.notice, *plugins.notices))),
     )
 
     def prepare() -> None:

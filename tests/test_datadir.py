@@ -30,13 +30,34 @@ class DataDirTests(SynchronousTestCase):
         self.assertEqual(sorted(os.listdir(self.root)), ["build", "plugins"])
 
     def test_existing_is_kept(self) -> None:
-        """A directory the user has made keeps its mode and its files."""
-        self.root.mkdir(parents=True)
-        self.root.chmod(0o750)
+        """A directory of the user's own keeps its files, and nothing is told."""
+        self.root.mkdir(mode=0o700, parents=True)
         (self.root / "note").write_bytes(b"mine")
-        DataDir(self.root).create()
-        self.assertEqual(stat.S_IMODE(self.root.stat().st_mode), 0o750)
+        self.assertIsNone(DataDir(self.root).create())
         self.assertEqual((self.root / "note").read_bytes(), b"mine")
+
+    def test_attack_open_directory(self) -> None:
+        """A directory that others may enter is closed to them, and that is told."""
+        self.root.mkdir(parents=True)
+        for mode in (0o777, 0o770, 0o750, 0o705, 0o701):
+            self.root.chmod(mode)
+            notice = DataDir(self.root).create() or ""
+            self.assertIn(f"mode {mode:04o}", notice)
+            self.assertEqual(stat.S_IMODE(self.root.stat().st_mode), 0o700)
+            self.assertIsNone(DataDir(self.root).create())
+
+    def test_attack_directory_of_another_user(self) -> None:
+        """Another user's directory is refused: its owner could change everything."""
+        self.root.mkdir(parents=True)
+        self.patch(os, "geteuid", lambda: self.root.stat().st_uid + 1)
+        error = self.assertRaises(DataDirError, DataDir(self.root).create)
+        self.assertEqual(str(error), f"{self.root} belongs to another user")
+
+    def test_windows_has_no_modes(self) -> None:
+        """Where modes mean nothing, nothing is told."""
+        self.root.mkdir(mode=0o755, parents=True)
+        self.patch(os, "name", "nt")
+        self.assertIsNone(DataDir(self.root).create())
 
     def test_a_file_in_the_way(self) -> None:
         """A file where the directory should be is an error, and kept."""

@@ -17,7 +17,7 @@ from ..protocol.limits import (
     MANIFEST_TAGS,
     MANIFEST_TEXT_CHARACTERS,
 )
-from ..protocol.rules import Many, Text, has_control
+from ..protocol.rules import INVISIBLE, Many, Text, has_control
 from ..protocol.wire import camel, converter, loads_unique, structure, unstructure
 from . import versions
 from .files import NotRegularError, TooLargeError, open_regular, read_bounded
@@ -36,17 +36,27 @@ _LARGEST_PORT: Final = 65535
 
 @frozen
 class Line:
-    """One line of text somebody can see: not blank, no control characters."""
+    """
+    One line of text, all of which somebody can see, and which can't distort a prompt.
+
+    :ivar blank: Whether it may be blank.
+    """
 
     most: int
+    blank: bool = False
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
-        return len(value) > self.most or not value.strip() or has_control(value)
+        if len(value) > self.most or not (self.blank or value.strip()):
+            return True
+        return has_control(value) or INVISIBLE.search(value) is not None
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
-        return f"1 to {self.most} characters, not blank, no control characters"
+        length = f"at most {self.most} characters"
+        if not self.blank:
+            length = f"1 to {self.most} characters, not blank"
+        return f"{length}, no control or invisible characters"
 
 
 @frozen
@@ -91,7 +101,7 @@ class Manifest:
     name: _Line
     version: _Line
     api_version: Annotated[str, Text(MANIFEST_RANGE_CHARACTERS, least=1, control=False)]
-    description: Annotated[str, Text(MANIFEST_TEXT_CHARACTERS, control=False)] = ""
+    description: Annotated[str, Line(MANIFEST_TEXT_CHARACTERS, blank=True)] = ""
     tags: Annotated[list[_Line], Many(MANIFEST_TAGS, unique=True)] = field(factory=list)
     permissions: _Names = field(factory=list)
     optional_permissions: _Names = field(factory=list)

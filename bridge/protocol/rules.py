@@ -10,9 +10,15 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from attrs import frozen
+
+# U+2028, U+2029 and NUL end a line, or a file, for some readers of JavaScript only.
+INVISIBLE: Final = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\0]"
+)
+"""Characters nobody sees, and which can make a text look like another one."""
 
 
 class Rule(Protocol):

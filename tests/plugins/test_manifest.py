@@ -182,6 +182,13 @@ class RefusedTests(Refusals):
         for value in ("d" * 201, "a\nb", None, 1):
             self.assert_refused("description", value)
 
+    def test_attack_invisible_text(self):
+        """Nothing in a shown text turns it around, or is there without being seen."""
+        for unseen in "\u202e\u2066\u200b\u200d\u2060\ufeff\u2028\0":
+            for field in ("name", "author", "homepage", "description"):
+                self.assert_refused(field, f"gpj{unseen}.exe")
+            self.assert_refused("tags", [f"a{unseen}b"])
+
     def test_bad_lists(self):
         """Every list refuses what is no list of strings, and what is in it twice."""
         value: object

@@ -10,6 +10,7 @@ The source policy: which plugin trees are refused for what their sources do.
     imports     rules on what a file imports
     source      what the syntax of one file breaks; loads the parser
     parsing     source text into syntax nodes, in pieces of bounded cost
+    budget      what the sources of one tree may cost to parse
     escapes     the escapes in strings and names
     literals    what a constant expression evaluates to
     scopes      which names mean the global object's

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from attrs import Factory, define, field
 from tree_sitter import Node
 
+from .budget import TooComplexError
 from .constructs import (
     CALLBACKS,
     MEMBERS,
@@ -16,7 +17,7 @@ from .constructs import (
     access_rule,
 )
 from .imports import TOOLING, import_rule, names_tooling
-from .literals import Page, TooComplexError, constant
+from .literals import Page, constant
 from .scopes import Access, Aliases, Scope
 
 _CHUNK = 64 * 1024

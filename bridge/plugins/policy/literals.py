@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from attrs import define
 from tree_sitter import Node
 
+from .budget import TooComplexError
 from .escapes import unescape
 
 _WRAPPERS = frozenset(
@@ -22,10 +23,6 @@ _LAST_MATTERS = frozenset(
     {"sequence_expression", "type_assertion", "parenthesized_expression"}
 )
 _LOGICAL = frozenset({"||", "&&", "??"})
-
-
-class TooComplexError(Exception):
-    """A source file whose expressions are nested beyond what people write."""
 
 
 @define

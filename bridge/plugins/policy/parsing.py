@@ -3,7 +3,8 @@ Source text into syntax nodes, in pieces whose cost is bounded.
 
 One parse of a large file keeps every other thread waiting: the parser holds the
 interpreter's lock, for longest at the end of its input, when everything still open is
-closed at once.  So a file is parsed some top-level statements at a time.
+closed at once, and when a tree is freed.  So a file is parsed some top-level statements
+at a time, in trees of bounded size, and no further when it is full of errors.
 """
 
 from __future__ import annotations
@@ -15,21 +16,23 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import tree_sitter_typescript
-from attrs import define
+from attrs import frozen
 from tree_sitter import Language, Node, Parser, Point, Tree
 
-from ...protocol.limits import KIB, SOURCE_NESTING
-from .literals import TooComplexError
+from ...protocol.limits import KIB, SOURCE_ERRORS, SOURCE_NESTING
+from .budget import Budget, TooComplexError
 
-WINDOW_BYTES = 64 * KIB
+WINDOW_BYTES = 32 * KIB
 STATEMENT_BYTES = 256 * KIB
+_LEAST_BYTES = 4 * KIB
 _READ_BYTES = 16 * KIB
-_FREED_NODES = 60_000
+_REPORTS = 3_000
 _SECONDS = 1.0
 _SECONDS_PER_KIB = 0.02
 _RUN_BYTES = 64_000
 _ANGLES = 200
 _ARROWS = 10_000
+_MOST_ERRORS = 30_000
 
 _TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 _STATEMENTS = frozenset({"comment", "hash_bang_line", "statement_block"})
@@ -43,11 +46,15 @@ _CLOSED = frozenset({b")", b"]", b"}"})
 _SEPARATORS = frozenset({b";", b",", b"{", b"}"})
 
 
+class TooLargeTreeError(TooComplexError):
+    """A text with more syntax nodes than may be freed at once."""
+
+
 class BadSyntaxError(Exception):
     """A source file that does not parse; the argument is the line, from 1."""
 
 
-@define
+@frozen
 class Piece:
     """
     Some top-level statements of a file.
@@ -55,41 +62,13 @@ class Piece:
     :ivar data: Their text, and some more.
     :ivar end: In ``data``, where they end.
     :ivar row: Lines of the file before this piece.
+    :ivar root: The parent of the statements; its children from ``end`` on do not count.
     """
 
     data: bytes
     end: int
     row: int
-    _tree: Tree | None
-
-    @property
-    def root(self) -> Node:
-        """The parent of the statements; its children from ``end`` on do not count."""
-        assert self._tree is not None, "this piece is closed"  # noqa: S101
-        return self._tree.root_node
-
-    def close(self, language: Language) -> None:
-        """
-        Give the nodes' memory back, some at a time.
-
-        Freeing a large tree at once is one long step.  A shorter text parsed from the
-        same tree keeps the nodes it shares, so each round frees a little.
-        """
-        tree, self._tree = self._tree, None
-        rest = self.data
-        while tree is not None:
-            count = tree.root_node.descendant_count
-            if count <= _FREED_NODES:
-                break
-            wanted = len(rest) - len(rest) * _FREED_NODES // count
-            cut = rest.rfind(b"\n", 0, wanted) + 1
-            rows = rest.count(b"\n"), rest.count(b"\n", 0, cut)
-            tree.edit(cut, len(rest), cut, (rows[1], 0), (rows[0], 0), (rows[1], 0))
-            rest = rest[:cut]
-            try:
-                tree = _parse(rest, language, tree)
-            except TooComplexError:
-                break
+    root: Node
 
 
 @lru_cache
@@ -104,7 +83,7 @@ def grammar(suffix: str) -> Language:
     return Language(tree_sitter_typescript.language_tsx())
 
 
-def pieces(content: bytes, language: Language) -> Iterator[Piece]:
+def pieces(content: bytes, language: Language, budget: Budget) -> Iterator[Piece]:
     """
     Parse a file.
 
@@ -113,26 +92,31 @@ def pieces(content: bytes, language: Language) -> Iterator[Piece]:
     """
     if _is_crowded(content):
         raise TooComplexError
-    start, row, size = 0, 0, WINDOW_BYTES
+    start, row, size, usual = 0, 0, WINDOW_BYTES, WINDOW_BYTES
     while start < len(content):
         end = _line_end(content, start + size)
         data = content[start:end]
-        tree = _parse(data, language)
+        try:
+            tree = _parse(data, language)
+        except TooLargeTreeError:
+            if size > usual or size <= _LEAST_BYTES:
+                raise
+            size = usual = size // 2
+            continue
         is_last = end == len(content)
-        error = _first_error(tree.root_node) if is_last else None
+        errors = _errors(tree.root_node)
+        budget.spend(tree.root_node.descendant_count, len(errors))
+        is_bad = bool(errors) if is_last else _is_noise(errors, data)
         kept = len(data) if is_last else _complete(tree.root_node, size)
-        piece = Piece(data, kept, row, tree)
-        del tree
-        if kept and error is None:
-            yield piece
-        piece.close(language)
-        if error is not None:
-            raise BadSyntaxError(row + error + 1)
+        if is_bad:
+            raise BadSyntaxError(row + errors[0] + 1)
         if not kept and size >= STATEMENT_BYTES:
             raise TooComplexError
+        if kept:
+            yield Piece(data, kept, row, tree.root_node)
         row += data.count(b"\n", 0, kept)
         # With nothing kept, a statement is longer than this.
-        start, size = start + kept, WINDOW_BYTES if kept else size * 2
+        start, size = start + kept, usual if kept else size * 2
 
 
 def _line_end(content: bytes, wanted: int) -> int:
@@ -141,23 +125,33 @@ def _line_end(content: bytes, wanted: int) -> int:
     return content.rfind(b"\n", 0, wanted) + 1 or wanted
 
 
-def _parse(data: bytes, language: Language, old: Tree | None = None) -> Tree:
+def _parse(data: bytes, language: Language) -> Tree:
+    """
+    Parse a text.
+
+    :raise TooLargeTreeError: A tree of it takes too long to free, which is one step.
+        The parser reports after every hundred steps of its own, so those are counted.
+    :raise TooComplexError: It took too long.
+    """
     # Processor time, so that a busy machine changes no verdict.
     deadline = time.thread_time() + _SECONDS + _SECONDS_PER_KIB * len(data) / KIB
+
+    reports = 0
 
     def read(offset: int, point: Point) -> bytes:
         return data[offset : offset + _READ_BYTES]
 
-    def is_late(offset: int, has_error: bool) -> bool:
-        return time.thread_time() > deadline
+    def is_enough(offset: int, has_error: bool) -> bool:
+        nonlocal reports
+        reports += 1
+        return reports > _REPORTS or time.thread_time() > deadline
 
     try:
         # Only with both callbacks do other threads get their turns during a parse.
-        if old is not None:
-            return Parser(language).parse(read, old, progress_callback=is_late)
-        return Parser(language).parse(read, progress_callback=is_late)
+        return Parser(language).parse(read, progress_callback=is_enough)
     except ValueError:
-        raise TooComplexError from None
+        error = TooLargeTreeError if reports > _REPORTS else TooComplexError
+        raise error from None
 
 
 def _complete(root: Node, size: int) -> int:
@@ -193,22 +187,32 @@ def _is_statement(node: Node) -> bool:
     )
 
 
-def _first_error(root: Node) -> int | None:
-    """The row of the first place that does not parse; None when all of it does."""
-    if not root.has_error:
-        return None
+def _errors(root: Node) -> list[int]:
+    """The rows of the places that do not parse, the first ones of very many."""
+    found: list[int] = []
     cursor = root.walk()
-    row = root.start_point.row
-    more = True
-    while more:
+    depth = 0
+    while len(found) <= _MOST_ERRORS:
         node = cursor.node
-        if node is None or node.is_error or node.is_missing:
+        if node is None:
             break
-        row = node.start_point.row
-        more = (
-            cursor.goto_first_child() if node.has_error else cursor.goto_next_sibling()
-        )
-    return row if node is None else node.start_point.row
+        if node.is_error or node.is_missing:
+            found.append(node.start_point.row)
+        if node.has_error and cursor.goto_first_child():
+            depth += 1
+            continue
+        while not cursor.goto_next_sibling():
+            if depth == 0 or not cursor.goto_parent():
+                return found
+            depth -= 1
+    return found
+
+
+def _is_noise(errors: list[int], data: bytes) -> bool:
+    """Whether more than the end of a text that was cut off does not parse."""
+    # The cut leaves an error or two; but inside a comment, all of it are errors.
+    is_commented = data.rfind(b"/*") > data.rfind(b"*/")
+    return len(errors) > SOURCE_ERRORS and not is_commented
 
 
 def _quiet(match: re.Match[bytes]) -> bytes:

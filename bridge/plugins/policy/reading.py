@@ -80,7 +80,7 @@ class Reading:
             if self._types or self._outer:
                 self._leave(depth)
         self._leave(0)
-        # Nothing of the tree is kept: its memory is given back next.
+        # Nothing of the tree is kept.
         self._last = None
 
     def _enter(self, node: Node, kind: str, depth: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
+from .budget import Budget
 from .hits import Hit, printable
 from .imports import TOOLING, document_lines
 from .shape import MINIFIED, PACKED, shape_hits
@@ -44,7 +45,9 @@ def scan_source(
     :param profile_modules: See ``scan_tree``.
     :return: In order of report, at most ``POLICY_HITS``.
     """
-    return list(islice(_source_hits(name, content, profile_modules), POLICY_HITS))
+    return list(
+        islice(_source_hits(name, content, profile_modules, Budget()), POLICY_HITS)
+    )
 
 
 def refuse(hits: Sequence[Hit]) -> None:
@@ -67,16 +70,18 @@ def _tree_hits(root: Path, modules: Collection[str]) -> Iterator[Hit]:
     if len(listing.sources) > SOURCE_FILES:
         yield Hit("", 0, f"more than {SOURCE_FILES} source files")
         return
-    total = 0
+    total, budget = 0, Budget()
     for path, size in listing.sources:
         total += size
         if total > SOURCE_BYTES:
             yield Hit("", 0, f"more than {SOURCE_BYTES} bytes of source")
             return
-        yield from _source_hits(path, (root / path).read_bytes(), modules)
+        yield from _source_hits(path, (root / path).read_bytes(), modules, budget)
 
 
-def _source_hits(name: str, content: bytes, modules: Collection[str]) -> Iterator[Hit]:
+def _source_hits(
+    name: str, content: bytes, modules: Collection[str], budget: Budget
+) -> Iterator[Hit]:
     text = content.decode("utf-8", "replace").lstrip("\ufeff")
     text = text.replace("\r\n", "\n")
     shapes = list(islice(shape_hits(text), POLICY_HITS))
@@ -87,7 +92,7 @@ def _source_hits(name: str, content: bytes, modules: Collection[str]) -> Iterato
         from .source import source_hits
 
         # A carriage return alone ends a comment too.
-        constructs = source_hits(name, text.replace("\r", "\n"), modules)
+        constructs = source_hits(name, text.replace("\r", "\n"), modules, budget)
     where = printable(name)
     tooling = [hit for hit in constructs if hit[1] == TOOLING]
     others = [hit for hit in constructs if hit[1] != TOOLING]

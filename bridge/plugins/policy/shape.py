@@ -20,14 +20,11 @@ from ...protocol.limits import (
     SOURCE_PACKED_CHARACTERS,
     SOURCE_PACKED_LINES,
 )
+from ...protocol.rules import INVISIBLE
 
 MINIFIED = "minified"
 PACKED = "packed source"
 
-# U+2028, U+2029 and NUL end a line, or a file, for some readers of JavaScript only.
-_INVISIBLE = re.compile(
-    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\0]"
-)
 _ESCAPES = re.compile(
     r"(?:\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]+\})"
     f"{{{SOURCE_ESCAPES + 1},}}"
@@ -61,7 +58,7 @@ def shape_hits(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _line_rules(line: str) -> Iterator[str]:
-    if (not line.isascii() or "\0" in line) and _INVISIBLE.search(line):
+    if (not line.isascii() or "\0" in line) and INVISIBLE.search(line):
         yield "invisible characters"
     if "\\" in line and _ESCAPES.search(line):
         yield "escape sequences"

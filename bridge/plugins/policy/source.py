@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
+from .budget import Budget, TooComplexError
 from .finding import Finding
-from .literals import Page, TooComplexError
+from .literals import Page
 from .parsing import BadSyntaxError, grammar, pieces
 from .reading import Reading
 
@@ -16,7 +17,7 @@ _STEPS = 10_000
 
 
 def source_hits(
-    name: str, text: str, modules: Collection[str]
+    name: str, text: str, modules: Collection[str], budget: Budget
 ) -> list[tuple[int, str]]:
     """
     Judge the syntax of a file.
@@ -24,6 +25,7 @@ def source_hits(
     :param name: Its path in the tree; its suffix says in which language it is.
     :param text: With its lines ended by LF alone.
     :param modules: Names of modules the host provides.
+    :param budget: Of the tree the file is in.
     :return: Line numbers, from 1, and names of rules; those on tooling come first.
     """
     content = text.encode()
@@ -33,7 +35,7 @@ def source_hits(
     page = Page(b"", 0, _STEPS + _STEPS_PER_BYTE * len(content))
     refused: list[tuple[int, str]] = []
     try:
-        for piece in pieces(content, grammar(suffix)):
+        for piece in pieces(content, grammar(suffix), budget):
             page = Page(piece.data, piece.row, page.steps)
             reading.read(piece.root, piece.end, page)
         return finding.hits()

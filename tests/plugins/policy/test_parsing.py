@@ -5,12 +5,11 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy import parsing
-from bridge.plugins.policy.literals import TooComplexError
+from bridge.plugins.policy.budget import Budget, TooComplexError
 from bridge.plugins.policy.parsing import (
     STATEMENT_BYTES,
     WINDOW_BYTES,
     BadSyntaxError,
-    Piece,
     grammar,
     pieces,
 )
@@ -24,7 +23,9 @@ class PieceTests(SynchronousTestCase):
 
     def pieces(self, content: bytes) -> list[tuple[int, int]]:
         """The bytes and rows of each piece."""
-        return [(piece.end, piece.row) for piece in pieces(content, TYPESCRIPT)]
+        return [
+            (piece.end, piece.row) for piece in pieces(content, TYPESCRIPT, Budget())
+        ]
 
     def test_small(self) -> None:
         """A small file is one piece, an empty one none."""
@@ -41,14 +42,18 @@ class PieceTests(SynchronousTestCase):
 
     def test_large_statement(self) -> None:
         """A statement larger than a piece is one piece, whatever follows."""
-        content = b"const a = [\n" + b"  [1, 'x', (a) => a.b],\n" * 9_000 + b"];\n"
+        content = (
+            b"const a = [\n" + b"  ['some words', (a) => a.member],\n" * 3_000 + b"];\n"
+        )
         self.assertEqual(self.pieces(content), [(len(content), 0)])
         found = self.pieces(content + UNIT * 3000)
         self.assertEqual(sum(end for end, _ in found), len(content) + len(UNIT) * 3000)
 
     def test_statements_of_half_the_widest(self) -> None:
         """Statements that two of fill the widest window are pieces of their own."""
-        statement = b"const a = [\n" + b"  [1, 2, 3, 4],\n" * 7_800 + b"];\n"
+        statement = (
+            b"const a = [\n" + b"  ['some words', 'others'],\n" * 4_300 + b"];\n"
+        )
         content = statement * 4 + UNIT
         self.assertEqual(sum(end for end, _ in self.pieces(content)), len(content))
 
@@ -58,10 +63,14 @@ class PieceTests(SynchronousTestCase):
             (b"const a = [\n", b"  [1, 'x', (a) => a.b],\n"),
             (b"if (a) {}\n", b"else if (b) {}\n"),
             (b"/*\n", b"a word\n"),
-            (b"const a = 1\n", b"const = 1;\n"),
         ):
             with self.assertRaises(TooComplexError):
                 self.pieces(head + line * (STATEMENT_BYTES * 5 // 4 // len(line)))
+
+    def test_long_comment(self) -> None:
+        """A comment longer than a piece is no text of errors."""
+        content = UNIT + b"/*\n" + b"A word in it's text.\n" * 4_000 + b"*/\n" + UNIT
+        self.assertEqual(sum(end for end, _ in self.pieces(content)), len(content))
 
     def test_only_comments(self) -> None:
         """Any number of comments is read in pieces."""
@@ -75,15 +84,9 @@ class PieceTests(SynchronousTestCase):
             before = UNIT * ((WINDOW_BYTES - lead) // len(UNIT))
             before += b"\n" * (WINDOW_BYTES - lead - len(before))
             content = before + rest + UNIT * 2000
-            for piece in pieces(content, TYPESCRIPT):
+            for piece in pieces(content, TYPESCRIPT, Budget()):
                 kept = piece.data[: piece.end]
                 self.assertEqual(b"x = a" in kept, b"/fetch" in kept)
-
-    def test_closed(self) -> None:
-        """A piece gives its tree back, and has no root then."""
-        found: list[Piece] = list(pieces(UNIT, TYPESCRIPT))
-        with self.assertRaises(AssertionError):
-            found[0].root  # noqa: B018
 
     def test_bad_syntax(self) -> None:
         """What does not parse is refused with the line of the first place."""
@@ -96,6 +99,53 @@ class PieceTests(SynchronousTestCase):
             with self.assertRaises(BadSyntaxError) as raised:
                 self.pieces(content)
             self.assertAlmostEqual(raised.exception.args[0], line, delta=2)
+
+    def test_attack_noise(self) -> None:
+        """A text of errors is refused at its first window, not at the widest one."""
+        for line in (b"const = 1;\n", b"case a: b;\n"):
+            budget = Budget()
+            with self.assertRaises(BadSyntaxError):
+                list(pieces(UNIT + line * 90_000, TYPESCRIPT, budget))
+            self.assertGreater(budget.nodes, 0)
+
+    def test_attack_noise_in_many_files(self) -> None:
+        """Errors cost more than what parses, and end a whole tree's budget."""
+        budget = Budget()
+        for _ in range(30):
+            try:
+                list(pieces(b"case a:\n" * 8_000, TYPESCRIPT, budget))
+            except BadSyntaxError:
+                continue
+            except TooComplexError:
+                return
+        self.fail("all of it was parsed")
+
+    def test_dense(self) -> None:
+        """A text of very many nodes is cut into smaller pieces."""
+        content = b";" * WINDOW_BYTES * 2
+        found = self.pieces(content)
+        self.assertEqual(sum(end for end, _ in found), len(content))
+        self.assertLess(max(end for end, _ in found), WINDOW_BYTES)
+
+    def test_attack_dense_statement(self) -> None:
+        """A statement of more nodes than can be freed at once is refused."""
+        with self.assertRaises(TooComplexError):
+            self.pieces(b"{\n" + b";" * (2 * WINDOW_BYTES) + b"}\n")
+
+    def test_attack_dense_file(self) -> None:
+        """More nodes than a tree may have end the scan."""
+        with self.assertRaises(TooComplexError):
+            self.pieces(b";\n" * 1_000_000)
+
+    def test_cut_elements(self) -> None:
+        """A large component is no text of errors, wherever a window ends."""
+        item = b"""<li className="row" onClick={() => pick(1)}>
+          {open ? (<p>it's open</p>) : (<p>it isn't {name}</p>)} &amp; more's
+          <>{items.map(i => <b key={i} {...rest}>{`a ${i}`}</b>)}</></li>\n"""
+        for lead in range(0, 260, 20):
+            content = b"const a = (\n  <ul>" + b" " * lead + item * 500 + b"</ul>\n);\n"
+            (piece,) = pieces(content, grammar(".tsx"), Budget())
+            self.assertEqual(piece.end, len(content))
 
     def test_attack_nesting(self) -> None:
         """Nesting beyond what people write is refused before it is parsed."""
@@ -115,7 +165,7 @@ class PieceTests(SynchronousTestCase):
         """Apostrophes in the text of many elements do not look like nesting."""
         line = b"    {open ? (<p>it's open</p>) : (<p>it isn't</p>)}\n"
         content = b"const a = (\n  <div>\n" + line * 900 + b"  </div>\n);\n"
-        (piece,) = pieces(content, grammar(".tsx"))
+        (piece,) = pieces(content, grammar(".tsx"), Budget())
         self.assertEqual(piece.end, len(content))
 
     def test_late(self) -> None:
@@ -123,14 +173,6 @@ class PieceTests(SynchronousTestCase):
         self.patch(parsing, "_SECONDS", -100.0)
         with self.assertRaises(TooComplexError):
             self.pieces(UNIT * 50)
-
-    def test_freeing_late(self) -> None:
-        """A tree that can't be freed in pieces in time is freed at once."""
-        content = b"const a = [\n" + b"  [1, 'x', (a) => a.b],\n" * 9_000 + b"];\n"
-        found = pieces(content, TYPESCRIPT)
-        next(found)
-        self.patch(parsing, "_SECONDS", -100.0)
-        self.assertEqual(list(found), [])
 
     def test_without_line_ends(self) -> None:
         """A text without line ends is cut at the size of a piece."""
@@ -140,6 +182,6 @@ class PieceTests(SynchronousTestCase):
     def test_grammars(self) -> None:
         """Only TypeScript without JSX knows assertions in angle brackets."""
         for suffix in (".ts", ".mts", ".cts"):
-            list(pieces(b"<any>x", grammar(suffix)))
+            list(pieces(b"<any>x", grammar(suffix), Budget()))
         for suffix in (".tsx", ".jsx", ".js", ".mjs", ".cjs"):
-            list(pieces(b"const a = <b>x</b>", grammar(suffix)))
+            list(pieces(b"const a = <b>x</b>", grammar(suffix), Budget()))

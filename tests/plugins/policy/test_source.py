@@ -7,6 +7,7 @@ import sys
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.policy.budget import Budget
 from bridge.plugins.policy.source import source_hits
 
 LOADED = "import sys, bridge.tap\n{}print('tree_sitter' in sys.modules)"
@@ -20,7 +21,7 @@ class SourceTests(SynchronousTestCase):
         """Hits come by line; what names tooling comes before all others."""
         text = "eval(s)\nimport './x.test'\nimport '../eslint.config.js'\n"
         self.assertEqual(
-            source_hits("src/a.ts", text, ()),
+            source_hits("src/a.ts", text, (), Budget()),
             [
                 (3, "references a tooling config"),
                 (1, "eval"),
@@ -31,21 +32,23 @@ class SourceTests(SynchronousTestCase):
     def test_not_finished(self) -> None:
         """What stops the reading is one more hit."""
         self.assertEqual(
-            source_hits("a.ts", "f()\nconst = 1", ()), [(2, "syntax error")]
+            source_hits("a.ts", "f()\nconst = 1", (), Budget()), [(2, "syntax error")]
         )
         endless = "eval(s)\nf()\n" + "if (a) {}\n" + "else if (b) {}\n" * 40_000
-        self.assertIn((1, "too complex to check"), source_hits("a.ts", endless, ()))
+        self.assertIn(
+            (1, "too complex to check"), source_hits("a.ts", endless, (), Budget())
+        )
 
     def test_attack_many_hits(self) -> None:
         """A file full of hits is not kept in memory as such."""
-        found = source_hits("a.ts", "eval(s);\n" * 3000, ())
+        found = source_hits("a.ts", "eval(s);\n" * 3000, (), Budget())
         self.assertEqual(found[:2], [(1, "eval"), (2, "eval")])
         self.assertEqual(len(found), 1000)
 
     def test_attack_many_names(self) -> None:
         """A file that uses the global object's names endlessly is refused."""
         text = "const self = 1;\n" + "self.x;\n" * 60_000
-        (hit,) = source_hits("a.ts", text, ())
+        (hit,) = source_hits("a.ts", text, (), Budget())
         self.assertEqual(hit[1], "too complex to check")
 
 
