@@ -127,6 +127,7 @@ SOURCE_PACKED_CHARACTERS: Final = 250
 SOURCE_NESTING: Final = 500
 SOURCE_NODES: Final = 1_600_000
 SOURCE_ERRORS: Final = 200
+STYLE_BYTES: Final = 512 * KIB
 
 # Plugins: prompts and the build.
 PROMPT_SECONDS: Final = 120.0

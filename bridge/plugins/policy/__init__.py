@@ -8,6 +8,8 @@ The source policy: which plugin trees are refused for what their sources do.
     tree        which files are scanned, which are exempt
     shape       rules on the text of a file: minified, packed, obfuscated
     imports     rules on what a file imports
+    packages    what a package.json makes an import mean
+    styles      what a style sheet refers to
     source      what the syntax of one file breaks; loads the parser
     parsing     source text into syntax nodes, in pieces of bounded cost
     budget      what the sources of one tree may cost to parse

@@ -17,8 +17,10 @@ from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
 from .budget import Budget
 from .hits import Hit, printable
 from .imports import TOOLING, document_lines
+from .packages import package_hits
 from .shape import MINIFIED, PACKED, shape_hits
-from .tree import list_tree
+from .styles import style_hits
+from .tree import Listing, list_tree
 
 _UNREAD = frozenset({MINIFIED, PACKED})
 
@@ -63,10 +65,7 @@ def refuse(hits: Sequence[Hit]) -> None:
 def _tree_hits(root: Path, modules: Collection[str]) -> Iterator[Hit]:
     listing = list_tree(root)
     yield from listing.hits
-    for path in listing.documents:
-        content = (root / path).read_bytes()
-        for line in document_lines(posixpath.basename(path), content):
-            yield Hit(printable(path), line, TOOLING)
+    yield from _document_hits(root, listing)
     if len(listing.sources) > SOURCE_FILES:
         yield Hit("", 0, f"more than {SOURCE_FILES} source files")
         return
@@ -77,6 +76,20 @@ def _tree_hits(root: Path, modules: Collection[str]) -> Iterator[Hit]:
             yield Hit("", 0, f"more than {SOURCE_BYTES} bytes of source")
             return
         yield from _source_hits(path, (root / path).read_bytes(), modules, budget)
+
+
+def _document_hits(root: Path, listing: Listing) -> Iterator[Hit]:
+    """Judge what is no source, and yet tells the bundler what to read."""
+    for path in listing.documents:
+        content = (root / path).read_bytes()
+        for line in document_lines(posixpath.basename(path), content):
+            yield Hit(printable(path), line, TOOLING)
+        if posixpath.basename(path).lower() == "package.json":
+            for line, rule in package_hits(path, content):
+                yield Hit(printable(path), line, rule)
+    for path in listing.styles:
+        for line, rule in style_hits(path, (root / path).read_bytes()):
+            yield Hit(printable(path), line, rule)
 
 
 def _source_hits(

@@ -35,11 +35,13 @@ class Listing:
 
     :ivar sources: Relative paths of the files to scan, and their sizes in bytes.
     :ivar documents: Relative paths of the JSON files.
+    :ivar styles: Relative paths of the style sheets.
     :ivar hits: What the walk itself refuses.
     """
 
     sources: list[tuple[str, int]] = Factory(list)
     documents: list[str] = Factory(list)
+    styles: list[str] = Factory(list)
     hits: list[Hit] = Factory(list)
 
 
@@ -66,12 +68,19 @@ def list_tree(root: Path) -> Listing:
                 listing.hits.append(Hit(printable(where), 1, "submodule"))
         elif not stat.S_ISREG(mode):
             listing.hits.append(Hit(printable(path), 1, "not a regular file"))
-        elif path.lower().endswith(".json"):
-            listing.documents.append(path)
-        elif _is_scanned(path):
-            size = entry.stat(follow_symlinks=False).st_size
-            listing.sources.append((path, size))
+        else:
+            _sort(listing, path, entry.stat(follow_symlinks=False).st_size)
     return listing
+
+
+def _sort(listing: Listing, path: str, size: int) -> None:
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix == ".json":
+        listing.documents.append(path)
+    elif suffix == ".css":
+        listing.styles.append(path)
+    elif _is_scanned(path):
+        listing.sources.append((path, size))
 
 
 def _entries(root: Path) -> Iterator[os.DirEntry[str]]:

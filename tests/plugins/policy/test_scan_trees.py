@@ -79,6 +79,20 @@ class TreeTests(SynchronousTestCase):
             ],
         )
 
+    def test_attack_references_out_of_the_plugin(self) -> None:
+        """No package.json and no style sheet leads the bundler out of the tree."""
+        self.write("package.json", '{"main": "./src/a.js"}')
+        self.write("sub/package.json", '{\n"main": "../../state.json"}')
+        self.write("sub/a.css", "@import '../style.css';\n@import '../../a.css';\n")
+        self.write(".json", '{"main": "../x"}')
+        self.assertEqual(
+            self.reports(),
+            [
+                "sub/package.json:2 import outside the plugin",
+                "sub/a.css:2 import outside the plugin",
+            ],
+        )
+
     def test_attack_symlink(self) -> None:
         """A link is refused under the policy prefix and never followed."""
         self.write("main.ts")
