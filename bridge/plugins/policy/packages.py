@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...protocol.limits import MANIFEST_BYTES
-from .imports import import_rule
+from .imports import TOOLING, import_rule
 
 UNREADABLE: Final = "unreadable package.json"
 
@@ -36,8 +36,8 @@ def package_hits(path: str, content: bytes) -> Iterator[tuple[int, str]]:
     named = _named(document) if isinstance(document, _Pairs) else ()
     for name in named:
         rule = import_rule(path, _relative(name))
-        if rule is not None:
-            yield _line(text, name), rule
+        if rule not in (None, TOOLING):  # those are found in every JSON file
+            yield _line(text, name), str(rule)
 
 
 def _named(document: _Pairs) -> Iterator[str]:

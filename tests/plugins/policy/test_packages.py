@@ -12,7 +12,12 @@ from bridge.plugins.policy.packages import UNREADABLE, package_hits
 from bridge.protocol.limits import MANIFEST_BYTES
 
 OUTSIDE = "import outside the plugin"
-LEAVING = ("../../state.json", "/etc/passwd", "..\\..\\token", "a/../../../x")
+LEAVING: tuple[str, ...] = (
+    "../../state.json",
+    "/etc/passwd",
+    "..\\..\\token",
+    "a/../../../x",
+)
 LEAVING += (
     "./%2e%2e/%2e%2e/token",
     "file:///etc/passwd",
