@@ -68,7 +68,11 @@ def _say_where(started: Started) -> None:
         "Open the page, pair it with the token, install the plugin, reload.\n\n"
         f"  Page:    {started.page}\n"
         f"  Token:   {started.token}\n"
-        f"  Plugin:  {started.plugin}\n\n"
+        f"  Plugin:  {started.plugin}\n"
+        f"  Data:    {started.data}\n\n"
+        "From another terminal, once the page is paired:\n\n"
+        f"  plugin-bridge eval --host reference --data-dir {started.data} "
+        "'return document.title'\n\n"
         "Ctrl-C ends the demo.\n"
     )
     sys.stdout.flush()

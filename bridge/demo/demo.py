@@ -152,11 +152,13 @@ class Started:
     :ivar page: The address to open.
     :ivar token: The pairing token.
     :ivar plugin: The sample plugin's repository.
+    :ivar data: The daemon's data directory.
     """
 
     page: str
     token: str
     plugin: str
+    data: Path
 
 
 async def start(
@@ -188,10 +190,13 @@ async def start(
     )
     endpoint = await daemon.listening
     profile = place.profile
-    site = page_site(place.theme_dir / profile.theme_name, profile.bundle_name)
+    theme = place.theme_dir / profile.theme_name
+    # As the daemon is one with --dev, the page may evaluate its snippets.
+    site = page_site(theme, profile.bundle_name, snippets=True)
     page = reactor.listenTCP(0, site, interface="127.0.0.1").getHost().port
     return Started(
         f"http://127.0.0.1:{page}/#endpoint={quote(endpoint, safe='')}",
         place.data.token.read_text("ascii").strip(),
         forge.url(NAME),
+        place.data.root,
     )

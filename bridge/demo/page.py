@@ -10,8 +10,10 @@ from twisted.web.pages import notFound
 from twisted.web.resource import IResource, Resource
 from twisted.web.server import Request, Site
 
+_OWN_SCRIPTS = "script-src 'self'"
+_OWN_SCRIPTS_AND_SNIPPETS = f"{_OWN_SCRIPTS} 'unsafe-eval'"
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    f"default-src 'none'; {_OWN_SCRIPTS}; style-src 'self'; img-src 'self' data:; "
     "connect-src http://127.0.0.1:* ws://127.0.0.1:* http://localhost:* "
     "ws://localhost:*; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
@@ -34,9 +36,10 @@ class PageFile(Resource):
 
     isLeaf = True  # noqa: N815 (Twisted's name)
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, snippets: bool = False) -> None:
         super().__init__()
         self._path = path
+        self._snippets = snippets
 
     def render_GET(self, request: Request) -> bytes:  # noqa: N802
         """Give the file."""
@@ -46,10 +49,18 @@ class PageFile(Resource):
             absent: bytes = notFound().render(request)
             return absent
         request.setHeader(b"content-type", _TYPES[self._path.suffix])
-        request.setHeader(b"content-security-policy", _POLICY.encode("ascii"))
+        request.setHeader(b"content-security-policy", self._allow(_POLICY.encode()))
         request.setHeader(b"x-content-type-options", b"nosniff")
         request.setHeader(b"cache-control", b"no-cache")
-        return content
+        # The page has a policy of its own, for when something else serves it.
+        return self._allow(content) if self._path.suffix == ".html" else content
+
+    def _allow(self, policy: bytes) -> bytes:
+        if not self._snippets:
+            return policy
+        return policy.replace(
+            _OWN_SCRIPTS.encode(), _OWN_SCRIPTS_AND_SNIPPETS.encode(), 1
+        )
 
 
 class _Folder(Resource):
@@ -67,16 +78,18 @@ class _QuietSite(Site):
         """Write no access log: the demo's terminal is for its reader."""
 
 
-def page_site(theme: Path, bundle_name: str) -> Site:
+def page_site(theme: Path, bundle_name: str, snippets: bool = False) -> Site:
     """
     Make the site: ``/`` is the page, ``/theme/`` the published bundle and its map.
 
     :param theme: The theme's own folder, which need not exist yet.
+    :param snippets: Whether the page may evaluate what a daemon with ``--dev`` pushes;
+        see docs/decisions/0028.
     """
     root = _Folder()
     page = Path(str(files("bridge").joinpath("reference", "page")))
     for name, file in _PAGE.items():
-        root.putChild(name.encode("ascii"), PageFile(page / file))
+        root.putChild(name.encode("ascii"), PageFile(page / file, snippets))
     published = _Folder()
     for name in (f"{bundle_name}.js", f"{bundle_name}.js.map"):
         published.putChild(name.encode("ascii"), PageFile(theme / name))

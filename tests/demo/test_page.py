@@ -32,6 +32,17 @@ class PageTests(SynchronousTestCase):
         (policy,) = answer.headers.getRawHeaders("content-security-policy")
         self.assertIn("script-src 'self'", policy)
 
+    def test_attack_evaluating_in_the_page(self):
+        """Only a page served for snippets may evaluate: by both of its policies."""
+        for snippets, found in ((False, 0), (True, 1)):
+            http = StubTreq(page_site(self.theme, "host", snippets).resource)
+            answer = self.successResultOf(http.get("http://127.0.0.1/"))
+            text = self.successResultOf(answer.text())
+            (policy,) = answer.headers.getRawHeaders("content-security-policy")
+            for where in (text, policy):
+                self.assertEqual(where.count("script-src 'self'"), 1)
+                self.assertEqual(where.count("script-src 'self' 'unsafe-eval';"), found)
+
     def test_bundle_is_read_anew(self):
         """A bundle is served as soon as it is published, and never a stale one."""
         self.assertEqual(self.get("/theme/host.js")[0], 404)

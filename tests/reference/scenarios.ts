@@ -1,11 +1,13 @@
 /** Run every scenario and print, as JSON, what went wrong in each; nothing, mostly. */
 
 import { connectionScenarios } from "./connection_scenarios.js";
+import { evaluationScenarios } from "./evaluation_scenarios.js";
 import { hostScenarios } from "./host_scenarios.js";
 
 const results: { [name: string]: string } = {};
 const all: { [name: string]: () => void | Promise<void> } = {
   ...connectionScenarios,
+  ...evaluationScenarios,
   ...hostScenarios,
 };
 for (const [name, scenario] of Object.entries(all)) {

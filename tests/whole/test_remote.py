@@ -1,13 +1,21 @@
 """Evaluating in the page: a real daemon, real sockets, and the command."""
 
+import json
+import shutil
 import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from .daemon import running
+from ..reference.bundling import REFERENCE, bundle, lay_out
+from .browser import open_browser
+from .daemon import run, running
+from .walk import running_demo
 
 
 class Asked(threading.Thread):
@@ -92,3 +100,129 @@ class SocketTests(SynchronousTestCase):
                 got = page.receive()
                 kinds.add(got["error"]["code"] if not got["ok"] else "delivered: false")
             self.assertLessEqual(kinds, {"rate_limited", "delivered: false"})
+
+
+@pytest.mark.whole
+class BrowserTests(SynchronousTestCase):
+    """Tests for snippets in the reference page, in a real browser."""
+
+    def setUp(self):
+        """An empty home directory."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+
+    def test_command(self):
+        """``plugin-bridge eval`` reads and works the page; ``call`` the daemon."""
+        with running_demo() as (shown, _), open_browser() as browser:
+            where = ["--host=reference", f"--data-dir={shown.data}"]
+            unpaired = run(self.home, "eval", *where, "return 1")
+            self.assertEqual(unpaired.returncode, 1)
+            self.assertIn("unavailable: no page is paired", unpaired.stderr)
+            browser.open(shown.page)
+            browser.type("#token", shown.token)
+            browser.click("#pair")
+            browser.until_text("#bridge-state", "Connected")
+
+            def evaluated(code):
+                ran = run(self.home, "eval", *where, code)
+                self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+                return json.loads(ran.stdout)
+
+            self.assertEqual(evaluated("return text('h1')"), "Plugin bridge")
+            self.assertIsNone(evaluated("return text('#nothing')"))
+            self.assertEqual(
+                evaluated("return [visible('h1'), visible('#install-error')]"),
+                [True, False],
+            )
+            (rect,) = evaluated("return rects('h1')")
+            self.assertEqual(set(rect), {"x", "y", "width", "height"})
+            self.assertEqual(evaluated("return manager.all"), [])
+            self.assertEqual(evaluated("return host.connection.state"), "connected")
+            found = evaluated(
+                "click('#check-updates'); await sleep(300); "
+                "return text('#updates-status')"
+            )
+            self.assertIn(found, ("Looking…", "Everything is up to date."))
+            long = evaluated("return 'x'.repeat(600000)")
+            self.assertEqual((long["truncated"], long["chars"]), (True, 600_002))
+            self.assertEqual(len(long["head"]), 524_288)
+            deep = "let v = 1; for (let n = 0; n < 99; n += 1) v = [v]; return v"
+            thrown = run(self.home, "eval", *where, deep)
+            self.assertEqual(thrown.returncode, 1)
+            self.assertIn("the daemon takes no such value", thrown.stderr)
+            thrown = run(self.home, "eval", *where, "click('#nothing')")
+            self.assertEqual(thrown.returncode, 1)
+            self.assertIn("Error: nothing to click on", thrown.stderr)
+            late = run(
+                self.home, "eval", *where, "--timeout-ms=200", "await sleep(1e4)"
+            )
+            self.assertIn("unavailable: no page answered in time", late.stderr)
+            called = run(self.home, "call", *where, "--compact", "plugins", "list")
+            self.assertEqual(json.loads(called.stdout)["plugins"], [])
+            self.assertEqual(browser.complaints(), [])
+
+    def test_many_plugins_and_a_strict_page(self):
+        """Sixty plugins start; a page not served for it evaluates nothing."""
+        folder = self.home / "page"
+        shutil.copytree(REFERENCE / "page", folder)
+        plugins = [self.plugin(f"plugin-{n}") for n in range(60)]
+        lay_out(self.home / "build", plugins)
+        built = bundle(self.home / "build", folder / "theme" / "reference-host.js")
+        self.assertEqual(built.returncode, 0, built.stderr)
+        with (
+            running(self.home, "--dev") as daemon,
+            served(folder) as page,
+            open_browser() as browser,
+        ):
+            endpoint = f"http%3A%2F%2F127.0.0.1%3A{daemon.port}"
+            browser.open(f"{page}/#endpoint={endpoint}")
+            browser.type("#token", daemon.token)
+            browser.click("#pair")
+            browser.until_text("#bridge-state", "Connected")
+            words = "return document.body.textContent"
+            browser.until(
+                "all plugins have started",
+                lambda: browser.chrome.execute_script(words).count("has started") == 60,
+            )
+            refused = Asked(daemon, code="return 1").answer()
+            self.assertFalse(refused["ok"])
+            self.assertTrue(refused["error"].startswith("EvalError: "), refused)
+
+    def plugin(self, name):
+        """Make a plugin that says that it has started."""
+        tree = self.home / "plugins" / name
+        tree.mkdir(parents=True)
+        manifest = {
+            "id": name,
+            "name": name,
+            "version": "1.0.0",
+            "apiVersion": "^1.0.0",
+        }
+        (tree / "plugin.json").write_text(json.dumps(manifest))
+        (tree / "main.ts").write_text(
+            f"""export default {{
+              id: "{name}",
+              activate(context) {{ context.logger.info("{name} has started"); }},
+            }};"""
+        )
+        return tree
+
+
+@contextmanager
+def served(folder):
+    """Serve a directory; gives its address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            """Write no log."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -30,6 +30,7 @@ class Shown:
     page: str
     token: str
     plugin: str
+    data: str
 
 
 @contextmanager
@@ -55,9 +56,9 @@ def _read(lines: Iterator[str]) -> Shown:
     found: dict[str, str] = {}
     for line in lines:
         sys.stdout.write(line)
-        if labelled := re.match(r"\s*(Page|Token|Plugin):\s+(\S+)\s*$", line):
+        if labelled := re.match(r"\s*(Page|Token|Plugin|Data):\s+(\S+)\s*$", line):
             found[labelled[1].lower()] = labelled[2]
-        if found.keys() == {"page", "token", "plugin"}:
+        if found.keys() == {"page", "token", "plugin", "data"}:
             return Shown(**found)
     raise AssertionError("the demo ended before it was ready")
 

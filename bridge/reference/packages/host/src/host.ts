@@ -4,6 +4,7 @@ import { BridgeCard } from "./card.js";
 import { Catalogue } from "./catalogue.js";
 import { Connection, type Push } from "./connection.js";
 import { element } from "./dom.js";
+import { answerSnippets, pageTools } from "./evaluation.js";
 import { DAEMON_SCOPE, HOST_SCOPE, Log, levelOf } from "./log.js";
 import { LogView } from "./logview.js";
 import type { Manifest } from "./manifest.js";
@@ -18,7 +19,11 @@ import { Questions } from "./question.js";
 import { StoredSettings } from "./settings.js";
 import { Shelf } from "./shelf.js";
 import type { Surroundings } from "./surroundings.js";
+import { atMost } from "./turns.js";
 import { fields, text } from "./wire.js";
+
+// More at once would have to wait longer than they may: the daemon answers five a second.
+const SETTINGS_READ_AT_ONCE = 3;
 
 type Table = ConstructorParameters<typeof Plugins>[0];
 
@@ -41,9 +46,10 @@ export function startHost(
   const cards = new PluginCards();
   const questions = new Questions();
 
+  const inTurn = atMost(SETTINGS_READ_AT_ONCE);
   const makeContext = async (manifest: Manifest): Promise<Context> => {
     const { id } = manifest;
-    const settings = await StoredSettings.read(connection, id);
+    const settings = await inTurn(() => StoredSettings.read(connection, id));
     const logger = log.scope(id);
     const gate = new Gate(manifest, connection, (...words) => questions.ask(...words));
     const native = new GatedNative(connection, gate);
@@ -74,6 +80,9 @@ export function startHost(
     void catalogue.refresh();
   });
   noteStates(connection, log);
+  const host = { connection, log, catalogue, operations };
+  const scope = { host, manager: plugins, ...pageTools(surroundings.later) };
+  answerSnippets(connection, scope, log);
   connection.check();
 }
 
