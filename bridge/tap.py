@@ -201,7 +201,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     def settle() -> Deferred[Any]:
         return DeferredList([fanout.start(), desktop.find()], consumeErrors=True)
 
-    ended: list[Any] = [store, *([page_log] if page_log is not None else [])]
+    ended: list[Any] = [store, *([page_log] if page_log is not None else []), logs]
     return Daemon(
         reactor=reactor,
         listening=listening,

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("check", "say of a plugin's tree what the daemon would"),
     "dev": ("dev", "link a plugin you work on into a daemon started with --dev"),
     "call": ("call", "call a method of a daemon started with --dev"),
+    "logs": ("logs", "show what the page and its plugins have logged"),
     "eval": ("evaluate", "evaluate JavaScript in the page of such a daemon"),
     "export": ("exporting", "write the plugin list and the page's settings to a file"),
     "import": ("importing", "install and set what such a file holds"),

@@ -52,7 +52,7 @@ class PageFile:
     @property
     def older(self) -> Path:
         """The generation before the last rotation."""
-        return self.path.with_name(self.path.name + ".1")
+        return older_of(self.path)
 
     def append(self, lines: bytes) -> None:
         """
@@ -76,6 +76,7 @@ class PageFile:
     def reopen(self) -> None:
         """Go on in the file that has the name now; where that fails, as before."""
         with contextlib.suppress(OSError, LogFileError):
+            _own_directory(self.path.parent)
             self._go_on_in(_open(self.path))
 
     def close(self) -> None:
@@ -111,6 +112,11 @@ class PageFile:
         self.size = os.fstat(fd).st_size
 
 
+def older_of(path: Path) -> Path:
+    """Where the generation before the last rotation of a log file is."""
+    return path.with_name(path.name + ".1")
+
+
 def _own_directory(path: Path) -> None:
     """Make ``path``, or check that no other user can put files there."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,12 +134,13 @@ def _own_directory(path: Path) -> None:
 
 
 def _open(path: Path) -> int:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
     # A symbolic link could lead, and a pipe could wait, for ever.
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     fd = os.open(path, flags, 0o600)
     try:
         _own_file(path, fd)
+        _end_line(fd)
     except BaseException:
         os.close(fd)
         raise
@@ -149,6 +156,14 @@ def _own_file(path: Path, fd: int) -> None:
     if found.st_uid != os.geteuid():
         raise LogFileError(f"{path}: belongs to another user")
     os.fchmod(fd, 0o600)
+
+
+def _end_line(fd: int) -> None:
+    """End a line that was left in its middle by a daemon that was killed."""
+    if os.lseek(fd, 0, os.SEEK_END) > 0:
+        os.lseek(fd, -1, os.SEEK_END)
+        if os.read(fd, 1) != b"\n":
+            _write_all(fd, b"\n")
 
 
 def _write_all(fd: int, content: bytes) -> None:

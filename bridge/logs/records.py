@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -19,6 +20,13 @@ from .text import one_line, timestamp
 LEVELS: Final = ("debug", "info", "warn", "error")
 _FIELDS: Final = frozenset({"level", "scope", "message", "ts"})
 _DEFAULT_SCOPE: Final = "plugin"
+
+# In a line, a bracket in a scope would end it.
+_BRACKETS: Final = str.maketrans("[]", "()")
+_LINE: Final = re.compile(
+    rf"(?P<time>\S+) (?P<level>{'|'.join(LEVELS).upper()}) +"
+    r"(?:ts=(?P<ts>\S+) )?\[(?P<scope>[^\]]+)\] (?P<message>.+)"
+)
 
 
 @frozen
@@ -66,7 +74,7 @@ def read_record(entry: Any) -> Record | None:
     if not shown:
         return None
     named = one_line(scope or "", LOG_SCOPE_CHARACTERS) or _DEFAULT_SCOPE
-    return Record(level, named, shown, _seconds(ts))
+    return Record(level, named.translate(_BRACKETS), shown, _seconds(ts))
 
 
 def _seconds(ts: float | None) -> float | None:
@@ -102,3 +110,27 @@ def _own_time(record: Record, now: float) -> str:
         return f"ts={timestamp(record.at)} "
     except ValueError:
         return ""
+
+
+@frozen
+class LogLine:
+    """
+    A line of the file, read.
+
+    :ivar time: The daemon's, as it is written.
+    :ivar ts: The page's own, as it is written; ``None`` when it was the same.
+    """
+
+    time: str
+    level: str
+    scope: str
+    message: str
+    ts: str | None = None
+
+
+def read_line(text: str) -> LogLine | None:
+    """Read a line that ``write_records`` has written; ``None`` for any other."""
+    found = _LINE.fullmatch(text)
+    if found is None:
+        return None
+    return LogLine(**{**found.groupdict(), "level": found["level"].lower()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attrs import define
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 _SECONDS_BETWEEN = 1.0
 
@@ -14,22 +15,32 @@ class Tally:
     """
     Counts, and says how many it were at most once a second.
 
-    What is counted in the meantime is said with the next.
+    What is counted in the meantime is said when that second is over.
 
-    :ivar _seconds: The time.
     :ivar _say: Takes how many there were since it was last called.
     """
 
-    _seconds: Callable[[], float]
+    _clock: IReactorTime
     _say: Callable[[int], None]
     _count: int = 0
     _next: float = float("-inf")
+    _later: IDelayedCall | None = None
 
     def add(self, number: int) -> None:
         """Count ``number`` more."""
         self._count += number
-        now = self._seconds()
-        if now >= self._next:
-            count, self._count = self._count, 0
-            self._next = now + _SECONDS_BETWEEN
+        wait = self._next - self._clock.seconds()
+        if wait <= 0:
+            self.flush()
+        elif self._later is None:
+            self._later = self._clock.callLater(wait, self.flush)
+
+    def flush(self) -> None:
+        """Say now what was not said yet."""
+        if self._later is not None and self._later.active():
+            self._later.cancel()
+        self._later = None
+        count, self._count = self._count, 0
+        self._next = self._clock.seconds() + _SECONDS_BETWEEN
+        if count:
             self._say(count)

@@ -111,7 +111,7 @@ class LogWriter:
                 await self._in_thread(self._file.append, lines)
             except Exception as e:  # noqa: BLE001
                 reason = getattr(e, "strerror", None) or type(e).__name__
-                message = f"{self.path.name} could not be written: {reason}"
+                message = f"the log file could not be written: {reason}"
                 for batch in batches:
                     self._unwritten -= len(batch.lines)
                     batch.done.errback(BridgeError(Code.INTERNAL, message))

@@ -72,7 +72,7 @@ class Logs:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._dropped = Tally(self._clock.seconds, self._say_dropped)
+        self._dropped = Tally(self._clock, self._say_dropped)
 
     def describe(self) -> dict[str, Any]:
         """Say where the file is."""
@@ -111,6 +111,10 @@ class Logs:
         if self._writer is None or not good:
             return
         self._writer.write(self._lines(good)).addErrback(self._lost, len(good))
+
+    def close(self) -> None:
+        """Say what was dropped and not said yet."""
+        self._dropped.flush()
 
     def _read(self, batch: Any) -> list[Record]:
         records, bad = read_records(batch)

@@ -170,6 +170,49 @@ class AppendTests(PageFileCase):
         file.append(b"3\n")
         self.assertEqual(self.path.read_bytes(), b"3\n")
 
+    def test_directory_removed(self) -> None:
+        """A directory that was removed is made anew, and is the daemon's own."""
+        file = self.open()
+        file.append(b"1\n")
+        self.path.unlink()
+        self.path.parent.rmdir()
+        file.append(b"2\n")
+        self.assertEqual(self.path.read_bytes(), b"2\n")
+        self.assertEqual(stat.S_IMODE(self.path.parent.stat().st_mode), 0o700)
+
+    def test_attack_directory_replaced(self) -> None:
+        """A directory that others can write to is not written to, nor is a link's."""
+        file = self.open()
+        file.append(b"1\n")
+        moved = self.path.parent.rename(self.directory / "moved")
+        self.path.parent.mkdir()
+        self.path.parent.chmod(0o777)
+        file.append(b"2\n")
+        self.path.parent.rmdir()
+        elsewhere = self.directory / "elsewhere"
+        elsewhere.mkdir(mode=0o700)
+        self.path.parent.symlink_to(elsewhere)
+        file.append(b"3\n")
+        self.assertEqual((moved / "plugins.log").read_bytes(), b"1\n2\n3\n")
+        self.assertEqual(list(elsewhere.iterdir()), [])
+
+    def test_killed_between_rename_and_create(self) -> None:
+        """A rotation that was cut short loses nothing: the next start goes on."""
+        self.open().append(b"1\n")
+        os.replace(self.path, f"{self.path}.1")
+        self.open().append(b"2\n")
+        self.assertEqual((self.older(), self.path.read_bytes()), (b"1\n", b"2\n"))
+
+    def test_killed_in_the_middle_of_a_line(self) -> None:
+        """The next start ends that line, so that the first of its own is whole."""
+        self.open().append(b"1\n")
+        with self.path.open("ab") as end:
+            end.write(b"cut sh")
+        file = self.open()
+        self.assertEqual(file.size, 9)
+        file.append(b"2\n")
+        self.assertEqual(self.path.read_bytes(), b"1\ncut sh\n2\n")
+
     def test_replaced_by_a_symlink_attack(self) -> None:
         """A link put in the file's place while it is open is not followed."""
         file = self.open()

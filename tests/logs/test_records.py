@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.logs.records import LEVELS, Record, read_record, read_records, write_records
+from bridge.logs.records import (
+    LEVELS,
+    LogLine,
+    Record,
+    read_line,
+    read_record,
+    read_records,
+    write_records,
+)
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -132,3 +140,42 @@ class WriteTests(SynchronousTestCase):
         forged = "m\n2026-01-01T00:00:00.000Z ERROR [host] forged"
         records, _ = read_records([{"level": "info", "scope": "a", "message": forged}])
         self.assertEqual(write_records(records, 0.0).count("\n"), 1)
+
+    def test_attack_forged_scope(self) -> None:
+        """A scope cannot end early, and have a line pass for another scope's."""
+        entry = {"level": "info", "scope": "host] [x", "message": "m"}
+        records, _ = read_records([entry])
+        line = read_line(write_records(records, 0.0).rstrip("\n"))
+        assert line is not None
+        self.assertEqual((line.scope, line.message), ("host) (x", "m"))
+
+
+class LineTests(SynchronousTestCase):
+    """Tests for reading lines of the file again."""
+
+    def test_other_lines(self) -> None:
+        """What the daemon has not written so is no line of its."""
+        for text in ("", "x", "1970-01-01T00:00:00.000Z TRACE [a] m", "Z INFO [a]"):
+            self.assertIsNone(read_line(text))
+
+    @given(st.lists(nearly), st.floats(0, 1e10))
+    @settings(deadline=None)
+    def test_round_trip(self, batch: list[Any], now: float) -> None:
+        """Every record that is written can be read again."""
+        records, _ = read_records(batch)
+        for record in records:
+            (text,) = write_records([record], now).split("\n")[:-1]
+            line = read_line(text)
+            assert line is not None
+            self.assertEqual(
+                (line.level, line.scope, line.message),
+                (record.level, record.scope, record.message),
+            )
+            times = f"{line.time} " + (f"ts={line.ts} " if line.ts else "")
+            self.assertEqual(set(times.split()) - set(text.split()), set())
+
+    def test_own_time(self) -> None:
+        """The page's own time is read when it is there."""
+        text = "1970-01-01T00:00:00.000Z WARN  ts=1970-01-01T00:00:10.000Z [a] m"
+        now, then = "1970-01-01T00:00:00.000Z", "1970-01-01T00:00:10.000Z"
+        self.assertEqual(read_line(text), LogLine(now, "warn", "a", "m", then))

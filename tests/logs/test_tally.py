@@ -12,16 +12,31 @@ class TallyTests(SynchronousTestCase):
     """Tests for counting."""
 
     def test_once_a_second(self) -> None:
-        """The first is said at once, what comes within a second with the next."""
+        """The first is said at once, what comes within a second when it is over."""
         clock = Clock()
         said: list[int] = []
-        tally = Tally(clock.seconds, said.append)
+        tally = Tally(clock, said.append)
         for _ in range(10):
             tally.add(2)
         self.assertEqual(said, [2])
         clock.advance(1.0)
+        self.assertEqual(said, [2, 18])
         tally.add(1)
-        self.assertEqual(said, [2, 19])
-        clock.advance(0.5)
-        tally.add(1)
-        self.assertEqual(said, [2, 19])
+        self.assertEqual(said, [2, 18])
+        clock.advance(1.0)
+        self.assertEqual(said, [2, 18, 1])
+        clock.advance(1.0)
+        tally.add(3)
+        self.assertEqual(said, [2, 18, 1, 3])
+
+    def test_the_rest(self) -> None:
+        """At the end the rest is said, once, and nothing is left to be called."""
+        clock = Clock()
+        said: list[int] = []
+        tally = Tally(clock, said.append)
+        for _ in range(3):
+            tally.add(1)
+        tally.flush()
+        tally.flush()
+        self.assertEqual(said, [1, 2])
+        self.assertEqual(clock.getDelayedCalls(), [])

@@ -72,7 +72,7 @@ class WriterTests(SynchronousTestCase):
         error = self.failureResultOf(failed, BridgeError).value
         self.assertEqual(error.code, Code.INTERNAL)
         self.assertEqual(
-            error.message, "plugins.log could not be written: No space left on device"
+            error.message, "the log file could not be written: No space left on device"
         )
         self.thread.let_through()
         self.successResultOf(later)

@@ -149,15 +149,20 @@ class FrameTests(LogsCase):
         """What was dropped is said at most once a second."""
         for _ in range(5):
             self.logs.frame([None, None])
+        self.assertEqual(self.counted(), [2])
         self.clock.advance(1)
         self.logs.frame("nothing")
-        self.assertEqual(
-            self.said,
-            [
-                "dropped 2 log records of the page: they break a rule",
-                "dropped 9 log records of the page: they break a rule",
-            ],
-        )
+        self.assertEqual(self.counted(), [2, 8])
+        self.logs.close()
+        self.assertEqual(self.counted(), [2, 8, 1])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def counted(self) -> list[int]:
+        """Give the numbers in what the daemon logged."""
+        words = "dropped {} log records of the page: they break a rule"
+        counts = [int(line.split()[1]) for line in self.said]
+        self.assertEqual(self.said, list(map(words.format, counts)))
+        return counts
 
     def test_full_disk(self) -> None:
         """Records that cannot be written are counted, and the reason is said."""
@@ -167,7 +172,7 @@ class FrameTests(LogsCase):
             self.said,
             [
                 "dropped 3 log records of the page: "
-                "plugins.log could not be written: full"
+                "the log file could not be written: full"
             ],
         )
 

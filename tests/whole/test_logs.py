@@ -1,0 +1,58 @@
+"""``plugin-bridge logs`` beside a real daemon."""
+
+import signal
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from .daemon import PATIENCE_SECONDS, command, environment, run, running
+
+
+@pytest.mark.whole
+class LogsTests(SynchronousTestCase):
+    """Tests for following the page's log."""
+
+    def test_follow_across_rotations(self):
+        """Every line of the page comes once, in order, across many rotations."""
+        with TemporaryDirectory(prefix="bridge-home-") as home:
+            self.follow(Path(home))
+
+    def follow(self, home):
+        """Log from a page, and follow it."""
+        where = ["--host=reference", f"--data-dir={home / 'data'}"]
+        with running(home, "--log-max-bytes=4096") as daemon, daemon.page() as page:
+            self.log(page, ["line 0"])
+            while page.result("logs", "info")["bytes"] == 0:
+                pass
+            following = subprocess.Popen(
+                command("logs", "-f", "--scope=a-plugin", *where),
+                env=environment(home),
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert following.stdout is not None
+            self.addCleanup(following.stdout.close)
+            got = [following.stdout.readline()]
+            for start in range(1, 301, 60):
+                self.log(page, [f"line {n}" for n in range(start, start + 60)])
+                got += [following.stdout.readline() for _ in range(60)]
+            following.send_signal(signal.SIGINT)
+            self.assertEqual(following.wait(PATIENCE_SECONDS), 0)
+            self.assertTrue((home / "data/logs/plugins.log.1").exists())
+        messages = [line.rstrip("\n").partition("] ")[2] for line in got]
+        self.assertEqual(messages, [f"line {n}" for n in range(301)])
+        # The daemon has ended; the log can be read all the same.
+        ran = run(home, "logs", "-n1", "--json", *where)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertIn('"message":"line 300"', ran.stdout)
+
+    def log(self, page, messages):
+        """Log as a page does."""
+        records = [
+            {"level": "info", "scope": "a-plugin", "message": message, "ts": 0}
+            for message in messages
+        ]
+        page.send({"type": "logs", "records": records})
