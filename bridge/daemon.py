@@ -120,6 +120,9 @@ class Daemon(Service):
         self._reactor.callFromThread(self._reopen)
 
     def _tell_address(self, address: Address | None) -> None:
+        # A daemon that was killed has left its own.
+        with contextlib.suppress(OSError):
+            self._address_file.unlink()
         if address is None:
             return
         try:
