@@ -13,6 +13,8 @@ from attrs import Attribute, field, frozen
 _NAME_CHARACTERS: Final = 60
 _LIST_CHARACTERS: Final = 300
 _URL_CHARACTERS: Final = 600
+# So that a long path leaves room on the screen for what follows it.
+_PATH_CHARACTERS: Final = 120
 _ELLIPSIS: Final = "..."
 _OTHERWISE: Final = "If you did not start this yourself, choose Deny."
 
@@ -87,7 +89,7 @@ def _origin(url: str) -> str:
     """Two lines, so that a path cannot be taken for a host."""
     host = host_of(url)
     path = "" if host == "unknown" else urlsplit(url).path
-    return f"Host: {host}\nPath: {shown(path.replace('&', '%26'), _URL_CHARACTERS)}"
+    return f"Host: {host}\nPath: {shown(path.replace('&', '%26'), _PATH_CHARACTERS)}"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -124,6 +124,16 @@ class PromptTests(SynchronousTestCase):
             self.assertIn("Host: forge.example:8443", lines)
             self.assertIn("Path: /author/plugin.git", lines)
 
+    def test_attack_long_path(self):
+        """A long path can't push the rest of a prompt off the screen."""
+        url = check_url("https://forge.example/" + "a" * 480)
+        (line,) = [
+            line
+            for line in PROMPTS.install(url, "/data").body.split("\n")
+            if line.startswith("Path: ")
+        ]
+        self.assertEqual(line, "Path: /" + "a" * 116 + "...")
+
     def test_ampersand_of_a_path_is_percent_encoded(self):
         """A path with an ampersand is shown as the same path without one."""
         url = check_url("https://forge.example/a&b.git")

@@ -38,6 +38,10 @@ _CONFIG = """\
 """
 
 
+# A test run that is killed leaves nothing behind.
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
 def program(name: str, package: str, *elsewhere: str) -> str:
     """Find a program of the system; an ``AssertionError`` says how to get it."""
     found = shutil.which(name)
@@ -79,6 +83,7 @@ class SessionBus:
         """Run it; it listens when this returns."""
         self._process = subprocess.Popen(
             [
+                *DIES_WITH_US,
                 program("dbus-daemon", "dbus"),
                 f"--config-file={self.directory}/session.conf",
                 "--nofork",
@@ -86,6 +91,7 @@ class SessionBus:
                 "--print-address",
             ],
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         assert self._process.stdout is not None
         assert self._process.stdout.readline(), "dbus-daemon did not start"

@@ -1,0 +1,170 @@
+"""A real daemon that asks on a real desktop, with somebody who clicks."""
+
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.host import load_profile
+from bridge.plugins.signature import sign_tree
+
+from ..approval.test_servers import notification_daemon
+from ..desktop.session import Session
+from ..forge import start_forge_process
+from ..npm import esbuild
+from .daemon import run, running
+from .test_install import tree
+
+CONFIRM, DENY = 0, 1
+
+
+@pytest.mark.whole
+class PromptTests(SynchronousTestCase):
+    """Tests for the way from a page's request to a click and back."""
+
+    timeout = 300
+
+    def setUp(self):
+        """A desktop, a git server with a plugin, and a data directory."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+        ready = run(
+            self.home,
+            "setup",
+            "--host=reference",
+            f"--data-dir={self.home / 'data'}",
+            f"--bundler={esbuild()}",
+        )
+        self.assertEqual(ready.returncode, 0, ready.stdout + ready.stderr)
+        self.forge = start_forge_process()
+        self.addCleanup(self.forge.stop)
+        self.session = Session()
+        self.addCleanup(self.session.end)
+
+    def publish(self, name):
+        """Publish a good plugin, signed; gives its URL."""
+        directory = self.home / "trees" / name
+        directory.mkdir(parents=True)
+        for path, content in tree(name).items():
+            (directory / path).write_text(content)
+        profile = load_profile("reference")
+        signature = sign_tree(directory, name, profile, b"\x01" * 32, int(time.time()))
+        (directory / "plugin.sig").write_bytes(signature)
+        self.forge.publish(directory, name)
+        return self.forge.url(name)
+
+    def daemon(self, *options):
+        """A daemon on the session's bus."""
+        return running(
+            self.home,
+            f"--ca-file={self.forge.ca_file}",
+            *options,
+            more=self.session.bus.environment,
+        )
+
+    def until_asked(self, page, operation):
+        """Read pushes until the daemon asks."""
+        while True:
+            got = page.receive()
+            self.assertEqual(got["type"], "push", got)
+            if got["event"] == "progress" and (
+                got["data"]["step"],
+                got["data"]["op"],
+            ) == ("awaiting_confirmation", operation):
+                return
+
+    def press(self, button, picture):
+        """Wait for the prompt, keep a picture of it, and press a button."""
+        seen = self.session.settled(self.empty)
+        box = seen.changed(self.empty)
+        self.session.save(picture)
+        buttons = self.session.buttons(box.half("lower"))
+        self.assertEqual(len(buttons), 2, buttons)
+        self.session.click(*buttons[button].middle)
+
+    def answered(self, page, request_id):
+        """Read until the response to a request."""
+        while True:
+            got = page.receive()
+            if got["type"] == "response" and got["id"] == request_id:
+                return got
+
+    def ask(self, page, request_id, method, params):
+        """Send a request that will take a person."""
+        request = {"type": "request", "id": request_id, "service": "plugins"}
+        page.send({**request, "method": method, "params": params})
+
+    def test_a_person_confirms_and_denies(self):
+        """Confirmed twice, a plugin is installed; denied, it stays installed."""
+        url = self.publish("good")
+        self.empty = self.session.picture()
+        self.session.serve(notification_daemon())
+        self.wait_for_server()
+        with self.daemon() as daemon, daemon.page() as page:
+            said = "".join(daemon.lines)
+            self.assertIn("with the buttons Confirm and Deny, by Notification D", said)
+            self.ask(page, "a", "install", {"url": url})
+            self.until_asked(page, "install")
+            self.press(CONFIRM, "prompt-install.png")
+            self.until_asked(page, "trust_key")
+            self.press(CONFIRM, "prompt-trust-key.png")
+            got = self.answered(page, "a")
+            self.assertTrue(got["ok"], got)
+            self.assertEqual(got["result"]["plugin"]["id"], "good")
+            self.ask(page, "b", "uninstall", {"id": "good"})
+            self.until_asked(page, "uninstall")
+            self.press(DENY, "prompt-uninstall.png")
+            got = self.answered(page, "b")
+            self.assertEqual(got["error"]["message"], "denied: the user declined")
+            (plugin,) = page.result("plugins", "list")["plugins"]
+            self.assertEqual(plugin["id"], "good")
+            self.ask(page, "c", "uninstall", {"id": "good"})
+            self.until_asked(page, "uninstall")
+            self.session.settled(self.empty)
+            self.assertEqual(daemon.stop(), 0)
+        self.until_empty()
+
+    def test_dev_announces(self):
+        """With ``--dev`` nothing is asked, and what was done is shown."""
+        url = self.publish("good")
+        self.empty = self.session.picture()
+        self.session.serve(notification_daemon())
+        self.wait_for_server()
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            self.session.settled(self.empty)
+            self.session.save("announced.png")
+
+    def test_desktop_that_begins_after_the_daemon(self):
+        """Refused while there is no desktop; asked as soon as there is one."""
+        url = self.publish("good")
+        self.empty = self.session.picture()
+        with self.daemon() as daemon, daemon.page() as page:
+            said = "".join(daemon.lines)
+            self.assertIn("none: privileged operations will be refused", said)
+            message = page.refusal("plugins", "install", {"url": url})
+            self.assertTrue(message.startswith("approval_unavailable: "), message)
+            self.session.serve(notification_daemon())
+            self.wait_for_server()
+            self.ask(page, "a", "install", {"url": url})
+            self.until_asked(page, "install")
+            self.press(DENY, "prompt-late.png")
+            message = self.answered(page, "a")["error"]["message"]
+            self.assertEqual(message, "denied: the user declined")
+
+    def wait_for_server(self):
+        """Wait until the notification server has its name."""
+        end = time.monotonic() + 60
+        while not self.session.has_server():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+
+    def until_empty(self):
+        """Wait until nothing is left on the screen."""
+        end = time.monotonic() + 60
+        while self.session.picture() != self.empty:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
