@@ -92,7 +92,7 @@ class DesktopApprover:
         note = Note(
             f"{self._application} Bridge",
             prompt.title,
-            prompt.body,
+            prompt.text,
             icon="dialog-warning",
             urgency=Urgency.CRITICAL,
             desktop_entry=DESKTOP_ENTRY,

@@ -16,7 +16,7 @@ _URL_CHARACTERS: Final = 600
 # So that a long path leaves room on the screen for what follows it.
 _PATH_CHARACTERS: Final = 120
 _ELLIPSIS: Final = "..."
-_OTHERWISE: Final = "If you did not start this yourself, choose Deny."
+_CAUTION: Final = "If you did not start this yourself, do not confirm it."
 
 # Some notification servers render markup without saying so.
 _LINE: Final = re.compile(r"[ -%'-;=?-~]*")
@@ -46,12 +46,19 @@ class Prompt:
     One question, to be confirmed or denied.
 
     :ivar title: One line.  Printable ASCII without ``<``, ``>`` and ``&``.
-    :ivar body: Lines of the same characters.
+    :ivar body: Lines of the same characters: who asks for what.
+    :ivar caution: One line: when not to confirm.
     """
 
     operation: Operation
     title: str = field(validator=_showable)
     body: str = field(validator=_showable)
+    caution: str = field(default="", validator=_showable)
+
+    @property
+    def text(self) -> str:
+        """All that is shown to whoever is asked, below the title."""
+        return f"{self.body}\n{self.caution}".rstrip("\n")
 
 
 def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
@@ -121,7 +128,8 @@ class Prompts:
             "Install a plugin?",
             f"{self._asks} install a plugin.\n{_origin(url)}\n"
             f"Kept in: {shown(directory, _LIST_CHARACTERS)}\n"
-            f"Its code will run inside {shown(self.application)}.\n{_OTHERWISE}",
+            f"Its code will run inside {shown(self.application)}.",
+            _CAUTION,
         )
 
     def update(self, plugin_id: str, url: str, version: str, commit: str) -> Prompt:
@@ -131,7 +139,8 @@ class Prompts:
             f"Update the plugin {shown(plugin_id)}?",
             f"{self._asks} update this plugin.\n{_origin(url)}\n"
             f"Installed now: version {shown(version)}, commit {shown(commit)}\n"
-            f"Its new code will run inside {shown(self.application)}.\n{_OTHERWISE}",
+            f"Its new code will run inside {shown(self.application)}.",
+            _CAUTION,
         )
 
     def uninstall(self, plugin_id: str, url: str) -> Prompt:
@@ -140,7 +149,8 @@ class Prompts:
             Operation.UNINSTALL,
             f"Uninstall the plugin {shown(plugin_id)}?",
             f"{self._asks} uninstall this plugin, which came from\n{_origin(url)}\n"
-            f"Its files and its settings will be deleted.\n{_OTHERWISE}",
+            "Its files and its settings will be deleted.",
+            _CAUTION,
         )
 
     def trust_key(
@@ -166,7 +176,7 @@ class Prompts:
             f"before.\nKey: {shown(key_id)}\n{_origin(url)}\n"
             f'Plugin: "{shown(name)}", version {shown(version)}\n'
             f"Permissions: {_listed(permissions)}\n"
-            f"Optional permissions: {_listed(optional)}\n"
+            f"Optional permissions: {_listed(optional)}",
             "Confirm only if this key is the fingerprint the author published. You "
             "will not be asked about it again.",
         )
@@ -179,7 +189,8 @@ class Prompts:
             f"{self._asks} update a plugin that is now signed with another key.\n"
             f"Old key: {shown(old)}\nNew key: {shown(new)}\n{_origin(url)}\n"
             "Its author may have changed keys, or somebody else may be publishing in "
-            "the author's name. Confirm only if the author announced the new key.",
+            "the author's name.",
+            "Confirm only if the author announced the new key.",
         )
 
     def forget_key(self, key_id: str, label: str) -> Prompt:
@@ -193,6 +204,6 @@ class Prompts:
             "Stop trusting a signing key?",
             f"{self._asks} forget a signing key.\nKey: {shown(key_id)}\n"
             f"First accepted for: {shown(label, _URL_CHARACTERS)}\n"
-            "No plugin is uninstalled; the next one signed with it will ask again.\n"
-            f"{_OTHERWISE}",
+            "No plugin is uninstalled; the next one signed with it will ask again.",
+            _CAUTION,
         )

@@ -100,7 +100,7 @@ class WindowsApprover:
     def _shown(self, prompt: Prompt) -> Deferred[int]:
         answer: Deferred[int] = Deferred()
         title = f"{self._application} Bridge"
-        text = f"{prompt.title}\n\n{prompt.body}"
+        text = f"{prompt.title}\n\n{prompt.text}"
 
         def closed(result: int | Failure) -> None:
             self._is_standing = False

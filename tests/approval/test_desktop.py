@@ -48,7 +48,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         approving = self.asker.approve(PROMPT)
         ((note, actions, answer),) = self.screen.questions
         self.assertEqual(note.application, "Sample Bridge")
-        self.assertEqual((note.summary, note.body), (PROMPT.title, PROMPT.body))
+        self.assertEqual((note.summary, note.body), (PROMPT.title, PROMPT.text))
         self.assertEqual((note.urgency, note.expire_ms), (Urgency.CRITICAL, 0))
         self.assertEqual(note.desktop_entry, "plugin-bridge")
         self.assertEqual([label for _, label in actions], ["Confirm", "Deny"])

@@ -78,7 +78,7 @@ class PromptTests(SynchronousTestCase):
     def test_markup_injection_into_a_prompt(self, text):
         """No text, wherever it goes, brings markup or control characters along."""
         for prompt in every_prompt(text, URL):
-            for line in (prompt.title, *prompt.body.split("\n")):
+            for line in (prompt.title, *prompt.text.split("\n")):
                 self.assertTrue(re.fullmatch(r"[ -~]*", line), line)
                 self.assertFalse(set(line) & set("<>&"))
 
@@ -86,8 +86,8 @@ class PromptTests(SynchronousTestCase):
     @given(texts)
     def test_lines_forged_in_a_prompt(self, text):
         """No text adds a line to a prompt."""
-        plain = [len(p.body.split("\n")) for p in every_prompt("x", URL)]
-        given_text = [len(p.body.split("\n")) for p in every_prompt(text, URL)]
+        plain = [len(p.text.split("\n")) for p in every_prompt("x", URL)]
+        given_text = [len(p.text.split("\n")) for p in every_prompt(text, URL)]
         self.assertEqual(given_text, plain)
 
     def test_prompt_refuses_markup(self):
@@ -104,11 +104,13 @@ class PromptTests(SynchronousTestCase):
         for end in ("\n", "\nb", "\r", "\u2028"):
             with self.assertRaises(ValueError):
                 Prompt(Operation.INSTALL, f"a{end}", "")
+            with self.assertRaises(ValueError):
+                Prompt(Operation.INSTALL, "", "", f"a{end}")
 
     def test_every_prompt_names_the_safe_choice(self):
         """Who is unsure reads what to do."""
         for prompt in every_prompt("a-plugin", URL):
-            self.assertRegex(prompt.body, "choose Deny|Confirm only if")
+            self.assertRegex(prompt.caution, "do not confirm|Confirm only if")
 
     def test_every_operation_has_its_prompt(self):
         """There are words for each operation, and they name who asks."""
@@ -120,7 +122,7 @@ class PromptTests(SynchronousTestCase):
     def test_prompts_show_the_whole_host(self):
         """Every prompt about a URL shows its host on a line of its own."""
         for prompt in every_prompt("a-plugin", URL)[:-1]:
-            lines = prompt.body.split("\n")
+            lines = prompt.text.split("\n")
             self.assertIn("Host: forge.example:8443", lines)
             self.assertIn("Path: /author/plugin.git", lines)
 
@@ -149,7 +151,7 @@ class PromptTests(SynchronousTestCase):
             version="1.2.3",
             permissions=["network", "sql"],
             optional=[],
-        ).body
+        ).text
         self.assertIn(f"Key: {KEY}\n", body)
         self.assertIn('"A ?b?plugin?/b?", version 1.2.3\n', body)
         self.assertIn("Permissions: network, sql\n", body)

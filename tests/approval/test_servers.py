@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 from twisted.internet import reactor
+from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
 from bridge.approval import Prompts
@@ -185,6 +186,16 @@ class XfceTests(Buttons):
         box = await self.prompted()
         self.session.click(box.left + 100, box.top + 30)
         self.assertEqual(await self.answer(), "denied: the prompt was dismissed")
+
+    async def test_withdrawn(self):
+        """A prompt whose operation was cancelled leaves the screen."""
+        before = self.session.picture()
+        approving: Any = self.approver.approve(PROMPT)
+        await until(lambda: self.desktop._open, 60)
+        self.session.settled(before)
+        approving.cancel()
+        await self.assertFailure(approving, CancelledError)
+        await until(lambda: self.session.picture() == before, 60)
 
 
 @pytest.mark.whole

@@ -76,7 +76,7 @@ class WindowsApproverTests(TestCase):
         await approving
         ((owner, text, title, style),) = self.boxes.shown
         self.assertEqual((owner, title), (0, "Sample Bridge"))
-        self.assertEqual(text, f"{PROMPT.title}\n\n{PROMPT.body}")
+        self.assertEqual(text, f"{PROMPT.title}\n\n{PROMPT.text}")
         self.assertEqual(style, STYLE)
         self.assertEqual(style, 0x4 | 0x30 | 0x100 | 0x40000)
 

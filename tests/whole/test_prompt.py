@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.host import load_profile
 from bridge.plugins.signature import sign_tree
 
-from ..approval.test_servers import notification_daemon
+from ..approval.test_servers import notification_daemon, xfce4_notifyd
 from ..desktop.session import Session
 from ..forge import start_forge_process
 from ..npm import esbuild
@@ -80,6 +80,7 @@ class PromptTests(SynchronousTestCase):
         """Wait for the prompt, keep a picture of it, and press a button."""
         seen = self.session.settled(self.empty)
         box = seen.changed(self.empty)
+        assert box is not None
         self.session.save(picture)
         buttons = self.session.buttons(box.half("lower"))
         self.assertEqual(len(buttons), 2, buttons)
@@ -101,11 +102,12 @@ class PromptTests(SynchronousTestCase):
         """Confirmed twice, a plugin is installed; denied, it stays installed."""
         url = self.publish("good")
         self.empty = self.session.picture()
-        self.session.serve(notification_daemon())
+        # notification-daemon 3.20 leaves on the screen what it was told to close.
+        self.session.serve(xfce4_notifyd())
         self.wait_for_server()
         with self.daemon() as daemon, daemon.page() as page:
             said = "".join(daemon.lines)
-            self.assertIn("with the buttons Confirm and Deny, by Notification D", said)
+            self.assertIn("with the buttons Confirm and Deny, by Xfce Notify", said)
             self.ask(page, "a", "install", {"url": url})
             self.until_asked(page, "install")
             self.press(CONFIRM, "prompt-install.png")
@@ -124,7 +126,7 @@ class PromptTests(SynchronousTestCase):
             self.ask(page, "c", "uninstall", {"id": "good"})
             self.until_asked(page, "uninstall")
             self.session.settled(self.empty)
-            self.assertEqual(daemon.stop(), 0)
+            self.assertIn(daemon.stop(), (0, -15))
         self.until_empty()
 
     def test_dev_announces(self):
