@@ -44,7 +44,11 @@ from .plugins.uninstall import KeyRing, Uninstaller
 from .plugins.update import Updater
 from .plugins.updates import Updates
 from .plugins.upstream import GitUpstream
-from .protocol.limits import SQL_STATEMENTS_AT_ONCE, UPDATES_AT_ONCE
+from .protocol.limits import (
+    OUTBOUND_THREADS,
+    SQL_STATEMENTS_AT_ONCE,
+    UPDATES_AT_ONCE,
+)
 from .rpc.hub import Hub
 from .services.plugins import PluginService, Pushes
 from .services.sql import Sql
@@ -70,6 +74,7 @@ class Threads:
     :ivar updates: Looks for updates.
     :ivar sql: Reads databases.
     :ivar icons: Decodes the images of notifications.
+    :ivar fetches: Reads what was fetched.
     """
 
     disk: Pool
@@ -79,6 +84,7 @@ class Threads:
     updates: Pool
     sql: Pool
     icons: Pool
+    fetches: Pool
 
     @classmethod
     def make(cls, reactor: Any, size: int) -> Threads:
@@ -86,11 +92,13 @@ class Threads:
         sizes = {"disk": 1, "logs": 1, "icons": 1, "checks": size, "clones": size}
         sizes["updates"] = UPDATES_AT_ONCE
         sizes["sql"] = SQL_STATEMENTS_AT_ONCE
+        sizes["fetches"] = OUTBOUND_THREADS
         return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
 
     def all(self) -> list[Pool]:
         """Give all of them."""
         return [
+            self.fetches,
             self.updates,
             self.clones,
             self.checks,

@@ -33,6 +33,7 @@ from .logs.pagefile import LogFileError, PageFile
 from .logs.push import make_log_push
 from .logs.writer import LogWriter
 from .options import DaemonOptions, Place, locate
+from .outbound.fetcher import Reach, make_fetcher
 from .parts import Threads, make_plugins, make_sinks, make_sql
 from .plugins.dial import tls_context
 from .plugins.journal import JournalError
@@ -47,6 +48,7 @@ from .services.catalogue import LIGHT
 from .services.logs import Logs
 from .services.notify import Notify
 from .services.osc import Osc
+from .services.outbound import Outbound
 from .services.remote import Remote
 from .services.state import State
 from .sinks.maker import find
@@ -131,10 +133,11 @@ def _told(make: Callable[[], T]) -> T:
         raise SystemExit(1) from None
 
 
-def assemble(reactor: Any, options: Options) -> IService:
+def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> IService:
     """
     Make every part of the daemon.
 
+    :param reach: What ``outbound`` reaches: the public internet, but in tests.
     :raise StartError: It can't start here; so do ``DataDirError``, ``JournalError``,
         ``StoreError`` and ``TokenError``.
     """
@@ -150,6 +153,7 @@ def assemble(reactor: Any, options: Options) -> IService:
     fanout = make_sinks(reactor, config, options.place, threads, desktop)
     plugins = make_plugins(reactor, config, options.place, threads, store, hub, desktop)
     logs = Logs(page_log, reactor, lambda: [token.reveal()])
+    fetcher = make_fetcher(reactor, threads.fetches.call, reach or Reach())
 
     listening = inherited_socket() or bind(config.listen)
     taken = frozenset({listening.port, config.overlay_addr.port})
@@ -164,6 +168,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         "notify", Notify(fanout, profile.application, profile.sink_aliases)
     )
     registry.register("osc", osc)
+    registry.register("outbound", Outbound(fetcher))
     registry.register("plugins", plugins.service)
     if config.dev:
         registry.register("remote", Remote(hub.ask, os.urandom, reactor))
@@ -213,7 +218,7 @@ def assemble(reactor: Any, options: Options) -> IService:
         prepare=prepare,
         settle=settle,
         banner=banner,
-        finish=[osc, sql, fanout, *plugins.finish, desktop, *ended],
+        finish=[osc, sql, fetcher, fanout, *plugins.finish, desktop, *ended],
         release=lock.release,
         logged=_logged(reactor, options, token, hub),
         supervisor=this_process(),

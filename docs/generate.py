@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from attrs import NOTHING, fields, has, resolve_types
+from orjson import Fragment
 
 from bridge.config import OPTIONS
 from bridge.protocol import frames, limits
@@ -52,6 +53,7 @@ def type_words(kind: Any) -> str:
         float: "number",
         type(None): "null",
         Any: "any JSON",
+        Fragment: "string",  # written already; what is large and written, is text
     }
     if kind in simple:
         return simple[kind]

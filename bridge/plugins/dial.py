@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from attrs import frozen
 
+from .. import authorities
 from ..addresses import is_near_name, is_own, is_public
 from ..protocol.errors import BridgeError
 from ..protocol.limits import CLONE_CONNECT_SECONDS
@@ -33,14 +34,8 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     if sys.platform == "win32":
         context.load_default_certs()
     else:
-        # The compiled-in places, not those that SSL_CERT_FILE would name.
-        places = ssl.get_default_verify_paths()
-        for kind, place in (
-            ("cafile", Path(places.openssl_cafile)),
-            ("capath", Path(places.openssl_capath)),
-        ):
-            if place.exists():
-                context.load_verify_locations(**{kind: str(place)})
+        for kind, place in authorities.places().items():
+            context.load_verify_locations(**{kind: place})
     if ca_file is not None:
         try:
             context.load_verify_locations(cafile=str(ca_file))

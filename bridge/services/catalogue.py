@@ -7,6 +7,7 @@ from typing import Final
 from .logs import Logs
 from .notify import Notify
 from .osc import Osc
+from .outbound import Outbound
 from .plugins import PluginService
 from .remote import Remote
 from .sql import Sql
@@ -16,6 +17,7 @@ SERVICES: Final[dict[str, type]] = {
     "logs": Logs,
     "notify": Notify,
     "osc": Osc,
+    "outbound": Outbound,
     "plugins": PluginService,
     "remote": Remote,
     "sql": Sql,

@@ -1,0 +1,288 @@
+"""
+Dials a judged address, and speaks HTTP with whoever answers.
+
+Each request has a connection of its own: what a connection leads to was judged for this
+request, and for no other.  No redirect is followed, no proxy asked, no cookie kept, and
+nothing is taken from the environment.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+from OpenSSL.SSL import Error as TLSError
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import (
+    TCP4ClientEndpoint,
+    TCP6ClientEndpoint,
+    wrapClientTLS,
+)
+from twisted.internet.error import ConnectError
+from twisted.internet.interfaces import (
+    IConsumer,
+    IProtocolFactory,
+    IStreamClientEndpoint,
+)
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.ssl import (
+    Certificate,
+    optionsForClientTLS,
+    trustRootFromCertificates,
+)
+from twisted.python.failure import Failure
+from twisted.web.client import (
+    Agent,
+    HTTPConnectionPool,
+    RequestTransmissionFailed,
+    ResponseDone,
+    ResponseFailed,
+)
+from twisted.web.http import PotentialDataLoss
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import (
+    UNKNOWN_LENGTH,
+    IAgentEndpointFactory,
+    IBodyProducer,
+    IResponse,
+)
+from zope.interface import implementer
+
+from ..authorities import certificates
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS, OUTBOUND_RESPONSE_BYTES
+from .guard import Guarded, GuardedFactory
+from .request import Request
+from .text import too_large
+
+_BROKE_OFF = "the response broke off"
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+@define
+class Reply:
+    """
+    A response that was received whole.
+
+    :ivar headers: Names in lower case, with every value in the order received.
+    :ivar coding: The body's content coding, in lower case; empty for none.
+    :ivar pieces: The body, as it came.
+    """
+
+    status: int
+    headers: list[tuple[str, list[str]]]
+    coding: str
+    pieces: list[bytes]
+
+
+@implementer(IStreamClientEndpoint)
+@define(eq=False, repr=False)
+class _Dialled:
+    """
+    Connects to one of a host's judged addresses, to each in turn.
+
+    :ivar seconds: How long the whole exchange may take: the last address has all
+        of what is left of it.
+    :ivar connection: The connection, once there is one.
+    """
+
+    _reactor: Any
+    _addresses: Sequence[str]
+    _port: int
+    _tls: Any | None
+    _seconds: float
+    connection: Guarded | None = field(default=None, init=False)
+
+    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:  # noqa: N803
+        """Connect; fires with the protocol of ``protocolFactory``."""
+        return Deferred.fromCoroutine(self._connect(protocolFactory))
+
+    async def _connect(self, client: IProtocolFactory) -> Any:
+        factory = GuardedFactory(client.buildProtocol)
+        *others, last = self._addresses
+        for address in others:
+            try:
+                return await self._try(address, OUTBOUND_NEXT_ADDRESS_SECONDS, factory)
+            except ConnectError:
+                continue
+        return await self._try(last, self._seconds, factory)
+
+    async def _try(self, address: str, seconds: float, factory: GuardedFactory) -> Any:
+        is_v6 = ipaddress.ip_address(address).version == 6
+        kind: Any = TCP6ClientEndpoint if is_v6 else TCP4ClientEndpoint
+        endpoint = kind(self._reactor, address, self._port, timeout=seconds)
+        if self._tls is not None:
+            endpoint = wrapClientTLS(self._tls, endpoint)
+        self.connection = await endpoint.connect(factory)
+        return self.connection.inner
+
+
+@implementer(IAgentEndpointFactory)
+@frozen
+class _Always:
+    """Gives the one endpoint there is."""
+
+    endpoint: _Dialled
+
+    def endpointForURI(self, uri: object) -> _Dialled:  # noqa: N802
+        return self.endpoint
+
+
+@implementer(IBodyProducer)
+@define
+class _Body:
+    """Writes a body at once: it is at most 1 MiB."""
+
+    _content: bytes
+    length: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.length = len(self._content)
+
+    def startProducing(self, consumer: IConsumer) -> Deferred[None]:  # noqa: N802
+        consumer.write(self._content)
+        done: Deferred[None] = Deferred()
+        done.callback(None)
+        return done
+
+    def pauseProducing(self) -> None:  # noqa: N802
+        """There is nothing left to pause."""
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        """There is nothing left to resume."""
+
+    def stopProducing(self) -> None:  # noqa: N802
+        """There is nothing left to stop."""
+
+
+class _Collector(Protocol):
+    """Keeps a body, up to the limit."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.until_closed = False
+        self.whole: Deferred[None] = Deferred()
+        self._size = 0
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        self._size += len(data)
+        if self._size <= OUTBOUND_RESPONSE_BYTES:
+            self.pieces.append(data)
+        elif not self.whole.called:
+            self.whole.errback(too_large())
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+        if self.whole.called:
+            return
+        # A body without a length ends with its connection: whoever made that sees
+        # whether it ended in order.
+        self.until_closed = reason.check(PotentialDataLoss) is not None
+        if self.until_closed or reason.check(ResponseDone):
+            self.whole.callback(None)
+        else:
+            self.whole.errback(reason)
+
+
+@define
+class Client:
+    """
+    Asks one server for one thing.
+
+    :ivar trust: Whom to believe the certificate of a server.
+    """
+
+    _reactor: Any
+    _trust: Any
+
+    async def exchange(self, request: Request, addresses: Sequence[str]) -> Reply:
+        """
+        Send a request, and receive the response.
+
+        :param addresses: The judged addresses of the target; at least one.
+        :raise BridgeError: ``unavailable``: no response was received whole;
+            ``bad_request``: it is too large.
+        """
+        target = request.target
+        tls = None
+        if target.scheme == "https":
+            tls = optionsForClientTLS(target.host, trustRoot=self._trust)
+        dialled = _Dialled(self._reactor, addresses, target.port, tls, request.seconds)
+        try:
+            return await self._ask(request, dialled)
+        except (ConnectError, RequestTransmissionFailed, ResponseFailed) as e:
+            connection = dialled.connection
+            if connection is not None and connection.refusal is not None:
+                raise connection.refusal from None
+            raise _unavailable(_words(e)) from None
+        finally:
+            if dialled.connection is not None:
+                dialled.connection.abort()
+                await dialled.connection.closed
+
+    async def _ask(self, request: Request, dialled: _Dialled) -> Reply:
+        pool = HTTPConnectionPool(self._reactor, persistent=False)
+        agent = Agent.usingEndpointFactory(self._reactor, _Always(dialled), pool)
+        headers = Headers()
+        for name, value in request.headers:
+            headers.addRawHeader(name, value.encode("latin-1"))
+        response: IResponse = await agent.request(
+            request.method.encode("ascii"),
+            request.target.url.encode("ascii"),
+            headers,
+            _Body(request.body) if request.body else None,
+        )
+        length = response.length
+        if length is not UNKNOWN_LENGTH and length > OUTBOUND_RESPONSE_BYTES:
+            raise too_large()
+        collector = _Collector()
+        response.deliverBody(collector)
+        await collector.whole
+        connection = dialled.connection
+        if collector.until_closed and connection and not connection.orderly:
+            raise _unavailable(_BROKE_OFF)
+        return _reply(response, collector.pieces)
+
+
+def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> Client:
+    """
+    Make a client; blocks while it reads certificates.
+
+    :param trusted: The authorities to trust, in PEM; those of the system by default.
+    """
+    texts = certificates() if trusted is None else trusted
+    loaded = [Certificate.loadPEM(text) for text in texts]
+    return Client(reactor, trustRootFromCertificates(loaded))
+
+
+def _reply(response: IResponse, pieces: list[bytes]) -> Reply:
+    headers = []
+    for name, values in response.headers.getAllRawHeaders():
+        read = [value.decode("latin-1") for value in values]
+        # The page makes a Response of them, which takes no others.
+        if _NAME.fullmatch(name) and not any("\0" in value for value in read):
+            headers.append((name.decode("ascii").lower(), read))
+    codings = response.headers.getRawHeaders(b"content-encoding", [])
+    coding = b", ".join(codings).decode("latin-1").strip().lower()
+    return Reply(response.code, headers, coding, pieces)
+
+
+def _words(error: Exception) -> str:
+    """Say what failed, in words of ours."""
+    reasons = [reason.value for reason in getattr(error, "reasons", ())]
+    if any(isinstance(reason, TLSError) for reason in reasons):
+        text = str([reason.args for reason in reasons])
+        if "certificate verify failed" in text:
+            return "the server's certificate is not to be trusted for this host"
+        return "the server does not speak TLS as it should"
+    if isinstance(error, ConnectError):
+        return "no connection with the server"
+    if getattr(error, "response", None) is not None:
+        return _BROKE_OFF
+    return "the server's answer is not HTTP, or broke off"
+
+
+def _unavailable(words: str) -> BridgeError:
+    return BridgeError(Code.UNAVAILABLE, words)

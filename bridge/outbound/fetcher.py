@@ -1,0 +1,197 @@
+"""A whole fetch: judged, looked up, dialled, received and read, within its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import define, field, frozen
+from orjson import Fragment
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    OUTBOUND_ADDRESSES,
+    OUTBOUND_AT_ONCE,
+    OUTBOUND_AT_ONCE_PER_CALLER,
+)
+from .judge import Judge
+from .names import LookUp, SystemNames
+from .request import Request
+from .text import INFLATED, not_text, read_text
+
+if TYPE_CHECKING:
+    from .client import Client, Reply
+
+
+@frozen
+class Fetched:
+    """
+    What a server answered.
+
+    :ivar headers: Names in lower case, with every value.
+    :ivar text: The body, as a JSON string that is written already.
+    """
+
+    status: int
+    headers: list[tuple[str, list[str]]]
+    text: Fragment
+
+
+@frozen
+class Reach:
+    """
+    What a fetcher can reach.  Only tests, which have no internet, give another.
+
+    :ivar look_up: From a name to its addresses; the system's resolver by default.
+    :ivar trusted: The certificate authorities, in PEM; the system's by default.
+    """
+
+    judge: Judge = field(factory=Judge)
+    look_up: LookUp | None = None
+    trusted: Sequence[bytes] | None = None
+
+
+@define(eq=False)
+class _Fetch:
+    """
+    A fetch that is under way.
+
+    :ivar caller: Who asked.
+    :ivar why: Why it was ended, when it was.
+    """
+
+    caller: object
+    work: Deferred[Fetched]
+    done: Deferred[None] = field(factory=Deferred)
+    why: BridgeError | None = None
+
+    def end(self, words: str) -> None:
+        """End it."""
+        self.why = self.why or BridgeError(Code.UNAVAILABLE, words)
+        self.work.cancel()
+
+
+@define
+class Fetcher:
+    """
+    Makes fetches, so many at once.
+
+    :ivar clock: Measures their time.
+    :ivar call: Calls in a thread.
+    :ivar look_up: From a name to its addresses.
+    :ivar make_client: Loads the client, which takes a while; called in a thread, at
+        the first fetch.
+    """
+
+    judge: Judge
+    _clock: IReactorTime
+    _call: Callable[..., Deferred[Any]]
+    _look_up: LookUp
+    _make_client: Callable[[], Client]
+    _client: Client | None = field(default=None, init=False)
+    _under_way: set[_Fetch] = field(factory=set, init=False)
+    _closed: bool = field(default=False, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    async def fetch(self, request: Request, caller: object) -> Fetched:
+        """
+        Make one fetch.  It goes on when its caller has gone.
+
+        :param request: Its target was judged.
+        :raise BridgeError: ``bad_request``: the target's addresses are not public, or
+            the response is too large or not text; ``unavailable``: too many fetches
+            are under way, or no response was received in time.
+        """
+        self._check_room(caller)
+        fetch = _Fetch(caller, Deferred.fromCoroutine(self._fetch(request)))
+        self._under_way.add(fetch)
+        deadline = self._clock.callLater(
+            request.seconds, fetch.end, "no whole response within timeoutMs"
+        )
+        try:
+            return await fetch.work
+        except Exception:
+            if fetch.why is not None:
+                raise fetch.why from None
+            raise
+        finally:
+            if deadline.active():
+                deadline.cancel()
+            self._under_way.discard(fetch)
+            fetch.done.callback(None)
+
+    def close(self) -> Deferred[Any]:
+        """End every fetch, and take no more."""
+        self._closed = True
+        for fetch in (ending := list(self._under_way)):
+            fetch.end("the daemon is stopping")
+        return DeferredList([fetch.done for fetch in ending])
+
+    def _check_room(self, caller: object) -> None:
+        if self._closed:
+            raise BridgeError(Code.UNAVAILABLE, "the daemon is stopping")
+        of_caller = sum(fetch.caller == caller for fetch in self._under_way)
+        if of_caller >= OUTBOUND_AT_ONCE_PER_CALLER:
+            most = OUTBOUND_AT_ONCE_PER_CALLER
+            raise BridgeError(Code.UNAVAILABLE, f"at most {most} fetches at once")
+        if len(self._under_way) >= OUTBOUND_AT_ONCE:
+            raise BridgeError(Code.UNAVAILABLE, "too many fetches are under way")
+
+    async def _fetch(self, request: Request) -> Fetched:
+        addresses = await self._addresses(request)
+        if self._client is None:
+            self._client = await self._call(self._make_client)
+        reply = await self._client.exchange(request, addresses)
+        # A host and a status are ours to log: both were checked.
+        self._log.debug(
+            "fetched from {host}: status {status}",
+            host=request.target.host,
+            status=reply.status,
+        )
+        return await self._read(reply)
+
+    async def _addresses(self, request: Request) -> Sequence[str]:
+        target = request.target
+        if target.is_address:
+            return [target.host]
+        addresses = await self._look_up(target.host)
+        if not addresses:
+            words = "the host's name could not be resolved"
+            raise BridgeError(Code.UNAVAILABLE, words)
+        if len(addresses) > OUTBOUND_ADDRESSES:
+            words = "the host's name has too many addresses"
+            raise BridgeError(Code.UNAVAILABLE, words)
+        self.judge.check_addresses(addresses, target.port)
+        return addresses
+
+    async def _read(self, reply: Reply) -> Fetched:
+        inflated = reply.coding in INFLATED
+        if reply.pieces and not inflated and reply.coding not in ("", "identity"):
+            raise not_text()
+        text = await self._call(read_text, reply.pieces, inflated)
+        # These told of what came, not of the text that is passed on.
+        gone = ("content-encoding", "content-length") if inflated else ()
+        headers = [header for header in reply.headers if header[0] not in gone]
+        return Fetched(reply.status, headers, text)
+
+
+def make_fetcher(
+    reactor: Any, call: Callable[..., Deferred[Any]], reach: Reach
+) -> Fetcher:
+    """
+    Make a fetcher; the HTTP client and TLS are loaded at its first fetch.
+
+    :param call: Calls in a thread.
+    """
+
+    def make() -> Client:
+        from .client import make_client
+
+        return make_client(reactor, reach.trusted)
+
+    look_up = reach.look_up or SystemNames(reactor.callFromThread).look_up
+    return Fetcher(reach.judge, reactor, call, look_up, make)

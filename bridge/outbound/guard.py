@@ -1,0 +1,124 @@
+"""
+Stands between a hostile server and the client's parser, and bounds what it is given.
+
+Twisted's parser takes a head of any size and any number of interim ones, and logs each
+of those; it takes any word for a protocol.  What gets through here is one plain head,
+and then a body.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.python.failure import Failure
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    OUTBOUND_HEAD_BYTES,
+    OUTBOUND_HEAD_LINES,
+    OUTBOUND_INTERIM_HEADS,
+    OUTBOUND_RECEIVED_BYTES,
+)
+
+# Read in small pieces: a reactor's turn is over sooner when they are hard to parse.
+_READ_BYTES = 16 * 1024
+_STATUS = re.compile(rb"HTTP/1\.[01] ([1-5])[0-9]{2}(?: [^\r\n]*)?\r?\n")
+# Exactly where Twisted's parser sees the end of a head.
+_END = re.compile(rb"\n\r?\n")
+
+
+class Guarded(Protocol):
+    """
+    One connection, and the client's protocol behind it.
+
+    :ivar inner: The client's protocol.
+    :ivar refusal: Why the connection was broken off, when it was broken off here.
+    :ivar orderly: Whether the server has closed it, as one does at an end.
+    :ivar closed: Fires when the connection has closed.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.refusal: BridgeError | None = None
+        self.orderly = False
+        self.closed: Deferred[None] = Deferred()
+        self._head: bytearray | None = bytearray()
+        self._interim = 0
+        self._received = 0
+
+    def connectionMade(self) -> None:  # noqa: N802
+        """Connect the client's protocol."""
+        transport: Any = self.transport
+        # Of TLS, the transport below it reads.
+        getattr(transport, "transport", transport).bufferSize = _READ_BYTES
+        self.inner.makeConnection(transport)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Judge what is received, and pass it on."""
+        if self.refusal is not None:
+            return
+        self._received += len(data)
+        if self._received > OUTBOUND_RECEIVED_BYTES:
+            self._refuse("more is sent than such a response takes")
+        elif self._head is None:
+            self.inner.dataReceived(data)
+        else:
+            searched = max(len(self._head) - 2, 0)
+            self._head += data
+            self._read_heads(self._head, searched)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+        """Tell the client's protocol, and who waits for it."""
+        self.orderly = reason.check(ConnectionDone) is not None
+        self.inner.connectionLost(reason)
+        self.closed.callback(None)
+
+    def abort(self) -> None:
+        """Close the connection now; nothing happens when it is closed."""
+        transport: Any = self.transport
+        transport.abortConnection()
+
+    def _read_heads(self, head: bytearray, searched: int) -> None:
+        while (end := _END.search(head, searched)) is not None:
+            status = _STATUS.match(head)
+            if status is None or head.count(b"\n", 0, end.end()) > OUTBOUND_HEAD_LINES:
+                self._refuse("the head of the response is not usable")
+                return
+            if status[1] != b"1":
+                self._pass_on(head)
+                return
+            self._interim += 1
+            if self._interim > OUTBOUND_INTERIM_HEADS:
+                self._refuse("too many interim responses")
+                return
+            del head[: end.end()]
+            searched = 0
+        if len(head) > OUTBOUND_HEAD_BYTES:
+            self._refuse("the head of the response is too large")
+
+    def _pass_on(self, head: bytearray) -> None:
+        self._head = None
+        self.inner.dataReceived(bytes(head))
+
+    def _refuse(self, rule: str) -> None:
+        self.refusal = BridgeError(Code.UNAVAILABLE, f"the server's answer: {rule}")
+        self.abort()
+
+
+class GuardedFactory(Factory):
+    """Guards what another factory builds."""
+
+    noisy = False
+
+    def __init__(self, build: Callable[[Any], Any]) -> None:
+        self._build = build
+
+    def buildProtocol(self, addr: IAddress | None) -> Guarded:  # noqa: N802
+        """Build a protocol, and stand before it."""
+        return Guarded(self._build(addr))

@@ -1,0 +1,51 @@
+"""Which addresses may be dialled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from ..addresses import is_near_name, is_own, is_public
+from .target import Target, refused
+
+
+@frozen
+class Judge:
+    """
+    Lets public addresses through, and nothing else.
+
+    :ivar also: Addresses with a port that are let through all the same.  It is for
+        tests, which have no internet: no option and no variable leads here.
+    """
+
+    also: frozenset[tuple[str, int]] = frozenset()
+
+    def check_target(self, target: Target) -> None:
+        """
+        Judge what can be judged before a name is looked up.
+
+        :raise BridgeError: ``bad_request``: it is not on the public internet.
+        """
+        if target.is_address:
+            self.check_addresses([target.host], target.port)
+        elif is_near_name(target.host):
+            raise _not_public()
+
+    def check_addresses(self, addresses: Sequence[str], port: int) -> None:
+        """
+        Judge every address of a host: one that is not public spoils all of them.
+
+        :raise BridgeError: ``bad_request``: some address is not public.
+        """
+        if not all(self._allows(address, port) for address in addresses):
+            raise _not_public()
+
+    def _allows(self, address: str, port: int) -> bool:
+        if (address, port) in self.also:
+            return True
+        return is_public(address) and not is_own(address)
+
+
+def _not_public() -> Exception:
+    return refused("not a public address")

@@ -1,0 +1,63 @@
+"""Host names to addresses, by the system's resolver."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import define
+from twisted.internet.defer import Deferred, fail
+
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import OUTBOUND_LOOK_UPS
+
+LookUp = Callable[[str], "Deferred[Sequence[str]]"]
+"""From a host name to its addresses, none when it has none."""
+
+
+@define
+class SystemNames:
+    """
+    Looks names up as every program does: ``/etc/hosts``, DNS, and so on.
+
+    A look-up can't be interrupted, so each has a thread that nobody waits for: not a
+    fetch that has reached its deadline, and not the end of the daemon.
+
+    :ivar from_thread: Calls in the reactor's thread.
+    """
+
+    _from_thread: Callable[..., Any]
+    _resolve: Callable[..., Sequence[tuple[Any, ...]]] = socket.getaddrinfo
+    _under_way: int = 0
+
+    def look_up(self, host: str) -> Deferred[Sequence[str]]:
+        """
+        Look one name up.
+
+        :return: Fires with the addresses, each once, in the resolver's order.
+        :raise BridgeError: ``unavailable``: too many look-ups hang.
+        """
+        if self._under_way >= OUTBOUND_LOOK_UPS:
+            return fail(BridgeError(Code.UNAVAILABLE, "too many names are looked up"))
+        self._under_way += 1
+        answer: Deferred[Sequence[str]] = Deferred()
+        # The daemon flag: Python does not wait for it at its end.
+        threading.Thread(
+            target=self._ask, args=(host, answer), name="outbound-names", daemon=True
+        ).start()
+        return answer
+
+    def _ask(self, host: str, answer: Deferred[Sequence[str]]) -> None:
+        addresses: list[str] = []
+        # A name that can't be encoded is a ValueError.
+        with contextlib.suppress(OSError, ValueError):
+            found = self._resolve(host, None, type=socket.SOCK_STREAM)
+            addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+        self._from_thread(self._answered, answer, addresses)
+
+    def _answered(self, answer: Deferred[Sequence[str]], addresses: list[str]) -> None:
+        self._under_way -= 1
+        answer.callback(addresses)  # nothing happens when it was cancelled

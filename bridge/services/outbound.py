@@ -1,0 +1,118 @@
+"""The ``outbound`` service: one HTTP request, made by the daemon for the page."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from attrs import define, field, frozen
+from orjson import Fragment
+
+from ..outbound.fetcher import Fetcher
+from ..outbound.request import METHODS, make_request
+from ..outbound.target import read_url
+from ..protocol.limits import (
+    OUTBOUND_DEFAULT_MILLISECONDS,
+    OUTBOUND_MOST_MILLISECONDS,
+    OUTBOUND_REQUEST_BYTES,
+    OUTBOUND_REQUEST_HEADERS,
+    OUTBOUND_RESPONSE_BYTES,
+)
+from ..protocol.wire import ignores_unknown
+from ..rpc.caller import Caller
+from ..rpc.registry import method_for
+
+_SET_COOKIE = "set-cookie"
+
+
+@ignores_unknown
+@frozen
+class Wanted:
+    """
+    What to ask for.
+
+    :ivar url: An absolute URL of http or https, without user name and password.
+    :ivar method: GET, HEAD, POST, PUT, PATCH or DELETE, in any case.
+    :ivar headers: Values by name, at most 32; not those of the connection.
+    :ivar body: Text, at most 1 MiB in UTF-8; empty for none.
+    :ivar timeout_ms: For the whole exchange; 30000 by default, and brought into
+        1 to 120000.
+    """
+
+    url: str
+    method: str = "GET"
+    headers: dict[str, str] = field(factory=dict)
+    body: str = ""
+    timeout_ms: int | None = None
+
+
+@frozen
+class Answer:
+    """
+    What was answered, whatever its status: redirects are not followed.
+
+    :ivar status: The status code.
+    :ivar status_text: The standard's words for it, or empty.
+    :ivar ok: Whether the status is 200 to 299.
+    :ivar url: The URL as it was given.
+    :ivar headers: Values by name in lower case; repeated ones joined by a comma and
+        a space.
+    :ivar set_cookie: The values of ``set-cookie``, which can't be joined.
+    :ivar body: Text; the response was valid UTF-8, at most 16 MiB.
+    """
+
+    status: int
+    status_text: str
+    ok: bool
+    url: str
+    headers: dict[str, str]
+    set_cookie: list[str]
+    body: Fragment
+
+
+@define
+class Outbound:
+    """Asks a public HTTP API, also one that allows no cross-origin requests."""
+
+    _fetcher: Fetcher
+
+    def describe(self) -> dict[str, Any]:
+        """Say what may be asked for, and how much."""
+        return {
+            "requestMethods": list(METHODS),
+            "maxRequestBytes": OUTBOUND_REQUEST_BYTES,
+            "maxResponseBytes": OUTBOUND_RESPONSE_BYTES,
+            "maxHeaders": OUTBOUND_REQUEST_HEADERS,
+            "defaultTimeoutMs": OUTBOUND_DEFAULT_MILLISECONDS,
+            "maxTimeoutMs": OUTBOUND_MOST_MILLISECONDS,
+            "bodies": "text",
+            "redirects": "not followed; the page decides",
+            "reach": "public addresses only; cross-origin rules do not apply",
+        }
+
+    @method_for(Wanted, Answer)
+    async def fetch(self, params: Wanted, caller: Caller) -> Answer:
+        """Make one HTTP request."""
+        target = read_url(params.url)
+        self._fetcher.judge.check_target(target)
+        request = make_request(
+            target, params.method, params.headers, params.body, params.timeout_ms
+        )
+        fetched = await self._fetcher.fetch(request, caller)
+        headers = {n: ", ".join(v) for n, v in fetched.headers if n != _SET_COOKIE}
+        return Answer(
+            status=fetched.status,
+            status_text=_phrase(fetched.status),
+            ok=HTTPStatus.OK <= fetched.status < HTTPStatus.MULTIPLE_CHOICES,
+            url=params.url,
+            headers=headers,
+            set_cookie=[v for n, vs in fetched.headers if n == _SET_COOKIE for v in vs],
+            body=fetched.text,
+        )
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""

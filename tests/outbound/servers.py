@@ -1,0 +1,294 @@
+"""Servers that a fetch meets: of HTTP, of TLS, and of names; on loopback, all real."""
+
+from __future__ import annotations
+
+import datetime
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import trustme
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, gatherResults, maybeDeferred, succeed
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.ssl import PrivateCertificate
+from twisted.names import client as names_client
+from twisted.names import dns
+from twisted.names.server import DNSServerFactory
+from twisted.trial.unittest import TestCase
+
+from bridge.outbound.fetcher import Fetcher, Reach, make_fetcher
+from bridge.outbound.judge import Judge
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.wire import dumps, loads
+from bridge.rpc.caller import PROGRAM, Caller
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import Registry
+from bridge.services.outbound import Outbound
+from bridge.threads import Pool
+
+Answer = Callable[["Visit"], Any]
+"""Answers a request whose head has been received."""
+
+HERE = "127.0.0.1"
+
+
+class Visit(Protocol):
+    """One connection to a server, and the request that came over it."""
+
+    factory: Server
+    transport: Any
+
+    def connectionMade(self):
+        """Count it."""
+        self.received = b""
+        self.answered = False
+        self.closed: Deferred[None] = Deferred()
+        self.factory.visits.append(self)
+        if self.factory.greets:
+            self.answer()
+
+    def dataReceived(self, data):
+        """Keep the request, and answer it when its head is there."""
+        self.received += data
+        if b"\r\n\r\n" in self.received:
+            self.answer()
+
+    def answer(self):
+        """Answer once."""
+        if not self.answered:
+            self.answered = True
+            self.factory.answer(self)
+
+    def connectionLost(self, reason=connectionDone):
+        """Tell who waits."""
+        self.closed.callback(None)
+
+    def send(self, *pieces: bytes, close: bool = False) -> None:
+        """Send some bytes."""
+        self.transport.write(b"".join(pieces))
+        if close:
+            self.transport.loseConnection()
+
+    def ok(self, body: bytes, *headers: bytes, status: bytes = b"200 OK") -> None:
+        """Send an honest response."""
+        lines = [b"HTTP/1.1 " + status, *headers, b"Content-Length: %d" % len(body)]
+        self.send(b"\r\n".join(lines), b"\r\n\r\n", body)
+
+    def stream(self, piece: bytes, head: bytes = b"") -> None:
+        """Send a head, and the same piece for ever, as fast as it is read."""
+        sender = Endless(self, piece)
+        self.transport.write(head)
+        self.transport.registerProducer(sender, False)
+
+
+def sending(*pieces: bytes, close: bool = False) -> Answer:
+    """Answer with some bytes."""
+    return lambda visit: visit.send(*pieces, close=close)
+
+
+def responding(body: bytes, *headers: bytes, status: bytes = b"200 OK") -> Answer:
+    """Answer with an honest response."""
+    return lambda visit: visit.ok(body, *headers, status=status)
+
+
+class Endless:
+    """Produces the same bytes for ever."""
+
+    def __init__(self, visit: Visit, piece: bytes) -> None:
+        self.visit, self.piece, self.sent = visit, piece, 0
+
+    def resumeProducing(self):
+        """Send the piece again."""
+        self.visit.transport.write(self.piece)
+        self.sent += len(self.piece)
+        self.visit.factory.sent += len(self.piece)
+
+    def stopProducing(self):
+        """The other side has gone."""
+
+
+class Server(Factory):
+    """A server that answers as it is told."""
+
+    protocol: Any = Visit
+    noisy = False
+
+    def __init__(self, answer: Answer, greets: bool = False) -> None:
+        self.answer = answer
+        self.greets = greets
+        self.visits: list[Visit] = []
+        self.sent = 0
+        self.port: Any = None
+
+    def listen(self, tls: Any = None) -> int:
+        """Listen on a free port of loopback."""
+        net: Any = reactor
+        if tls is None:
+            self.port = net.listenTCP(0, self, interface=HERE)
+        else:
+            self.port = net.listenSSL(0, self, tls, interface=HERE)
+        number: int = self.port.getHost().port
+        return number
+
+    async def stop(self) -> None:
+        """Close everything."""
+        await maybeDeferred(self.port.stopListening)
+        for visit in self.visits:
+            if not visit.closed.called:
+                visit.transport.abortConnection()
+        await gatherResults([visit.closed for visit in self.visits])
+
+
+class Certificates:
+    """An authority, and contexts of servers whose certificates it signs."""
+
+    def __init__(self) -> None:
+        self.authority = trustme.CA()
+
+    @property
+    def pem(self) -> bytes:
+        """The authority's certificate."""
+        return self.authority.cert_pem.bytes()
+
+    def context(self, *names: str, days: int | None = None) -> Any:
+        """Give a server's context for some names; may have expired days ago."""
+        expiry = None
+        if days is not None:
+            expiry = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days)
+        made = self.authority.issue_cert(*names, not_after=expiry)
+        key = made.private_key_pem.bytes() + made.cert_chain_pems[0].bytes()
+        options: Any = PrivateCertificate.loadPEM(key).options()
+        return options
+
+
+Records = list[tuple[str, Any]]
+"""Records of a name's answer, each with its owner."""
+
+
+def record(owner: str, address: str) -> tuple[str, Any]:
+    """Make an A or an AAAA record."""
+    kind = dns.Record_AAAA if ":" in address else dns.Record_A
+    return owner, kind(address)
+
+
+class NameServer:
+    """
+    A DNS server on loopback, and a look-up that asks it and nobody else.
+
+    :ivar table: For each name what is answered to each look-up in turn; the last is
+        repeated.
+    :ivar look_ups: The names that were looked up.
+    """
+
+    def __init__(self, table: dict[str, list[Records]]) -> None:
+        self.table = table
+        self.look_ups: list[str] = []
+        factory = DNSServerFactory(clients=[self])
+        factory.noisy = False
+        net: Any = reactor
+        protocol = dns.DNSDatagramProtocol(controller=factory)
+        protocol.noisy = False
+        self._port = net.listenUDP(0, protocol, interface=HERE)
+        server = (HERE, self._port.getHost().port)
+        self._resolver = names_client.Resolver(servers=[server], timeout=(5,))
+
+    def query(self, query: dns.Query, timeout: object = None) -> Deferred[Any]:
+        """Answer one query; see ``twisted.internet.interfaces.IResolver``."""
+        left = self.table[query.name.name.decode("ascii")]
+        answers = [
+            dns.RRHeader(owner, found.TYPE, dns.IN, 0, found)
+            for owner, found in left[0]
+            if found.TYPE in (query.type, dns.CNAME)
+        ]
+        return succeed((answers, [], []))
+
+    async def _ask(self, host: str) -> list[str]:
+        self.look_ups.append(host)
+        v4, _, _ = await self._resolver.lookupAddress(host)
+        v6, _, _ = await self._resolver.lookupIPV6Address(host)
+        if len(self.table[host]) > 1:
+            self.table[host].pop(0)
+        found = [answer.payload for answer in (*v4, *v6)]
+        return [
+            socket.inet_ntop(socket.AF_INET, payload.address)
+            if payload.TYPE == dns.A
+            else socket.inet_ntop(socket.AF_INET6, payload.address)
+            for payload in found
+            if payload.TYPE in (dns.A, dns.AAAA)
+        ]
+
+    def look_up(self, host: str) -> Deferred[Sequence[str]]:
+        """Ask for every address of a name."""
+        return Deferred.fromCoroutine(self._ask(host))
+
+    async def stop(self) -> None:
+        """Close it."""
+        await maybeDeferred(self._port.stopListening)
+
+
+class OutboundCase(TestCase):
+    """The service over a real fetcher, called as a page's request is."""
+
+    timeout = 60
+
+    def setUp(self):
+        """Start threads; nothing can be reached yet."""
+        threads: Any = reactor
+        self.pool = Pool(threads, "test", 2)
+        self.pool.start()
+        self.addCleanup(self.pool.stop)
+        self.names: dict[str, list[str]] = {}
+        self.allowed: set[tuple[str, int]] = set()
+        self.trusted: list[bytes] = []
+
+    def look_up(self, host: str) -> Deferred[Sequence[str]]:
+        """Look a name up in ``names``."""
+        return succeed(self.names.get(host, []))
+
+    def fetcher(self, look_up: Any = None) -> Fetcher:
+        """Make a fetcher that reaches what has been allowed so far."""
+        judge = Judge(frozenset(self.allowed))
+        reach = Reach(judge, look_up or self.look_up, self.trusted)
+        fetcher = make_fetcher(reactor, self.pool.call, reach)
+        self.addCleanup(fetcher.close)
+        return fetcher
+
+    def serve(self, answer: Answer, tls: Any = None, greets: bool = False) -> int:
+        """Start a server, and allow it; gives its port."""
+        self.server = server = Server(answer, greets)
+        port = server.listen(tls)
+        self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
+        self.allowed.add((HERE, port))
+        return port
+
+    def calling(
+        self, params: Any, fetcher: Fetcher | None = None, caller: Caller = PROGRAM
+    ) -> Deferred[Any]:
+        """Call ``outbound/fetch``; fires with plain JSON, as it is sent."""
+        registry = Registry()
+        registry.register("outbound", Outbound(fetcher or self.fetcher()))
+        call = Dispatcher(registry).call("outbound", "fetch", params, caller)
+        answering = Deferred.fromCoroutine(call)
+        return answering.addCallback(lambda result: loads(dumps(result)))
+
+    async def fetch(self, url: str, **params: Any) -> Any:
+        """Fetch what is answered."""
+        return await self.calling({"url": url, **params})
+
+    async def fetched(self, answer: Answer, path: str = "/", **params: Any) -> Any:
+        """Serve an answer over plain HTTP, and fetch it."""
+        port = self.serve(answer)
+        return await self.fetch(f"http://{HERE}:{port}{path}", **params)
+
+    async def refusal(self, url: str, **params: Any) -> tuple[Code, str]:
+        """Fetch what is refused: the code, and the message."""
+        failure = await self.assertFailure(
+            self.calling({"url": url, **params}), BridgeError
+        )
+        return failure.code, failure.message
+
+    async def refused(self, answer: Answer, **params: Any) -> tuple[Code, str]:
+        """Serve an answer that is refused."""
+        port = self.serve(answer)
+        return await self.refusal(f"http://{HERE}:{port}/", **params)

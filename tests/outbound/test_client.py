@@ -1,0 +1,206 @@
+"""Tests for bridge.outbound.client: honest servers, and what a request is."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+from twisted.internet import reactor
+from twisted.internet.task import deferLater
+
+from bridge.protocol.errors import Code
+from bridge.protocol.limits import MIB
+
+from .servers import HERE, OutboundCase, responding, sending
+
+
+class RequestTests(OutboundCase):
+    """Tests for what a server receives."""
+
+    async def received(self, **params):
+        """Fetch, and give the lines of the head that was sent, and the body."""
+        await self.fetched(responding(b""), **params)
+        head, body = self.server.visits[0].received.split(b"\r\n\r\n")
+        return head.decode("latin-1").lower().split("\r\n"), body
+
+    async def test_plain(self):
+        """Without anything given, the daemon names itself and asks for anything."""
+        head, body = await self.received(path="/a%20b?c=d&e#f")
+        port = self.server.port.getHost().port
+        self.assertEqual(head[0], "get /a%20b?c=d&e http/1.1")
+        self.assertEqual(
+            sorted(head[1:]),
+            [
+                "accept-encoding: gzip, deflate",
+                "accept: */*",
+                "connection: close",
+                f"host: {HERE}:{port}",
+                "user-agent: plugin-bridge/0.1.0",
+            ],
+        )
+        self.assertEqual(body, b"")
+
+    async def test_given(self):
+        """Headers, method and body are sent; the page may name itself."""
+        head, body = await self.received(
+            method="patch",
+            headers={"authorization": "Bearer é", "USER-AGENT": "x", "cookie": "a=b"},
+            body="ü",
+        )
+        self.assertTrue(head[0].startswith("patch / "))
+        self.assertIn("authorization: bearer é", head)
+        self.assertIn("cookie: a=b", head)
+        self.assertIn("content-length: 2", head)
+        self.assertEqual([h for h in head if "user-agent" in h], ["user-agent: x"])
+        self.assertEqual(body, "ü".encode())
+
+    async def test_nothing_of_the_environment(self):
+        """No proxy of the environment is asked."""
+        self.patch(
+            __import__("os"),
+            "environ",
+            {"http_proxy": "http://127.0.0.1:1", "PATH": ""},
+        )
+        await self.received()
+
+    async def test_large_body(self):
+        """A body of 1 MiB arrives whole."""
+        port = self.serve(lambda visit: None)
+        calling = self.calling(
+            {"url": f"http://{HERE}:{port}/", "method": "POST", "body": "x" * MIB}
+        )
+        while not self.server.visits or len(self.server.visits[0].received) < MIB:
+            await deferLater(reactor, 0.01)
+        self.server.visits[0].ok(b"done")
+        self.assertEqual((await calling)["body"], "done")
+
+
+class AnswerTests(OutboundCase):
+    """Tests for what is answered."""
+
+    async def test_answer(self):
+        """Status, headers and body are passed on, and the URL as it was given."""
+        answer = await self.fetched(
+            responding("hé".encode(), b"X-A: 1", b"Content-Type: text/x"),
+            "/#d",
+        )
+        port = self.server.port.getHost().port
+        self.assertEqual(
+            answer,
+            {
+                "status": 200,
+                "statusText": "OK",
+                "ok": True,
+                "url": f"http://127.0.0.1:{port}/#d",
+                "headers": {"x-a": "1", "content-type": "text/x"},
+                "setCookie": [],
+                "body": "hé",
+            },
+        )
+
+    async def test_repeated_headers(self):
+        """They are joined, but for cookies; those a page can't take are left out."""
+        answer = await self.fetched(
+            responding(
+                b"",
+                b"A: 1",
+                b"Set-Cookie: a=b, c",
+                b"a: 2",
+                b"set-cookie: d=e",
+                b"Nul: a\0b",
+                b"Latin: caf\xe9",
+                b"Folded: a",
+                b"  b",
+            )
+        )
+        self.assertEqual(
+            answer["headers"], {"a": "1, 2", "latin": "café", "folded": "a  b"}
+        )
+        self.assertEqual(answer["setCookie"], ["a=b, c", "d=e"])
+
+    async def test_statuses(self):
+        """Every status is an answer; the words are the standard's."""
+        for status, words, ok in ((404, "Not Found", False), (299, "", True)):
+            answer = await self.fetched(
+                responding(b"x", status=b"%d Evil Words" % status)
+            )
+            self.assertEqual(
+                (answer["status"], answer["statusText"], answer["ok"], answer["body"]),
+                (status, words, ok, "x"),
+            )
+
+    async def test_without_body(self):
+        """HEAD, 204 and 304 have no body, whatever length is told."""
+        for method, status in (
+            ("HEAD", b"200 OK"),
+            ("GET", b"204 No Content"),
+            ("GET", b"304 Not Modified"),
+        ):
+            head = b"HTTP/1.1 " + status + b"\r\nContent-Length: 999999999\r\n"
+            answer = await self.fetched(
+                sending(head + b"Content-Encoding: gzip\r\n\r\n"),
+                method=method,
+            )
+            self.assertEqual(answer["body"], "")
+
+    async def test_until_closed(self):
+        """A body without a length ends with its connection."""
+        answer = await self.fetched(
+            sending(b"HTTP/1.0 200 OK\r\n\r\n", b"body", close=True)
+        )
+        self.assertEqual(answer["body"], "body")
+
+    async def test_chunked(self):
+        """A chunked body is put together."""
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        answer = await self.fetched(
+            sending(head, b"2;x=y\r\nab\r\n1\r\nc\r\n0\r\nT: r\r\n\r\n")
+        )
+        self.assertEqual(answer["body"], "abc")
+
+    async def test_inflated(self):
+        """Gzip and deflate, with and without its header, are undone."""
+        raw = zlib.compressobj(wbits=-15)
+        for coding, body in (
+            (b"gzip", gzip.compress(b"text")),
+            (b"X-Gzip", gzip.compress(b"text") + b"trailing"),
+            (b"deflate", zlib.compress(b"text")),
+            (b"deflate", raw.compress(b"text") + raw.flush()),
+        ):
+            answer = await self.fetched(
+                responding(body, b"Content-Encoding: " + coding)
+            )
+            self.assertEqual((answer["body"], answer["headers"]), ("text", {}))
+
+    async def test_interim(self):
+        """Interim responses are passed over."""
+        early = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+        answer = await self.fetched(
+            sending(early * 2, b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+        )
+        self.assertEqual((answer["status"], answer["headers"]), (200, {}))
+
+    async def test_next_address(self):
+        """When one judged address does not answer, the next is asked."""
+        port = self.serve(responding(b"x"))
+        self.allowed.add(("127.0.0.9", port))
+        self.names["good.net"] = ["127.0.0.9", HERE]
+        answer = await self.fetch(f"http://good.net:{port}/")
+        self.assertEqual(answer["body"], "x")
+        self.assertIn(b"Host: good.net:%d\r\n" % port, self.server.visits[0].received)
+
+    async def test_nobody_there(self):
+        """A port where nobody listens is told."""
+        port = self.serve(lambda visit: None)
+        await self.server.port.stopListening()
+        self.assertEqual(
+            await self.refusal(f"http://{HERE}:{port}/"),
+            (Code.UNAVAILABLE, "no connection with the server"),
+        )
+
+    async def test_unknown_name(self):
+        """So is a name without an address."""
+        self.assertEqual(
+            await self.refusal("http://nobody.net/"),
+            (Code.UNAVAILABLE, "the host's name could not be resolved"),
+        )
