@@ -88,19 +88,41 @@ def is_public(address: str) -> bool:
 
 def is_own(address: str) -> bool:
     """
-    Whether an address is one of this machine's, by asking the routing table.
+    Whether an address is one of this machine's, by asking the kernel.
 
     A public address can be the machine's own, and then reaches what listens only
     here.  Nothing is sent.
     """
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    # Only an address of this machine can be bound, unless it was set up otherwise
+    # (ip_nonlocal_bind).  The source address that is chosen for it tells too, but not
+    # of a second address in the same network.
+    nobodys = "2001:db8::1" if ":" in address else "192.0.2.1"
+    return _asks_from(address) or (_binds(address) and not _binds(nobodys))
+
+
+def _asks_from(address: str) -> bool:
+    """Whether what is sent to an address is sent from it."""
     try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        with _datagram_socket(address) as probe:
             probe.connect((address, 9))
             source: str = probe.getsockname()[0]
     except OSError:
         return False
     return ipaddress.ip_address(source) == ipaddress.ip_address(address)
+
+
+def _binds(address: str) -> bool:
+    try:
+        with _datagram_socket(address) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
+def _datagram_socket(address: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.socket(family, socket.SOCK_DGRAM)
 
 
 def is_near_name(host: str) -> bool:

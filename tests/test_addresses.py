@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge import addresses
 from bridge.addresses import is_near_name, is_own, is_public
 
 PUBLIC = """
@@ -87,6 +88,16 @@ class IsOwnTests(SynchronousTestCase):
     def test_own(self) -> None:
         """The loopback address is this machine's."""
         self.assertTrue(is_own("127.0.0.1"))
+
+    def test_attack_second_address(self) -> None:
+        """So is an address from which nothing is sent, when it has another there."""
+        self.assertTrue(is_own("127.0.0.5"))
+
+    def test_any_address_can_be_bound(self) -> None:
+        """Where any can, as a proxy may need it, the source address alone tells."""
+        self.patch(addresses, "_binds", lambda address: True)
+        self.assertTrue(is_own("127.0.0.1"))
+        self.assertFalse(is_own("192.0.2.1"))
 
     def test_not_own(self) -> None:
         """Addresses of others, and what is none, are not."""

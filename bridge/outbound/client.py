@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 from OpenSSL.SSL import Error as TLSError
+from service_identity import VerificationError
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import (
     TCP4ClientEndpoint,
@@ -272,16 +273,22 @@ def _reply(response: IResponse, pieces: list[bytes]) -> Reply:
 def _words(error: Exception) -> str:
     """Say what failed, in words of ours."""
     reasons = [reason.value for reason in getattr(error, "reasons", ())]
+    if any(map(_is_distrust, reasons)):
+        return "the server's certificate is not to be trusted for this host"
     if any(isinstance(reason, TLSError) for reason in reasons):
-        text = str([reason.args for reason in reasons])
-        if "certificate verify failed" in text:
-            return "the server's certificate is not to be trusted for this host"
         return "the server does not speak TLS as it should"
     if isinstance(error, ConnectError):
         return "no connection with the server"
     if getattr(error, "response", None) is not None:
         return _BROKE_OFF
     return "the server's answer is not HTTP, or broke off"
+
+
+def _is_distrust(reason: BaseException | None) -> bool:
+    """Whether a certificate was not accepted: by its signatures, or by its names."""
+    if isinstance(reason, TLSError):
+        return "certificate verify failed" in str(reason.args)
+    return isinstance(reason, VerificationError)
 
 
 def _unavailable(words: str) -> BridgeError:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import trustme
+from OpenSSL import SSL
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred, succeed
+from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from twisted.internet.protocol import Factory, Protocol, connectionDone
-from twisted.internet.ssl import PrivateCertificate
 from twisted.names import client as names_client
 from twisted.names import dns
 from twisted.names.server import DNSServerFactory
 from twisted.trial.unittest import TestCase
+from zope.interface import implementer
 
 from bridge.outbound.fetcher import Fetcher, Reach, make_fetcher
 from bridge.outbound.judge import Judge
@@ -140,6 +142,25 @@ class Server(Factory):
         await gatherResults([visit.closed for visit in self.visits])
 
 
+@implementer(IOpenSSLServerConnectionCreator)
+class Context:
+    """What a TLS server needs, as Twisted asks for it; notes the names asked for."""
+
+    def __init__(self, certificate: trustme.LeafCert) -> None:
+        self.asked: list[bytes | None] = []
+        self._context = SSL.Context(SSL.TLS_METHOD)
+        with certificate.private_key_and_cert_chain_pem.tempfile() as path:
+            self._context.use_privatekey_file(path)
+            self._context.use_certificate_chain_file(path)
+        self._context.set_tlsext_servername_callback(
+            lambda connection: self.asked.append(connection.get_servername())
+        )
+
+    def serverConnectionForTLS(self, tlsProtocol):
+        """Begin a connection."""
+        return SSL.Connection(self._context, None)
+
+
 class Certificates:
     """An authority, and contexts of servers whose certificates it signs."""
 
@@ -151,15 +172,12 @@ class Certificates:
         """The authority's certificate."""
         return self.authority.cert_pem.bytes()
 
-    def context(self, *names: str, days: int | None = None) -> Any:
+    def context(self, *names: str, days: int | None = None) -> Context:
         """Give a server's context for some names; may have expired days ago."""
         expiry = None
         if days is not None:
             expiry = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days)
-        made = self.authority.issue_cert(*names, not_after=expiry)
-        key = made.private_key_pem.bytes() + made.cert_chain_pems[0].bytes()
-        options: Any = PrivateCertificate.loadPEM(key).options()
-        return options
+        return Context(self.authority.issue_cert(*names, not_after=expiry))
 
 
 Records = list[tuple[str, Any]]
@@ -240,7 +258,7 @@ class OutboundCase(TestCase):
         self.addCleanup(self.pool.stop)
         self.names: dict[str, list[str]] = {}
         self.allowed: set[tuple[str, int]] = set()
-        self.trusted: list[bytes] = []
+        self.trusted: list[bytes] | None = []
 
     def look_up(self, host: str) -> Deferred[Sequence[str]]:
         """Look a name up in ``names``."""

@@ -1,0 +1,177 @@
+"""Tests for bridge.outbound.names, and of fetches that meet a hostile name server."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.names import dns
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.outbound import names
+from bridge.outbound.names import SystemNames
+from bridge.protocol.errors import BridgeError, Code
+
+from .servers import HERE, NameServer, OutboundCase, record, responding
+
+NOT_PUBLIC = (Code.BAD_REQUEST, "url: not a public address")
+
+
+class HostileNameTests(OutboundCase):
+    """
+    Names whose server is the attacker's, over real DNS.
+
+    The one allowed address and port stand for a public server; loopback on any other
+    is what the attacker wants.
+    """
+
+    def zone(self, table: Any) -> NameServer:
+        """Start a name server."""
+        server = NameServer(table)
+        self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
+        return server
+
+    async def refused_for(self, records: Any) -> None:
+        """Check that a name with these records is refused, and nobody is dialled."""
+        port = self.serve(responding(b"secret"))
+        fetcher = self.fetcher(self.zone({"evil.net": [records]}).look_up)
+        url = f"http://evil.net:{port}/"
+        failure = await self.assertFailure(
+            self.calling({"url": url}, fetcher), BridgeError
+        )
+        self.assertEqual((failure.code, failure.message), NOT_PUBLIC)
+        self.assertEqual(self.server.visits, [])
+
+    async def test_attack_rebinding(self) -> None:
+        """A name is asked once for each fetch, and what was judged is dialled."""
+        port = self.serve(responding(b"public"))
+        wanted = "127.0.0.9"
+        zone = self.zone(
+            {"evil.net": [[record("evil.net", HERE)], [record("evil.net", wanted)]]}
+        )
+        fetcher = self.fetcher(zone.look_up)
+        url = f"http://evil.net:{port}/"
+        answer = await self.calling({"url": url}, fetcher)
+        self.assertEqual(answer["body"], "public")
+        self.assertEqual(zone.look_ups, ["evil.net"])
+        failure = await self.assertFailure(
+            self.calling({"url": url}, fetcher), BridgeError
+        )
+        self.assertEqual((failure.code, failure.message), NOT_PUBLIC)
+        self.assertEqual(zone.look_ups, ["evil.net"] * 2)
+        self.assertEqual(len(self.server.visits), 1)
+
+    async def test_attack_name_of_loopback(self) -> None:
+        """A name that leads to loopback."""
+        await self.refused_for([record("evil.net", "127.0.0.2")])
+
+    async def test_attack_mixed_answers(self) -> None:
+        """One address that is not public spoils the public ones beside it."""
+        for bad in ("127.0.0.2", "10.0.0.1", "169.254.169.254", "fd00::1"):
+            await self.refused_for([record("evil.net", HERE), record("evil.net", bad)])
+
+    async def test_attack_alias_of_an_inner_name(self) -> None:
+        """A CNAME that leads to an internal name: its address decides."""
+        await self.refused_for(
+            [
+                ("evil.net", dns.Record_CNAME("db.internal")),
+                record("db.internal", "192.168.0.5"),
+            ]
+        )
+
+    async def test_attack_mapped_address(self) -> None:
+        """AAAA records that carry an IPv4 address."""
+        for carried in ("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "::1"):
+            await self.refused_for([record("evil.net", carried)])
+
+    async def test_attack_endless_answers(self) -> None:
+        """A name with more addresses than anybody judges at once."""
+        port = self.serve(responding(b""))
+        self.names["evil.net"] = [f"1.1.{number}.1" for number in range(65)]
+        code, message = await self.refusal(f"http://evil.net:{port}/")
+        self.assertEqual(code, Code.UNAVAILABLE)
+        self.assertIn("too many addresses", message)
+
+
+class SystemNamesTests(TestCase):
+    """Tests for ``SystemNames``."""
+
+    def names(self, resolve: Any = socket.getaddrinfo) -> SystemNames:
+        """Make it with another resolver."""
+        from_thread: Any = reactor
+        return SystemNames(from_thread.callFromThread, resolve)
+
+    async def test_system(self) -> None:
+        """The system's resolver knows this machine."""
+        self.assertIn("127.0.0.1", await self.names().look_up("localhost"))
+
+    async def test_each_once(self) -> None:
+        """Each address is given once, in order, as text."""
+
+        def resolve(host: str, port: None, **options: int) -> list[tuple[Any, ...]]:
+            self.assertEqual((host, port), ("a.net", None))
+            self.assertEqual(options, {"type": socket.SOCK_STREAM})
+            found = ["1.1.1.2", "fe80::1%2", "1.1.1.2"]
+            return [(2, 1, 6, "", (address, 0)) for address in found]
+
+        self.assertEqual(
+            await self.names(resolve).look_up("a.net"), ["1.1.1.2", "fe80::1%2"]
+        )
+
+    async def test_unknown(self) -> None:
+        """What can't be resolved has no address."""
+
+        def resolve(*args: object, **kwargs: object) -> Any:
+            raise socket.gaierror(socket.EAI_NONAME, "no")
+
+        self.assertEqual(await self.names(resolve).look_up("a.net"), [])
+        self.assertEqual(await self.names().look_up("a" * 64 + ".net"), [])
+
+    async def test_attack_look_ups_that_hang(self) -> None:
+        """They are bounded, and nobody waits for their threads."""
+        go_on = threading.Event()
+        self.patch(names, "OUTBOUND_LOOK_UPS", 1)
+
+        def resolve(*args: object, **kwargs: object) -> Any:
+            go_on.wait()
+            return []
+
+        system = self.names(resolve)
+        hanging = system.look_up("a.net")
+        error = await self.assertFailure(system.look_up("b.net"), BridgeError)
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        hanging.cancel()
+        await self.assertFailure(hanging, CancelledError)
+        # Cancelled, but its thread is still there.
+        await self.assertFailure(system.look_up("b.net"), BridgeError)
+        go_on.set()
+        while system._under_way:
+            await self.tick()
+        self.assertEqual(await system.look_up("b.net"), [])
+
+    def tick(self) -> Deferred[None]:
+        """Let the reactor turn."""
+        turned: Deferred[None] = Deferred()
+        clock: Any = reactor
+        clock.callLater(0.01, turned.callback, None)
+        return turned
+
+
+class ModuleTests(SynchronousTestCase):
+    """Tests for the threads."""
+
+    def test_daemon_threads(self) -> None:
+        """A thread that hangs does not keep the process."""
+        threads: list[bool] = []
+
+        def resolve(*args: object, **kwargs: object) -> Any:
+            threads.append(threading.current_thread().daemon)
+            return []
+
+        done = threading.Event()
+        SystemNames(lambda *args: done.set(), resolve).look_up("a.net")
+        done.wait(60)
+        self.assertEqual(threads, [True])

@@ -1,0 +1,319 @@
+"""Tests for bridge.outbound.target and bridge.outbound.judge."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, execute, succeed
+from twisted.internet.error import ConnectError
+from twisted.internet.testing import MemoryReactorClock
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.outbound import judge
+from bridge.outbound.client import make_client
+from bridge.outbound.fetcher import Fetcher
+from bridge.outbound.judge import Judge
+from bridge.outbound.request import make_request
+from bridge.outbound.target import read_url
+from bridge.protocol.errors import BridgeError, Code
+
+WIDE = {narrow: narrow + 0xFEE0 for narrow in range(0x21, 0x7F)}
+LOOPBACK = """
+127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7F.1 0177.0.0.1 017700000001
+0x7f.0.0.0x1 127.0.0.1. 127。0。0。1 \u2460\u2461\u2466.0.0.1 [::1] [0:0:0:0:0:0:0:1]
+[::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::127.0.0.1]
+[64:ff9b:1::7f00:1] [2002:7f00:1::] [2001:0:7f00:1::] [::ffff:0:127.0.0.1]
+[fe80::5efe:127.0.0.1] 0 0.0.0.0 [::] 127.255.255.254
+"""
+PRIVATE = """
+10.0.0.1 172.16.0.1 192.168.1.1 192.168.257 169.254.169.254 0xa9fea9fe 2852039166
+100.64.0.1 192.0.0.8 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 192.88.99.1
+224.0.0.1 240.0.0.1 255.255.255.255 4294967295 [fc00::1] [fd12::1] [fe80::1] [fec0::1]
+[ff02::1] [100::1] [2001:db8::1] [::ffff:169.254.169.254] [64:ff9b::a00:1] [3fff::1]
+[5f00::1] [2606:4700::5efe:10.0.0.1]
+"""
+NAMES = """
+localhost LOCALHOST localhost. a.localhost printer.local metadata.google.internal
+a.home.arpa x.onion a.test a.invalid a.example a.alt localhost。 loc\u00adalhost
+"""
+NO_HOSTS = """
+[fe80::1%eth0] [fe80::1%25eth0] [::1_::1] 256.256.256.256 1.2.3.4.5 0x 08.0.0.1
+a.0x1g.1 a..b .a - a- -a %6c%6fcalhost a%00b a_b\u2044c [v1.x] [127.0.0.1]
+127.0.0.1:1:2 99999999999 a.1 127.0.0.0x
+"""
+NOT_PUBLIC = "url: not a public address"
+
+
+def reads(url: str) -> str | None:
+    """Read and judge a URL: the message of the refusal, if it is refused."""
+    try:
+        Judge().check_target(read_url(url))
+    except BridgeError as error:
+        assert error.code is Code.BAD_REQUEST
+        return error.message
+    return None
+
+
+class LiteralTests(SynchronousTestCase):
+    """Hosts that need no look-up to be judged."""
+
+    def assert_near(self, hosts: str) -> None:
+        """Check that each of some hosts is refused by what it is."""
+        for host in hosts.split():
+            for scheme, port in (("http", ""), ("https", ":8443"), ("HTTP", ":80")):
+                url = f"{scheme}://{host}{port}/"
+                self.assertEqual(reads(url), NOT_PUBLIC, url)
+
+    def test_attack_loopback_in_every_spelling(self) -> None:
+        """Loopback is refused, however it is written."""
+        self.assert_near(LOOPBACK)
+        self.assert_near("127.0.0.1".translate(WIDE))
+
+    def test_attack_private_addresses(self) -> None:
+        """So is every other address that is not public."""
+        self.assert_near(PRIVATE)
+
+    def test_attack_near_names(self) -> None:
+        """So are names that are not of the internet, without a look-up."""
+        self.assert_near(NAMES)
+        self.assert_near("localhost".translate(WIDE))
+
+    def test_attack_own_address(self) -> None:
+        """So is an address of this machine, also when it is public."""
+        self.patch(judge, "is_own", lambda address: address == "1.1.1.1")
+        self.assertEqual(reads("http://1.1.1.1/"), NOT_PUBLIC)
+        self.assertIsNone(reads("http://1.1.1.2/"))
+
+    def test_attack_no_hosts(self) -> None:
+        """What is neither a name nor an address is no host."""
+        for host in NO_HOSTS.split():
+            message = reads(f"http://{host}/")
+            self.assertEqual(
+                message, "url: the host is not a host name or an address", host
+            )
+
+    def test_public(self) -> None:
+        """Public addresses and names are let through, in their one form."""
+        for url, written in (
+            ("http://1.1.1.1", "http://1.1.1.1:80/"),
+            ("http://16843009/x", "http://1.1.1.1:80/x"),
+            (
+                "https://[2606:4700:4700:0::1111]:8443/",
+                "https://[2606:4700:4700::1111]:8443/",
+            ),
+            ("https://API.Good.NET./a?b", "https://api.good.net:443/a?b"),
+            (
+                'https://bücher.de/ü ?ß="|',
+                "https://xn--bcher-kva.de:443/%C3%BC%20?%C3%9F=%22%7C",
+            ),
+            ("https://a_b.net?q#f", "https://a_b.net:443/?q"),
+            ("https://good.net:/%41%zz", "https://good.net:443/%41%zz"),
+            (" https://good.net/a' ", "https://good.net:443/a'"),
+        ):
+            self.assertIsNone(reads(url), url)
+            self.assertEqual(read_url(url).url, written)
+
+
+class UrlTests(SynchronousTestCase):
+    """URLs that are refused by their form."""
+
+    def test_attack_other_schemes(self) -> None:
+        """Only http and https."""
+        for url in (
+            "",
+            "file:///etc/passwd",
+            "ftp://good.net/",
+            "data:text/plain,x",
+            "gopher://good.net/",
+            "ws://good.net/",
+            "//good.net/",
+            "/x",
+            "http:good.net",
+            "http:/good.net",
+            "http:\\\\good.net",
+            "http://good.net\\@127.0.0.1/",
+            "http://good.net/a\\b",
+        ):
+            message = reads(url)
+            self.assertEqual(message, "url: must be absolute, of http or https", url)
+
+    def test_attack_user_name_and_password(self) -> None:
+        """A URL with credentials is refused, whatever stands after them."""
+        for url in (
+            "http://user:secret@good.net/",
+            "http://good.net@127.0.0.1/",
+            "http://@good.net/",
+            "http://a:80@good.net:80/",
+        ):
+            self.assertEqual(reads(url), "url: no user name or password")
+
+    def test_attack_ports(self) -> None:
+        """Ports of other protocols, and numbers that are no ports."""
+        for port in (
+            "0",
+            "22",
+            "25",
+            "6000",
+            "6667",
+            "10080",
+            "65536",
+            "000080",
+            "9" * 99,
+        ):
+            message = reads(f"http://good.net:{port}/")
+            self.assertEqual(message, "url: a port that is not for HTTP", port)
+        for port in ("80", "443", "8080", "65535"):
+            self.assertIsNone(reads(f"http://good.net:{port}/"))
+
+    def test_attack_control_characters(self) -> None:
+        """Nothing that would break a line, or that browsers drop."""
+        for character in "\r\n\t\0\x1f\x7f\x85":
+            for url in (
+                f"http://good{character}.net/",
+                f"http://good.net/a{character}b",
+            ):
+                self.assertEqual(reads(url), "url: no control characters")
+
+    def test_length(self) -> None:
+        """At most 8192 characters."""
+        start = "http://good.net/"
+        self.assertIsNone(reads(start + "a" * (8192 - len(start))))
+        self.assertIn("at most", str(reads(start + "a" * (8193 - len(start)))))
+
+
+NUMBERS = st.integers(0, 2**32 - 1)
+
+
+def spelled(number: int, form: int) -> str:
+    """Write an IPv4 address in one of the forms that are read."""
+    one, two, three, four = number.to_bytes(4, "big")
+    forms = (
+        f"{one}.{two}.{three}.{four}",
+        f"{number}",
+        f"{number:#x}",
+        f"0{number:o}",
+        f"{one}.{number & 0xFFFFFF}",
+        f"{one:#x}.{two}.{number & 0xFFFF}",
+        f"0{one:o}.0{two:o}.0{three:o}.{four:#X}",
+        f"{one}.{two}.{three}.{four}".translate(
+            {i: i + 0xFEE0 for i in range(0x30, 0x3A)}
+        ),
+        f"{one}。{two}。{three}。{four}.",
+        f"[::ffff:{one}.{two}.{three}.{four}]",
+        f"[64:ff9b::{one}.{two}.{three}.{four}]",
+        f"[2002:{number >> 16:x}:{number & 0xFFFF:x}::1]",
+    )
+    return forms[form % len(forms)]
+
+
+NEAR_NUMBERS = st.one_of(
+    NUMBERS,
+    st.sampled_from((0x7F000001, 0x0A000001, 0xA9FEA9FE, 0xC0A80101, 0x01010101)),
+)
+HOSTS = st.one_of(
+    st.builds(spelled, NEAR_NUMBERS, st.integers(0, 11)),
+    st.ip_addresses(v=6).map(lambda address: f"[{address}]"),
+    st.from_regex(r"[a-z0-9x.\[\]:%@_-]{1,20}", fullmatch=True),
+    st.text(max_size=12),
+    st.sampled_from(("one.net", "two.net", "localhost", "a.internal")),
+)
+ADDRESSES = st.one_of(
+    NEAR_NUMBERS.map(lambda number: str(ipaddress.IPv4Address(number))),
+    st.ip_addresses(v=6).map(str),
+    st.sampled_from(("::ffff:10.0.0.1", "fe80::1%eth0", "2606:4700::1", "1.1.1.1", "")),
+)
+
+
+def is_far(address: str) -> bool:
+    """Judge an address by the standard library and the forms that embed another."""
+    parsed = ipaddress.ip_address(address)
+    near = (
+        parsed.is_multicast
+        or parsed.is_reserved
+        or parsed.is_loopback
+        or parsed.is_link_local
+        or parsed.is_private
+        or parsed.is_unspecified
+        or not parsed.is_global
+    )
+    if isinstance(parsed, ipaddress.IPv6Address):
+        embedding = (parsed.ipv4_mapped, parsed.sixtofour, parsed.teredo)
+        near = near or any(embedding) or parsed.is_site_local
+        near = near or parsed in ipaddress.IPv6Network("64:ff9b::/32")
+    return not near
+
+
+class DialTests(SynchronousTestCase):
+    """What is dialled in the end, for any URL and any answers of a resolver."""
+
+    def dialled(self, url: str, answers: list[str]) -> list[str]:
+        """Fetch a URL; give what was dialled until nobody was left to answer."""
+        memory = MemoryReactorClock()
+        client = make_client(memory, [])
+        asked: list[str] = []
+
+        def look_up(host: str) -> Deferred[Sequence[str]]:
+            asked.append(host)
+            return succeed(answers)
+
+        fetcher = Fetcher(Judge(), memory, execute, look_up, lambda: client)
+        try:
+            target = read_url(url)
+            fetcher.judge.check_target(target)
+        except BridgeError:
+            return []
+        request = make_request(target, "GET", {}, "", None)
+        work = Deferred.fromCoroutine(fetcher.fetch(request, None))
+        for number in range(len(answers) + 1):
+            if number < len(memory.tcpClients):
+                factory = memory.tcpClients[number][2]
+                refusal = Failure(ConnectError())
+                factory.clientConnectionFailed(memory.connectors[number], refusal)
+        self.failureResultOf(work, BridgeError)
+        self.assertLessEqual(len(asked), 1)
+        return [str(host) for host, *_ in memory.tcpClients]
+
+    @settings(deadline=None, max_examples=300)
+    @given(
+        st.sampled_from(("http", "https", "HTTP")),
+        HOSTS,
+        st.sampled_from(("", ":80", ":8080", ":", ":x")),
+        st.lists(ADDRESSES, max_size=4),
+    )
+    def test_attack_any_url_and_any_answers(
+        self, scheme: str, host: str, port: str, answers: list[str]
+    ) -> None:
+        """No URL and no resolver make the daemon dial what is not public."""
+        url = f"{scheme}://{host}{port}/"
+        for address in self.dialled(url, answers):
+            self.assertTrue(is_far(address), (url, answers, address))
+
+    def test_public_is_dialled(self) -> None:
+        """The property is not empty: what is public is dialled, and only that."""
+        self.assertEqual(self.dialled("http://16843009/", []), ["1.1.1.1"])
+        answers = ["1.1.1.1", "2606:4700::1"]
+        many = [f"1.1.1.{last}" for last in range(65)]
+        self.assertEqual(self.dialled("https://one.net/", answers), answers)
+        self.assertEqual(self.dialled("http://one.net/", ["1.1.1.1", "10.0.0.1"]), [])
+        self.assertEqual(self.dialled("http://one.net/", many), [])
+
+    @settings(deadline=None)
+    @given(st.text(max_size=40), st.text(max_size=10))
+    def test_never_echoed(self, text: str, host: str) -> None:
+        """No refusal repeats the URL; whatever is read has one form, and stays so."""
+        for url in (text, f"http://{host}/{text}"):
+            try:
+                target = read_url(url)
+            except BridgeError as error:
+                self.assertNotIn("http://", error.message)
+                continue
+            again = read_url(target.url)
+            self.assertEqual(again, target)
+            parts = urlsplit(target.url)
+            self.assertEqual((parts.hostname, parts.port), (target.host, target.port))
+            self.assertTrue(target.url.isascii())

@@ -1,0 +1,88 @@
+"""Tests for bridge.outbound.text."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.outbound import text
+from bridge.protocol.errors import BridgeError
+from bridge.protocol.wire import dumps, loads
+
+
+def pieces_of(body: bytes, size: int) -> list[bytes]:
+    """Cut a body into pieces."""
+    return [body[start : start + size] for start in range(0, len(body), size)]
+
+
+class ReadTests(SynchronousTestCase):
+    """Tests for ``read_text``."""
+
+    def read(self, body: bytes, inflated: bool = False, size: int = 7) -> object:
+        """Read a body that comes in pieces: its text, or the refusal."""
+        try:
+            return loads(dumps(text.read_text(pieces_of(body, size), inflated)))
+        except BridgeError as error:
+            return error.message
+
+    @settings(deadline=None)
+    @given(st.text(), st.integers(1, 9), st.integers(1, 9))
+    def test_any_text(self, written: str, size: int, step: int) -> None:
+        """Any text is read, however it is cut, plain and inflated."""
+        self.patch(text, "_STEP_BYTES", step)
+        body = written.encode("utf-8")
+        self.assertEqual(self.read(body, size=size), written)
+        raw = zlib.compressobj(wbits=-15)
+        for coded in (
+            gzip.compress(body),
+            zlib.compress(body),
+            raw.compress(body) + raw.flush(),
+        ):
+            self.assertEqual(self.read(coded, True, size), written)
+
+    @settings(deadline=None)
+    @given(st.binary(), st.booleans())
+    def test_any_bytes(self, body: bytes, inflated: bool) -> None:
+        """Any bytes are text, or are refused."""
+        found = self.read(body, inflated)
+        if not inflated:
+            try:
+                self.assertEqual(found, body.decode("utf-8"))
+            except UnicodeDecodeError:
+                self.assertEqual(found, text.not_text().message)
+
+    def test_limit(self) -> None:
+        """The limit is exact, and counts what was inflated."""
+        self.patch(text, "OUTBOUND_RESPONSE_BYTES", 1000)
+        for size, fits in ((1000, True), (1001, False)):
+            body = b"x" * size
+            for coded, inflated in ((body, False), (gzip.compress(body), True)):
+                found = self.read(coded, inflated)
+                self.assertEqual(found == body.decode("ascii"), fits)
+
+    def test_attack_bomb_is_stopped_early(self) -> None:
+        """A bomb is inflated to the limit, and little more."""
+        self.patch(text, "OUTBOUND_RESPONSE_BYTES", 10 * text._STEP_BYTES)
+        inflated: list[int] = []
+        real = text._inflated
+
+        def counted(pieces: list[bytes]) -> object:
+            for step in real(pieces):
+                inflated.append(len(step))
+                yield step
+
+        self.patch(text, "_inflated", counted)
+        bomb = zlib.compress(b"\0" * 400 * text._STEP_BYTES, 9)
+        self.assertEqual(self.read(bomb, True, 1 << 20), text.too_large().message)
+        self.assertLessEqual(sum(inflated), 11 * text._STEP_BYTES)
+
+    def test_json(self) -> None:
+        """What is written is JSON, also of what has to be escaped."""
+        body = '"\\\n\x00é😀\u2028</script>'
+        written = text.read_text([body.encode("utf-8")], False)
+        self.assertEqual(json.loads(dumps({"a": written}))["a"], body)

@@ -1,0 +1,88 @@
+"""Tests for bridge.services.outbound: the shapes, and what is told first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridge.protocol.errors import BridgeError, Code
+from bridge.rpc.registry import Registry
+from bridge.services.outbound import Outbound
+
+from ..outbound.servers import HERE, OutboundCase, responding
+
+
+class OutboundTests(OutboundCase):
+    """Tests for ``outbound/fetch`` and the description."""
+
+    def message(self, params: Any) -> str:
+        """Call what is refused without anything being sent."""
+        error = self.failureResultOf(self.calling(params), BridgeError).value
+        assert isinstance(error, BridgeError)
+        self.assertEqual(error.code, Code.BAD_REQUEST)
+        return error.message
+
+    def test_describe(self) -> None:
+        """The description has what a page reads of it."""
+        registry = Registry()
+        registry.register("outbound", Outbound(self.fetcher()))
+        described = registry.describe()["outbound"]
+        self.assertEqual(described.pop("methods"), ["fetch"])
+        self.assertTrue(described.pop("summary"))
+        self.assertTrue(described.pop("redirects").startswith("not followed"))
+        self.assertIn("cross-origin", described.pop("reach"))
+        self.assertEqual(
+            described,
+            {
+                "requestMethods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+                "maxRequestBytes": 1048576,
+                "maxResponseBytes": 16777216,
+                "maxHeaders": 32,
+                "defaultTimeoutMs": 30000,
+                "maxTimeoutMs": 120000,
+                "bodies": "text",
+            },
+        )
+
+    def test_shape(self) -> None:
+        """Nothing is coerced."""
+        url = "http://good.net/"
+        for params, words in (
+            ({}, "url: required"),
+            ({"url": 1}, "url: wrong type"),
+            ({"url": url, "method": None}, "method: wrong type"),
+            ({"url": url, "headers": []}, "headers: wrong type"),
+            ({"url": url, "headers": "a"}, "headers: wrong type"),
+            ({"url": url, "headers": {"SECRET": 1}}, "headers[]: wrong type"),
+            ({"url": url, "body": {}}, "body: wrong type"),
+            ({"url": url, "timeoutMs": 1.5}, "timeoutMs: wrong type"),
+            ({"url": url, "timeoutMs": True}, "timeoutMs: wrong type"),
+            ([], "must be an object"),
+        ):
+            self.assertEqual(self.message(params), words)
+
+    async def test_unknown_fields(self) -> None:
+        """They are ignored; ``null`` is no time."""
+        answer = await self.fetched(responding(b"x"), redirect="follow", timeoutMs=None)
+        self.assertEqual(answer["body"], "x")
+
+    def test_order(self) -> None:
+        """Shape, URL, address, method, and then the rest."""
+        bad: dict[str, Any] = {"method": "X", "headers": {"host": "x"}}
+        self.assertIn("type", self.message({**bad, "url": "x", "body": 1}))
+        self.assertIn("url: must", self.message({**bad, "url": "x"}))
+        local = self.message({**bad, "url": "http://127.0.0.1/"})
+        self.assertIn("not a public address", local)
+        self.assertIn("method: ", self.message({**bad, "url": "http://1.1.1.1/"}))
+        bad["method"] = "get"
+        self.assertIn("headers: ", self.message({**bad, "url": "http://1.1.1.1/"}))
+
+    async def test_allowed_address_of_another_port(self) -> None:
+        """What a test lets through is one address and one port."""
+        port = self.serve(responding(b"x"))
+        for url in (
+            f"http://{HERE}:{port + 1}/",
+            f"http://{HERE}/",
+            f"http://localhost:{port}/",
+            f"http://127.0.0.2:{port}/",
+        ):
+            self.assertIn("not a public address", self.message({"url": url}))

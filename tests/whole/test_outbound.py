@@ -1,0 +1,107 @@
+"""Fetches through a real daemon, asked for by a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.internet.threads import deferToThread
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge import tap
+from bridge.config import OPTIONS
+from bridge.outbound.fetcher import Reach
+from bridge.outbound.judge import Judge
+
+from ..directories import fresh_directory
+from ..outbound.servers import HERE, Certificates, Server, responding
+from .daemon import Page, running
+
+
+@pytest.mark.whole
+class RefusedTests(SynchronousTestCase):
+    """A daemon as it is delivered."""
+
+    def test_attack_own_ports(self) -> None:
+        """A page can't make the daemon ask this machine, the daemon itself included."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        home = Path(directory.name)
+        with (
+            running(home, "--rate=100", "--burst=100") as daemon,
+            daemon.page() as page,
+        ):
+            self.assertEqual(page.welcome["services"]["outbound"]["bodies"], "text")
+            port = daemon.port
+            for host in (
+                "127.0.0.1",
+                "localhost",
+                "2130706433",
+                "0x7f.1",
+                "127.1",
+                "[::1]",
+                "[::ffff:127.0.0.1]",
+                "169.254.169.254",
+                "192.168.1.1",
+                "printer.local",
+            ):
+                url = f"http://{host}:{port}/v1/health"
+                message = page.refusal("outbound", "fetch", {"url": url})
+                self.assertEqual(message, "url: not a public address", host)
+            message = page.refusal("outbound", "fetch", {"url": "file:///etc/passwd"})
+            self.assertIn("must be absolute", message)
+            # A machine without internet has no route, and no answer.
+            wanted = {"url": "https://1.1.1.1/", "timeoutMs": 100}
+            got = page.call("outbound", "fetch", wanted)
+            self.assertTrue(got["ok"] or got["error"]["code"] == "unavailable")
+
+    def test_no_option(self) -> None:
+        """No option, and so no variable, tells the daemon what else it may reach."""
+        for option in OPTIONS:
+            self.assertNotIn("outbound", option.name)
+
+
+@pytest.mark.whole
+class AllowedTests(TestCase):
+    """A daemon that was made with another reach."""
+
+    async def test_fetched(self) -> None:
+        """A page fetches from a server of TLS; a large answer comes whole."""
+        certificates = Certificates()
+        body = '{"é": "\\n"}' * 100_000
+        server = Server(responding(body.encode("utf-8"), b"Set-Cookie: a=b"))
+        port = server.listen(certificates.context("api.good.net"))
+        self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
+        options = tap.Options()
+        data = fresh_directory(self) / "data"
+        options.parseOptions(
+            ["--host=reference", "--listen=127.0.0.1:0", f"--data-dir={data}"]
+        )
+        reach = Reach(
+            Judge(frozenset({(HERE, port)})),
+            lambda host: succeed([HERE]),
+            [certificates.pem],
+        )
+        daemon: Any = tap.assemble(reactor, options, reach)
+        daemon.startService()
+        self.addCleanup(lambda: maybeDeferred(daemon.stopService))
+        bridge_port = daemon._port.getHost().port
+
+        def converse() -> Any:
+            page = Page(bridge_port)
+            try:
+                token = (data / "token").read_text("ascii").strip()
+                page.send({"type": "hello", "token": token, "client": "test/1.0.0"})
+                page.receive()
+                url = f"https://api.good.net:{port}/"
+                return page.result("outbound", "fetch", {"url": url})
+            finally:
+                page.close()
+
+        answer = await deferToThread(converse)
+        self.assertEqual((answer["status"], answer["body"]), (200, body))
+        self.assertEqual(answer["setCookie"], ["a=b"])
