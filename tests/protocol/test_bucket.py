@@ -86,6 +86,24 @@ class BucketTests(SynchronousTestCase):
                 passed += 1
         self.assertLessEqual(passed, burst + rate * self.clock.seconds() + 1e-6)
 
+    @given(rates, bursts, st.lists(st.floats(-3, 3) | st.none(), max_size=200))
+    @settings(deadline=None)
+    def test_attack_turning_the_clock(
+        self, rate: float, burst: int, steps: list[float | None]
+    ) -> None:
+        """Whenever it is asked, and wherever the clock is set, time passes once."""
+        now, forward, passed = [1000.0], 0.0, 0
+        bucket = TokenBucket(rate, burst, lambda: now[0])
+        for step in steps:
+            if step is None:
+                passed += bucket.take() is not None
+                continue
+            # Looking at the level must not change what comes of it.
+            bucket.wait()
+            now[0] += step
+            forward += max(0.0, step)
+        self.assertLessEqual(passed, burst + rate * forward + 1e-6)
+
     @given(rates, bursts, waits, st.floats(0, 5))
     @settings(deadline=None)
     def test_paced_starts_keep_the_rate_and_the_order(

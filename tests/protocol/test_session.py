@@ -222,6 +222,25 @@ class PacingTests(SessionCase):
         for index, start in enumerate(starts):
             self.assertLessEqual(index + 1, 2 + 5 * start + 1e-6)
 
+    @given(st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1)), max_size=60))
+    @settings(deadline=None)
+    def test_attack_starving_others(self, asked: list[tuple[int, float]]) -> None:
+        """However two sockets flood, a third one's request starts when it is due."""
+        clock = Clock()
+        rates = Rates(5.0, 2, clock.seconds, frozenset({("osc", "send")}))
+        sessions = [new_session(rates) for _ in range(3)]
+        alone = new_session(rates)
+        for session in (*sessions, alone):
+            session.hello_accepted()
+        for number, pause in asked:
+            clock.advance(pause)
+            for _ in range(1 if number == 2 else 20):
+                effects = sessions[number].requested(REQUEST)
+                sessions[number].requested(LIGHT)
+            if number == 2:
+                # As if there were nobody else.
+                self.assertEqual(effects, alone.requested(REQUEST))
+
 
 class LogBudgetTests(SessionCase):
     """Tests for the budget of log frames."""

@@ -102,12 +102,12 @@ def _program(name: str, package: str) -> str:
 
 
 @contextmanager
-def open_browser() -> Iterator[Browser]:
-    """Run a browser with a fresh profile."""
+def open_browser(*flags: str) -> Iterator[Browser]:
+    """Run a browser with a fresh profile, and with more flags."""
     options = ChromeOptions()
     options.binary_location = _program("chromium", "chromium")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in _FLAGS:
+    for flag in (*_FLAGS, *flags):
         options.add_argument(flag)
     with TemporaryDirectory(prefix="bridge-chromium-") as profile:
         options.add_argument(f"--user-data-dir={profile}")
