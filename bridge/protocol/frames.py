@@ -134,6 +134,9 @@ def _lenient(text: bytes) -> Any:
 
 
 def _refuse(error: BridgeError, value: Any) -> RefusedFrame:
+    # The traceback refers to who is handling the frame, who refers to the refusal:
+    # a cycle, in which the text, 8 MiB perhaps, would wait for a garbage collection.
+    error.__traceback__ = error.__context__ = None
     if type(value) is not dict:
         return RefusedFrame(error)
     if value.get("type") == "logs":

@@ -144,7 +144,21 @@ def structure(
     try:
         return c.structure(value, kind)
     except (ClassValidationError, IterableValidationError) as e:
-        raise BridgeError(Code.BAD_REQUEST, _complaint(e, spelling)) from None
+        complaint = _complaint(e, spelling)
+        _release(e)
+    raise BridgeError(Code.BAD_REQUEST, complaint)
+
+
+def _release(error: BaseException) -> None:
+    """
+    Let go of the value that was refused.
+
+    cattrs keeps a list of what went wrong in the frame the tracebacks refer to: a
+    cycle, in which the value would wait for a garbage collection.
+    """
+    error.__traceback__ = error.__context__ = None
+    for inner in getattr(error, "exceptions", ()):
+        _release(inner)
 
 
 def _complaint(error: Exception, spelling: Callable[[str], str]) -> str:
@@ -198,9 +212,11 @@ def loads_own(text: bytes) -> Any:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        raise BridgeError(Code.BAD_REQUEST, "not JSON") from None
-    check_value(text, value)
-    return value
+        pass  # it holds a copy of the text, so it must not be anybody's context
+    else:
+        check_value(text, value)
+        return value
+    raise BridgeError(Code.BAD_REQUEST, "not JSON")
 
 
 def loads_unique(text: bytes) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from types import FrameType
 from typing import Any, cast
 
 from attrs import define, field
@@ -24,7 +26,7 @@ from bridge.token import PairingToken
 from bridge.web.conversation import Conversation, Edge
 from bridge.web.guard import Guard, Origins
 
-from ..strategies import SECRET, broken
+from ..strategies import SECRET, broken, nested
 from .stack import TOKEN, Anything, Kettle, Path, Sink
 
 
@@ -411,6 +413,26 @@ class ClosingTests(ConversationCase):
         for _ in range(8):
             self.conversation.outbox.put(text)
         self.assertEqual(self.wire.closed, [CloseReason.SLOW_READER])
+
+    def test_refused_frames_are_let_go(self) -> None:
+        """What was refused does not wait in a cycle for a garbage collection."""
+        self.hello()
+        big = "x" * 100_000
+        self.call("note", text=1, more=big)  # warm: hooks are made once
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        self.addCleanup(gc.garbage.clear)
+        self.addCleanup(gc.set_debug, 0)
+        self.call("note", text=1, more=big)
+        self.send({"type": "request", "id": 1, "more": big})
+        self.conversation.received(b'{"type":"request","id":"1",' + big.encode())
+        self.conversation.received(b'["%s",%s]' % (big.encode(), nested(65)))
+        gc.collect()
+        kept = [found for found in gc.garbage if isinstance(found, FrameType)]
+        self.assertEqual(kept, [])
+        self.assertEqual(len(self.wire.got), 5)
 
     def test_lost_pushes_are_logged(self) -> None:
         """How many pushes a slow page lost stands in the log when it goes."""
