@@ -9,7 +9,7 @@ back at the next start, and what is interrupted after it goes on then, with its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import define, field
 from twisted.logger import Logger
@@ -22,7 +22,7 @@ from .journal import Journal
 from .operations import Running
 from .progress import Audience, Step
 from .rebuild import Rebuild
-from .records import read_records
+from .records import Record, read_records
 from .trees import Trees
 
 
@@ -59,6 +59,32 @@ class Change:
         for name in (earlier.new, earlier.old):
             if name is not None:
                 await self._in_thread(self._trees.remove, self._trees.directory / name)
+
+    async def carry_out(
+        self,
+        running: Running,
+        exchange: Exchange,
+        record: Record,
+        edits: Sequence[Edit],
+    ) -> dict[str, Any]:
+        """
+        Put a new tree in place, with its record, and build with it; or undo it all.
+
+        :param record: The plugin's, as ``edits`` put it.
+        :return: The plugin's list entry.
+        :raise BridgeError: It could not be done; so does ``OSError``.
+        """
+        plugin_id = exchange.plugin_id
+        await self.exchange(running, exchange)
+        entry: dict[str, Any] = await self._in_thread(
+            self._trees.entry, plugin_id, record
+        )
+        await self.record(running, exchange, edits)
+        await self.announce(running)
+        running.reached(Step.BUILD, "Building the bundle")
+        await self.build(plugin_id)
+        await self.finish(exchange)
+        return entry
 
     async def exchange(self, running: Running, exchange: Exchange) -> None:
         """

@@ -8,34 +8,21 @@ blocks; the caller runs it in a thread.
 from __future__ import annotations
 
 import shutil
-import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 
 from ..protocol.errors import BridgeError
-from .resolve import LookUp
-from .transfer import CloneLimits, Transfer, clone_failed
+from .remote import Remote
+from .transfer import Transfer, clone_failed
 from .urls import check_url
 
 
 @frozen
-class GitCloner:
-    """
-    Clones repositories over https.
-
-    :ivar ca_file: PEM certificates to trust beside the system's.
-    :ivar public_only: Refuse hosts that are not on the public internet.
-    :ivar now: A monotonic clock, in seconds.
-    """
-
-    ca_file: Path | None
-    public_only: bool
-    now: Callable[[], float]
-    limits: CloneLimits = field(factory=CloneLimits)
-    look_up: LookUp = socket.getaddrinfo
+class GitCloner(Remote):
+    """Clones repositories over https."""
 
     def clone(
         self,
@@ -71,17 +58,10 @@ class GitCloner:
         # These load dulwich, which the daemon's start does not need.
         from .checkout import read_snapshot, write_files
         from .fetch import fetch
-        from .http import open_server
         from .pack import unpack
         from .repository import write_repository
 
-        server = open_server(
-            url,
-            transfer,
-            ca_file=self.ca_file,
-            public_only=self.public_only,
-            look_up=self.look_up,
-        )
+        server = self.open(url, transfer)
         try:
             fetched = fetch(url, server, transfer)
         finally:

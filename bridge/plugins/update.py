@@ -143,13 +143,4 @@ class Updater:
             record.fields(),
             former(self._store, edits),
         )
-        await self._change.exchange(running, exchange)
-        entry: dict[str, Any] = await self._in_thread(
-            self._trees.entry, plugin_id, record
-        )
-        await self._change.record(running, exchange, edits)
-        await self._change.announce(running)
-        running.reached(Step.BUILD, "Building the bundle")
-        await self._change.build(plugin_id)
-        await self._change.finish(exchange)
-        return entry
+        return await self._change.carry_out(running, exchange, record, edits)

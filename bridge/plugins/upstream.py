@@ -8,19 +8,16 @@ nothing installed is read or written.  It blocks; the caller runs it in a thread
 from __future__ import annotations
 
 import re
-import socket
 import threading
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from attrs import field, frozen
+from attrs import frozen
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError
 from .history import Behind, compare, read_commits
 from .pack import unpack
-from .resolve import LookUp
+from .remote import Remote
 from .transfer import CloneLimits, Transfer, clone_failed
 from .urls import check_url
 
@@ -30,30 +27,18 @@ if TYPE_CHECKING:
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
 
 
-def update_limits() -> CloneLimits:
-    """Limit a look: commits are small, but not every server leaves the rest out."""
-    return CloneLimits(
-        seconds=limits.UPDATE_SECONDS,
-        received_bytes=limits.UPDATE_RECEIVED_BYTES,
-        objects=limits.UPDATE_OBJECTS,
-    )
-
-
 @frozen
-class GitUpstream:
-    """
-    Looks at repositories over https.
+class GitUpstream(Remote):
+    """Looks at repositories over https."""
 
-    :ivar ca_file: PEM certificates to trust beside the system's.
-    :ivar public_only: Refuse hosts that are not on the public internet.
-    :ivar now: A monotonic clock, in seconds.
-    """
-
-    ca_file: Path | None
-    public_only: bool
-    now: Callable[[], float]
-    limits: CloneLimits = field(factory=update_limits)
-    look_up: LookUp = socket.getaddrinfo
+    @staticmethod
+    def usual_limits() -> CloneLimits:
+        """Give a look's: commits are small, but not every server sends no more."""
+        return CloneLimits(
+            seconds=limits.UPDATE_SECONDS,
+            received_bytes=limits.UPDATE_RECEIVED_BYTES,
+            objects=limits.UPDATE_OBJECTS,
+        )
 
     def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
         """
@@ -76,16 +61,7 @@ class GitUpstream:
                 raise
 
     def _look(self, url: str, current: str, transfer: Transfer) -> Behind | None:
-        # This loads dulwich, which the daemon's start does not need.
-        from .http import open_server
-
-        server = open_server(
-            url,
-            transfer,
-            ca_file=self.ca_file,
-            public_only=self.public_only,
-            look_up=self.look_up,
-        )
+        server = self.open(url, transfer)
         try:
             return self._asked(url, server, current, transfer)
         finally:

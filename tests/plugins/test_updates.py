@@ -22,7 +22,7 @@ from bridge.plugins.operations import shutting_down
 from bridge.plugins.records import RECORDS, Record
 from bridge.plugins.transfer import clone_failed
 from bridge.plugins.updates import Update, Updates
-from bridge.plugins.upstream import GitUpstream, update_limits
+from bridge.plugins.upstream import GitUpstream
 from bridge.protocol.errors import BridgeError
 from bridge.threads import Pool
 
@@ -443,7 +443,7 @@ class RealTests(TestCase):
         """Look for updates over the network."""
         trusted = self.base / "trusted.pem"
         trusted.write_bytes(b"".join(path.read_bytes() for path in ca_files))
-        limits = evolve(update_limits(), seconds=seconds)
+        limits = evolve(GitUpstream.usual_limits(), seconds=seconds)
         upstream = GitUpstream(trusted, False, time.monotonic, limits)
         return Updates(self.installed, upstream, self.clock, self.in_thread)
 

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import evolve
 
 from bridge.plugins.history import Behind
-from bridge.plugins.upstream import GitUpstream, update_limits
+from bridge.plugins.upstream import GitUpstream
 from bridge.protocol.errors import BridgeError
 
 from ..forge import respond, serve_pack, start_forge_process
@@ -50,7 +50,7 @@ class UpstreamTestCase(CloneTestCase):
             ca_file or self.forge.ca_file,
             False,
             time.monotonic,
-            evolve(update_limits(), **changed),
+            evolve(GitUpstream.usual_limits(), **changed),
         )
 
     def behind(self, current: Object) -> Behind:
@@ -330,7 +330,9 @@ class SlowTests(UpstreamTestCase):
         url, upstream = self.slow(60)
         timer = threading.Timer(0.1, self.stop.set)
         timer.start()
-        message = self.refused(url, upstream=evolve(upstream, limits=update_limits()))
+        message = self.refused(
+            url, upstream=evolve(upstream, limits=GitUpstream.usual_limits())
+        )
         timer.join()
         self.assertEqual(message, "clone_failed: stopped before it was finished")
 
