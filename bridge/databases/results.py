@@ -64,10 +64,8 @@ class Meter:
         return raw.decode("utf-8", "replace")
 
     def value(self, found: Any) -> Any:
-        """Write any other value as JSON can have it; a text was read already."""
+        """Write a value that is no text as JSON can have it."""
         kind = type(found)
-        if kind is str:
-            return found
         if kind is bytes:
             return self._blob(found)
         if found is None:
@@ -103,5 +101,6 @@ def collect(cursor: sqlite3.Cursor, meter: Meter) -> Rows:
         if len(rows) == SQL_ROWS:
             raise _too_large(f"{SQL_ROWS} rows")
         meter.take(names)
-        rows.append(dict(zip(columns, map(meter.value, row), strict=True)))
+        values = [v if type(v) is str else meter.value(v) for v in row]
+        rows.append(dict(zip(columns, values, strict=True)))
     return Rows(columns, rows)

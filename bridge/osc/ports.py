@@ -17,7 +17,6 @@ from .pacing import Pacing
 from .packets import Message, UnreadableError, decode
 
 _LOOPBACK: Final = "127.0.0.1"
-_READ_AT_ONCE_BYTES: Final = 32 * 1024
 
 
 def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
@@ -162,7 +161,8 @@ class Listener:
                 raise BridgeError(
                     Code.UNAVAILABLE, "the OSC port is in use by another program"
                 ) from None
-            bound.maxThroughput = _READ_AT_ONCE_BYTES
+            # The worst datagram takes 15 ms: no more than one before others' turn.
+            bound.maxThroughput = OSC_DATAGRAM_BYTES
             await self._close()
             self._open = _Open(port, receiver, bound)
         self._holders.add(holder)

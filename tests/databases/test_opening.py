@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -70,12 +69,19 @@ class OpeningTests(SynchronousTestCase):
                     told.append((e.code, e.message))
         return told
 
-    def owner(self, path: Path | None = None) -> sqlite3.Connection:
-        """Open the database as its owner does, and change it."""
-        owner = sqlite3.connect(path or self.path, isolation_level=None)
+    def change(self) -> None:
+        """Change the database as its owner does, who keeps it open."""
+        owner = sqlite3.connect(self.path, isolation_level=None)
         self.addCleanup(owner.close)
         owner.execute("INSERT INTO places VALUES (3, 'Quay', NULL)")
-        return owner
+
+    def crash(self) -> None:
+        """Change a copy of the database, and leave it as a killed owner does."""
+        self.change()
+        crashed = self.directory / "crashed.db"
+        for end in ("", "-wal"):
+            shutil.copy(f"{self.path}{end}", f"{crashed}{end}")
+        self.path = crashed
 
     def test_without_companions(self) -> None:
         """They are made, as any reader's are; the owner's file is as it was."""
@@ -85,16 +91,12 @@ class OpeningTests(SynchronousTestCase):
 
     def test_with_companions(self) -> None:
         """What the owner has written since is read too."""
-        self.owner()
+        self.change()
         self.assertEqual(self.count(), [{"n": 3}])
 
     def test_after_a_crash(self) -> None:
         """A log without its index, as a kill may leave it, is read."""
-        self.owner()
-        crashed = self.directory / "crashed.db"
-        for end in ("", "-wal"):
-            shutil.copy(f"{self.path}{end}", f"{crashed}{end}")
-        self.path = crashed
+        self.crash()
         self.assertEqual(self.count(), [{"n": 3}])
 
     def test_read_only_directory_without_companions(self) -> None:
@@ -104,18 +106,14 @@ class OpeningTests(SynchronousTestCase):
 
     def test_read_only_directory_with_companions(self) -> None:
         """The log is read too."""
-        self.owner()
+        self.change()
         for end in ("", "-wal", "-shm"):
             os.chmod(f"{self.path}{end}", 0o644)
         self.assertEqual(self.read_only(), [[{"n": 3}], [{"n": 3}]])
 
     def test_read_only_directory_with_a_log_alone(self) -> None:
         """It can't be read: without the log it would be out of date, unseen."""
-        self.owner()
-        crashed = self.directory / "crashed.db"
-        for end in ("", "-wal"):
-            shutil.copy(f"{self.path}{end}", f"{crashed}{end}")
-        self.path = crashed
+        self.crash()
         refused = (Code.INTERNAL, "the database cannot be opened")
         self.assertEqual(self.read_only(), [refused, refused])
 

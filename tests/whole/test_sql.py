@@ -6,13 +6,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..databases.samples import make_database
+from bridge.cli.setup import _make_sample
+
 from .daemon import running
 
-ENDLESS = (
-    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
-    "SELECT count(*) FROM r"
-)
+COUNTING = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
+ENDLESS = COUNTING + "SELECT count(*) FROM r"
 
 
 @pytest.mark.whole
@@ -39,15 +38,17 @@ class SqlTests(SynchronousTestCase):
             asked = self.query("SELECT name FROM places WHERE id = ?1", 2)
             self.assertIn("not on this machine", page.refusal("sql", "query", asked))
             self.assertFalse((self.data / "sample.db").exists())
-            make_database(self.data / "sample.db")
+            _make_sample(self.data / "sample.db")
             found = page.result("sql", "query", asked)
-            self.assertEqual(found, {"columns": ["name"], "rows": [{"name": "Market"}]})
-            several = self.query("SELECT n FROM numbers LIMIT 10000")
+            self.assertEqual(
+                found, {"columns": ["name"], "rows": [{"name": "Night Market"}]}
+            )
+            several = self.query(COUNTING + "SELECT n FROM r LIMIT 10000")
             self.assertEqual(len(page.result("sql", "query", several)["rows"]), 10000)
 
     def test_attack_endless_statement_at_the_end(self):
         """A daemon that is told to end does not wait for it."""
-        make_database(self.data / "sample.db")
+        _make_sample(self.data / "sample.db")
         with running(self.home) as daemon, daemon.page() as page:
             request = {"type": "request", "service": "sql", "method": "query"}
             asked = {**request, "id": "1", "params": self.query(ENDLESS)}
