@@ -1,8 +1,8 @@
 """
 A sink whose other end is a WebSocket server on this machine.
 
-It connects when it starts and again whenever the connection is lost, later each time
-(Twisted's ``ClientService``).  ``up`` is an open socket; nothing is kept for later.
+It connects when it starts and again whenever the connection fails or is lost, later
+each time.  ``up`` is an open socket; nothing is kept for later.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 from autobahn.twisted.websocket import WebSocketClientFactory, WebSocketClientProtocol
-from twisted.application.internet import ClientService, backoffPolicy
-from twisted.internet.endpoints import TCP4ClientEndpoint
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import ReconnectingClientFactory
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..protocol.limits import (
@@ -30,8 +31,6 @@ from .fanout import Health, ISink, UnavailableError
 from .notification import Notification
 
 LOOPBACK = "127.0.0.1"
-
-_backoff = backoffPolicy(0.5, SINK_RETRY_SECONDS)
 
 
 @implementer(IPushProducer)
@@ -58,10 +57,6 @@ class Connection(WebSocketClientProtocol):
         """Be of use no more; also called when it never was."""
         self.is_serving = False
 
-    def drop(self) -> None:
-        """Close the connection at once."""
-        self.transport.abortConnection()  # type: ignore[union-attr]
-
     def pauseProducing(self) -> None:  # noqa: N802
         """Take it that the other end reads too slowly."""
         self.is_paused = True
@@ -72,6 +67,31 @@ class Connection(WebSocketClientProtocol):
 
     def stopProducing(self) -> None:  # noqa: N802
         """Take it that the connection is lost; ``onClose`` is told too."""
+
+
+class Client(ReconnectingClientFactory, WebSocketClientFactory):  # type: ignore[misc]
+    """
+    Makes connections: Twisted's ``ClientService`` would log each attempt, for ever.
+
+    :ivar ended: Fires when the last connection is gone.
+    """
+
+    noisy = False
+    ended: Deferred[None] | None = None
+
+    def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:  # noqa: N802
+        """Try again, or end."""
+        super().clientConnectionFailed(connector, reason)
+        self._end()
+
+    def clientConnectionLost(self, connector: Any, reason: Failure) -> None:  # noqa: N802
+        """Try again, or end."""
+        super().clientConnectionLost(connector, reason)
+        self._end()
+
+    def _end(self) -> None:
+        if self.ended is not None:
+            self.ended.callback(None)
 
 
 @implementer(ISink)
@@ -92,8 +112,8 @@ class WebSocketSink:
     port: int
     has_started: bool = field(default=False, init=False)
     _connection: Connection | None = field(default=None, init=False)
-    _service: ClientService | None = field(default=None, init=False)
-    _attempts: int = field(default=0, init=False)
+    _client: Any = field(default=None, init=False)
+    _connector: Any = field(default=None, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -112,32 +132,26 @@ class WebSocketSink:
     def start(self) -> None:
         """See ``ISink``; it need not be there yet."""
         url = f"ws://{LOOPBACK}:{self.port}{self.path()}"
-        factory = WebSocketClientFactory(url, reactor=self._reactor)
-        factory.protocol = partial(Connection, self._opened)  # type: ignore[assignment]
-        factory.noisy = False
-        factory.setProtocolOptions(
+        self._client = client = Client(url, reactor=self._reactor)
+        client.protocol = partial(Connection, self._opened)  # type: ignore[assignment]
+        client.clock = self._reactor
+        client.maxDelay = int(SINK_RETRY_SECONDS)
+        client.setProtocolOptions(
             openHandshakeTimeout=SINK_START_SECONDS,
             autoPingInterval=PING_SECONDS,
             autoPingTimeout=PONG_SECONDS,
             maxFramePayloadSize=SINK_FRAME_BYTES,
             maxMessagePayloadSize=SINK_FRAME_BYTES,
         )
-        self._service = ClientService(
-            TCP4ClientEndpoint(self._reactor, LOOPBACK, self.port),
-            factory,
-            self._pause,
-            clock=self._reactor,
+        self._connector = self._reactor.connectTCP(
+            LOOPBACK, self.port, client, timeout=SINK_START_SECONDS
         )
-        self._service.startService()
         self.has_started = True
 
-    def _pause(self, _: int) -> float:
-        """Wait longer each time until a handshake, not just a connect, succeeds."""
-        self._attempts += 1
-        return _backoff(self._attempts)
-
     def _opened(self, connection: Connection) -> None:
-        self._connection, self._attempts = connection, 0
+        # Only now: what accepts and then speaks no WebSocket is asked ever later.
+        self._client.resetDelay()
+        self._connection = connection
         self._log.info("sink {name} is up", name=self.name)
 
     def health(self) -> Health:
@@ -158,13 +172,19 @@ class WebSocketSink:
     def close(self) -> Any:
         """See ``ISink``."""
         self.has_started = False
-        service, self._service = self._service, None
-        if service is None:
+        if self._connector is None:
             return None
-        stopping = service.stopService()
-        connection, self._connection = self._connection, None
-        if connection is not None and connection.is_serving:
-            # Who reads no more would keep the daemon from ending.
-            timer = self._reactor.callLater(1.0, connection.drop)
-            stopping.addBoth(lambda _: timer.active() and timer.cancel())
-        return stopping
+        connector, self._connector = self._connector, None
+        self._client.stopTrying()
+        if connector.state == "disconnected":
+            return None
+        ended: Deferred[None] = Deferred()
+        self._client.ended = ended
+        # Who reads no more would keep the daemon from ending.
+        timer = self._reactor.callLater(1.0, self._abort, connector)
+        ended.addBoth(lambda _: timer.cancel() if timer.active() else None)
+        connector.disconnect()
+        return ended
+
+    def _abort(self, connector: Any) -> None:
+        connector.transport.abortConnection()

@@ -9,6 +9,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.task import deferLater
+from twisted.logger import globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.sinks.fanout import Health, UnavailableError
@@ -17,25 +18,10 @@ from bridge.sinks.websocket import Connection
 from bridge.sinks.xsoverlay import XSOverlay
 from tests.contracts import SinkContract
 
-from .overlays import Toast, f32, i32, panel, string, truth
+from .overlays import FIELDS, Toast, i32, panel, string
 from .samples import FULL, LEAST, png, text64
 
 PATIENCE_SECONDS = 20.0
-
-XSOVERLAY_FIELDS = {
-    "index": i32,
-    "volume": f32,
-    "audioPath": string,
-    "timeout": f32,
-    "title": string,
-    "content": string,
-    "icon": string,
-    "height": f32,
-    "opacity": f32,
-    "useBase64Icon": truth,
-    "sourceApp": string,
-    "alwaysShow": truth,
-}
 
 
 def xsoverlay(path: str, text: str) -> Toast:
@@ -49,7 +35,7 @@ def xsoverlay(path: str, text: str) -> Toast:
     assert envelope["sender"] == client[0]
     shown = json.loads(string(envelope["jsonData"]))
     assert i32(shown.pop("type")) == 1
-    given = {name: XSOVERLAY_FIELDS[name](value) for name, value in shown.items()}
+    given = {name: FIELDS[name](value) for name, value in shown.items()}
     return panel({"messageType": 1, **given})
 
 
@@ -187,16 +173,24 @@ class LifeTests(WebSocketCase):
 
     async def test_server_that_comes_later(self) -> None:
         """A sink starts without its server; it is down, and up when there is one."""
+        events: list[Any] = []
+        keep: Any = events.append
+        globalLogPublisher.addObserver(keep)
+        self.addCleanup(globalLogPublisher.removeObserver, keep)
         await self.server.stop()
         sink = self.sink()
         sink.start()
         self.assertTrue(sink.has_started)
         self.assertEqual(sink.health(), Health.DOWN)
         self.assertRaises(UnavailableError, sink.deliver, LEAST)
+        await until(lambda: sink._client.retries == 1)
         self.server.listen(self.port)
         await until(lambda: sink.health() == Health.UP)
         sink.deliver(LEAST)
         await until(lambda: self.server.got)
+        formats = str([e.get("log_format") for e in events])
+        self.assertEqual(formats.count("is up"), 1)
+        self.assertNotIn("retry", formats)
 
     async def test_server_that_comes_again(self) -> None:
         """A lost connection is made anew."""
@@ -210,6 +204,17 @@ class LifeTests(WebSocketCase):
         sink.deliver(LEAST)
         await until(lambda: self.server.got)
 
+    def facing(self, protocol: Any) -> Any:
+        """Start a sink whose server speaks something else."""
+        factory = Factory.forProtocol(protocol)
+        factory.noisy = False
+        port: Any = reactor
+        listening = port.listenTCP(self.port, factory, interface="127.0.0.1")
+        self.addCleanup(listening.stopListening)
+        sink = self.sink()
+        sink.start()
+        return sink
+
     async def test_something_else_listens(self) -> None:
         """Who speaks no WebSocket is down; the sink goes on asking, and ends well."""
         await self.server.stop()
@@ -221,13 +226,7 @@ class LifeTests(WebSocketCase):
                 self.transport.write(b"220 smtp ready\r\n\r\n")
 
         asked: list[bytes] = []
-        factory = Factory.forProtocol(Rude)
-        factory.noisy = False
-        port: Any = reactor
-        listening = port.listenTCP(self.port, factory, interface="127.0.0.1")
-        self.addCleanup(listening.stopListening)
-        sink = self.sink()
-        sink.start()
+        sink = self.facing(Rude)
         await until(lambda: len(asked) >= 2)
         self.assertEqual(sink.health(), Health.DOWN)
 
@@ -240,13 +239,7 @@ class LifeTests(WebSocketCase):
             def connectionMade(self) -> None:
                 accepted.append(self)
 
-        factory = Factory.forProtocol(Mute)
-        factory.noisy = False
-        port: Any = reactor
-        listening = port.listenTCP(self.port, factory, interface="127.0.0.1")
-        self.addCleanup(listening.stopListening)
-        sink = self.sink()
-        sink.start()
+        sink = self.facing(Mute)
         await until(lambda: accepted)
         self.assertEqual(sink.health(), Health.DOWN)
         await maybeDeferred(sink.close)
