@@ -39,6 +39,18 @@ class FileLock:
         self._file.close()
 
 
+@frozen
+class DirectoryLock:
+    """A lock of a directory that is held; it leaves no file in it."""
+
+    _fd: int | None
+
+    def release(self) -> None:
+        """Give the lock up."""
+        if self._fd is not None:
+            os.close(self._fd)
+
+
 def acquire(
     path: Path,
     patience: float = 0.0,
@@ -113,3 +125,25 @@ else:
         except OSError:
             return False
         return True
+
+
+def acquire_directory(path: Path) -> DirectoryLock:
+    """
+    Take the lock of a directory, at once or not at all.
+
+    Where directories can't be locked, as on Windows, everybody gets it.
+
+    :raise LockedError: Somebody else holds it.
+    :raise OSError: There is no such directory.
+    """
+    if sys.platform == "win32":  # pragma: no cover
+        return DirectoryLock(None)
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise LockedError(None) from None
+    except OSError:
+        pass  # a file system without locks
+    return DirectoryLock(fd)

@@ -2,10 +2,11 @@
 
 import os
 import stat
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.lock import LockedError, acquire, is_held
+from bridge.lock import LockedError, acquire, acquire_directory, is_held
 
 from .directories import fresh_directory
 
@@ -72,3 +73,25 @@ class LockTests(SynchronousTestCase):
         self.addCleanup(first.release)
         self.path.write_bytes(b"nonsense")
         self.assertIsNone(self.assertRaises(LockedError, acquire, self.path).pid)
+
+
+class DirectoryTests(SynchronousTestCase):
+    """Tests for locks of directories."""
+
+    def test_held_once(self):
+        """Who comes second is refused; nothing is left in the directory."""
+        path = fresh_directory(self)
+        first = acquire_directory(path)
+        self.assertRaises(LockedError, acquire_directory, path)
+        first.release()
+        acquire_directory(path).release()
+        self.assertEqual(list(path.iterdir()), [])
+        self.assertRaises(OSError, acquire_directory, path / "no")
+
+    def test_no_locks_there(self):
+        """On a file system without locks everybody gets one."""
+        path = fresh_directory(self)
+        with mock.patch("bridge.lock.fcntl.flock", side_effect=OSError(37, "no locks")):
+            first, second = acquire_directory(path), acquire_directory(path)
+        first.release()
+        second.release()

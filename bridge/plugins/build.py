@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from attrs import define, frozen
 from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
 
 from ..datadir import DataDir
 from ..host import HostProfile
+from ..protocol.limits import BUILD_SECONDS
 from .bundler import BuildReactor, arguments, run_bundler, settled
 from .metafile import BuildError
 from .pins import BINARY_NAME
@@ -23,6 +25,8 @@ from .staging import Staging
 from .table import plugin_of
 
 DeferToThread = Callable[..., Deferred[Any]]
+
+_CLAIM_SECONDS: Final = 0.1
 
 
 @frozen
@@ -104,6 +108,7 @@ class _Run:
     async def steps(self, directories: list[str]) -> None:
         """Go from the first step to the last."""
         b, staging = self.builder, self.staging
+        await self.claim()
         executable = await self.in_thread(staging.prepare, directories)
         command = [str(b.data.bin / BINARY_NAME)]
         command += arguments(b.profile, staging.directory)
@@ -113,6 +118,19 @@ class _Run:
         if said:
             b.warn(said)
         await self.in_thread(staging.publish)
+
+    async def claim(self) -> None:
+        """
+        Wait until no other daemon builds into the same theme directory.
+
+        :raise BuildError: One does for longer than a build may take.
+        """
+        clock = self.builder.reactor
+        given_up = clock.seconds() + BUILD_SECONDS
+        while not await self.in_thread(self.staging.claim):
+            if clock.seconds() >= given_up:
+                raise BuildError("another daemon builds into the same theme directory")
+            await deferLater(clock, _CLAIM_SECONDS)
 
     def in_thread(
         self, work: Callable[..., Any], *arguments: Any

@@ -21,6 +21,7 @@ from attrs import define, field
 
 from ..datadir import DataDir, sync_directory, write_atomically
 from ..host import HostProfile
+from ..lock import DirectoryLock, LockedError, acquire_directory
 from ..protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from .bundler import API_ENTRY, HOST_ENTRY, METAFILE
 from .executable import Executable, verified_copy
@@ -57,7 +58,7 @@ class Staging:
     _version: str
     executable: Executable | None = field(default=None, init=False)
     root: Path = field(init=False)
-    _made: Path | None = field(default=None, init=False)
+    _lock: DirectoryLock | None = field(default=None, init=False)
 
     @property
     def directory(self) -> Path:
@@ -69,19 +70,35 @@ class Staging:
         """The bundle's file name."""
         return f"{self._profile.bundle_name}.js"
 
-    def prepare(self, directories: Sequence[str]) -> Executable:
+    def claim(self) -> bool:
         """
-        Verify the bundler, and make what it needs.
+        Have the theme's folder to itself until ``discard``.
 
-        :param directories: See ``Builder.build``.
-        :raise BuildError: Something is missing, or is not what it should be.
+        Daemons of several data directories may publish there, one at a time.
+
+        :return: False while another build has it.
+        :raise BuildError: Something a build needs is missing.
         :raise OSError: There is no room, or no permission.
         """
         for what, path in _NEEDED:
             if not (self._data.root / path).exists():
                 raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
-        self._data.create()
         self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock = acquire_directory(self.folder)
+        except LockedError:
+            return False
+        return True
+
+    def prepare(self, directories: Sequence[str]) -> Executable:
+        """
+        Verify the bundler, and make what it needs; after ``claim``.
+
+        :param directories: See ``Builder.build``.
+        :raise BuildError: The bundler is not what it should be.
+        :raise OSError: There is no room, or no permission.
+        """
+        self._data.create()
         # The bundler knows files by their real paths, and so do its answers.
         self.root = Path(os.path.realpath(self._data.root))
         self.folder = Path(os.path.realpath(self.folder))
@@ -177,7 +194,10 @@ class Staging:
         if self.executable is not None:
             self.executable.close()
             self.executable = None
-        _remove(self.directory)
+        if self._lock is not None:
+            _remove(self.directory)
+            self._lock.release()
+            self._lock = None
 
 
 def _remove(path: Path) -> None:

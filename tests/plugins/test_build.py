@@ -17,6 +17,7 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
+from bridge.lock import acquire_directory
 from bridge.protocol.wire import unstructure
 
 from ..directories import fresh_directory
@@ -196,6 +197,31 @@ class PublishingTests(BuildCase):
         (self.shop.folder / ".build-2").write_text("x")
         self.assertTrue((await self.shop.build("aa")).ok)
         self.assertEqual(len(self.shop.published()), 3)
+
+    async def test_two_daemons_with_one_theme_directory(self):
+        """A build waits until another daemon's has ended, and then publishes."""
+        self.shop.folder.mkdir(parents=True)
+        other = acquire_directory(self.shop.folder)
+        building = self.shop.build("aa")
+        await deferLater(reactor, 0.3)
+        self.assertEqual(list(self.shop.folder.iterdir()), [])
+        self.assertFalse(building.called)
+        other.release()
+        self.assertTrue((await building).ok)
+
+    async def test_another_build_without_end(self):
+        """It does not wait for ever, and can be cancelled while it waits."""
+        self.shop.folder.mkdir(parents=True)
+        other = acquire_directory(self.shop.folder)
+        self.addCleanup(other.release)
+        building = self.shop.build("aa")
+        building.cancel()
+        await self.assertFailure(building, CancelledError)
+        with mock.patch("bridge.plugins.build.BUILD_SECONDS", 0.0):
+            self.assertEqual(
+                await self.refusal(),
+                "another daemon builds into the same theme directory",
+            )
 
     async def test_a_broken_tsconfig_of_a_plugin(self):
         """A plugin's own tsconfig.json has no say in the build."""

@@ -23,6 +23,7 @@ class StagingTests(SynchronousTestCase):
 
     def test_private(self):
         """Its directory is nobody else's, and inside the theme's folder."""
+        self.assertTrue(self.staging.claim())
         self.staging.prepare([])
         self.addCleanup(self.staging.discard)
         self.assertEqual(self.staging.directory.stat().st_mode & 0o777, 0o700)
@@ -30,6 +31,7 @@ class StagingTests(SynchronousTestCase):
 
     def test_discard(self):
         """Afterwards nothing is left, also when it is said twice."""
+        self.assertTrue(self.staging.claim())
         self.staging.prepare([])
         self.staging.discard()
         self.staging.discard()
@@ -37,6 +39,7 @@ class StagingTests(SynchronousTestCase):
 
     def test_attack_input_through_a_link(self):
         """An input whose real path is another one is refused."""
+        self.assertTrue(self.staging.claim())
         self.staging.prepare([])
         self.addCleanup(self.staging.discard)
         self.shop.write("secret.ts", "")
@@ -51,3 +54,18 @@ class StagingTests(SynchronousTestCase):
             str(caught.exception),
             "host/packages/host/src/x.ts is reached through a symbolic link",
         )
+
+    def test_one_at_a_time(self):
+        """While a build has the theme's folder, none of another daemon's gets it."""
+        other_shop = Workshop(fresh_directory(self)).fill()
+        other = Staging(other_shop.profile, other_shop.data, self.shop.folder, "1.0.0")
+        self.assertTrue(self.staging.claim())
+        self.staging.prepare([])
+        kept = sorted(self.staging.directory.iterdir())
+        self.assertFalse(other.claim())
+        other.discard()
+        self.assertEqual(sorted(self.staging.directory.iterdir()), kept)
+        self.staging.discard()
+        self.assertTrue(other.claim())
+        other.discard()
+        self.assertEqual(self.shop.published(), {})
