@@ -23,7 +23,7 @@ from ..desktop.notes import NEVER_MS
 from ..protocol.errors import BridgeError
 from ..protocol.limits import PROMPT_SECONDS
 from .approvers import IApprover, denied, unavailable
-from .prompts import Prompt, shown
+from .prompts import Prompt, sender, shown
 
 DESKTOP_ENTRY: Final = "plugin-bridge"
 _KEY_BYTES: Final = 16
@@ -90,7 +90,7 @@ class DesktopApprover:
     async def _ask(self, prompt: Prompt) -> None:
         confirm, deny = self._key("confirm"), self._key("deny")
         note = Note(
-            f"{self._application} Bridge",
+            sender(self._application),
             prompt.title,
             prompt.text,
             icon="dialog-warning",

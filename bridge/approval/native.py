@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 from ..desktop import INotifications, Note, Shown
 from .approvers import IApprover, NobodyApprover
 from .desktop import DESKTOP_ENTRY, DesktopApprover
+from .prompts import sender
 from .windows import WindowsApprover
 
 
@@ -41,7 +42,7 @@ def announcer(
     def announce(title: str, body: str) -> Deferred[Shown]:
         return notifications.show(
             Note(
-                f"{application} Bridge",
+                sender(application),
                 title,
                 body,
                 icon="dialog-information",

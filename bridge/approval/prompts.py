@@ -74,6 +74,12 @@ def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
     return visible[: most - len(_ELLIPSIS)] + _ELLIPSIS
 
 
+def sender(application: str) -> str:
+    """Name who shows a prompt, on the bridge's behalf, not the application's."""
+    name = shown(application)
+    return name if name.lower().endswith("bridge") else f"{name} Bridge"
+
+
 def host_of(url: str) -> str:
     """
     The host of a URL, with its port if one is given, and never shortened.

@@ -24,7 +24,7 @@ from zope.interface import implementer
 
 from ..protocol.limits import PROMPT_SECONDS
 from .approvers import IApprover, denied, unavailable
-from .prompts import Prompt
+from .prompts import Prompt, sender
 
 # https://learn.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-messageboxw
 MB_YESNO: Final = 0x4
@@ -99,7 +99,7 @@ class WindowsApprover:
 
     def _shown(self, prompt: Prompt) -> Deferred[int]:
         answer: Deferred[int] = Deferred()
-        title = f"{self._application} Bridge"
+        title = sender(self._application)
         text = f"{prompt.title}\n\n{prompt.text}"
 
         def closed(result: int | Failure) -> None:

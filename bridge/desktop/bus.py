@@ -90,6 +90,11 @@ class Bus:
 
     _log: ClassVar[Logger] = Logger()
 
+    @property
+    def link(self) -> Link | None:
+        """The connection, when there is one."""
+        return self._link
+
     def start(self) -> None:
         """Connect, and stay connected from now on."""
         if self._link is None and self._attempt is None and not self._is_closed:

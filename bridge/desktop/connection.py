@@ -52,7 +52,7 @@ class _Asked:
         """Take the reply; the library knows it by its number only."""
         values = tuple(reply.body or ())
         if not self.result.called:
-            if _is_from(self.call.remote.destination, reply.sender):
+            if reply.sender == self.call.remote.destination:
                 self.result.callback(values)
             else:
                 self.result.errback(DesktopError("another program answered"))
@@ -123,8 +123,6 @@ class Connection(DBusClientConnection):
 
     def signalReceived(self, signal: Any) -> None:  # noqa: N802
         """Pass a signal on; see ``txdbus.client``."""
-        if self.busName is None:
-            return
         try:
             self.received(
                 Signal(
@@ -222,13 +220,6 @@ def _message(call: Call) -> MethodCallMessage:
     # The library raises what its code happens to run into: IndexError, ...
     except Exception:  # noqa: BLE001
         raise DesktopError(f"{call.method} cannot be written for the bus") from None
-
-
-def _is_from(destination: str, sender: str | None) -> bool:
-    """Whether a reply's sender is whom was asked, as far as the name says that."""
-    if destination.startswith(":") or destination == BUS.destination:
-        return sender == destination
-    return True
 
 
 def _unanswered(call: Call) -> Failure:

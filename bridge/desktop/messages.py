@@ -21,7 +21,8 @@ class Remote:
     """
     An interface of an object of a program on the bus.
 
-    :ivar destination: The program's name, well-known or unique (``:1.7``).
+    :ivar destination: The program's unique name (``:1.7``), or the bus's own; replies
+        of anybody else are refused.
     """
 
     destination: str

@@ -155,7 +155,7 @@ class Notifications:
         link = await self._bus.connected()
 
         def close(number: int) -> None:
-            self._close(link, server.owner, number)
+            self._close(server.owner, number)
 
         call = _notify(server.owner, note, actions)
         number = _id(await link.call(call, lambda late: close(_id(late))))
@@ -180,12 +180,13 @@ class Notifications:
             return
         if choice is not None:
             # Some servers leave a note standing whose button was pressed.
-            self._bus.connected().addCallbacks(
-                lambda link: self._close(link, *note), lambda _: None
-            )
+            self._close(*note)
         answer.callback(choice)
 
-    def _close(self, link: Link, owner: str, number: int) -> None:
+    def _close(self, owner: str, number: int) -> None:
+        link = self._bus.link
+        if link is None:
+            return
         remote = evolve(REMOTE, destination=owner)
         closing = link.call(Call(remote, "CloseNotification", "u", [number]))
         # It may be closed already, which some servers call an error.
@@ -197,7 +198,9 @@ class Notifications:
             return
         before, self._owner, self.server = self.health, owner, None
         lost, self._open = self._open, {}
-        for answer in lost.values():
+        for note, answer in lost.items():
+            # A server that only lost its name still shows it.
+            self._close(*note)
             answer.errback(_gone())
         if before != self.health:
             self._log.info("desktop: notifications are {health}", health=self.health)

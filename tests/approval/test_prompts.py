@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation, Prompt, Prompts, host_of, shown
+from bridge.approval.prompts import sender
 from bridge.plugins.urls import check_url
 
 URL = "https://forge.example:8443/author/plugin.git"
@@ -68,6 +69,15 @@ class ShownTests(SynchronousTestCase):
         for url in ("", "nothing", "https://[", "https://a:b/"):
             self.assertEqual(host_of(url), "unknown")
             self.assertIn("Host: unknown", PROMPTS.uninstall("a-plugin", url).body)
+
+
+class SenderTests(SynchronousTestCase):
+    """Tests for ``sender``."""
+
+    def test_names_the_bridge_once(self):
+        """A prompt says that it is the bridge's, and of which application."""
+        self.assertEqual(sender("VRCNext"), "VRCNext Bridge")
+        self.assertEqual(sender("plugin-bridge"), "plugin-bridge")
 
 
 class PromptTests(SynchronousTestCase):

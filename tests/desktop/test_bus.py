@@ -187,6 +187,36 @@ class ConnectionTests(TestCase):
         self.bus.kill()
         await until(lambda: len(failed) == 10)
 
+    async def test_error_that_comes_too_late(self):
+        """Nobody waits for it any more."""
+        self.other.link.methodCallReceived = self.other.calls.append
+        asking = self.us.link.call(Call(self.remote, "Wait"))
+        await self.assertFailure(asking, DesktopError)
+        from txdbus.message import ErrorMessage
+
+        (message,) = self.other.calls
+        self.other.link.sendMessage(
+            ErrorMessage("x.y.Error", message.serial, message.sender)
+        )
+        await self.other.settled()
+        await self.us.settled()
+        self.assertEqual(self.us.link._pendingCalls, {})
+
+    async def test_late_answer_nobody_wants(self):
+        """It is dropped."""
+        self.other.link.methodCallReceived = self.other.calls.append
+        asking = self.us.link.call(Call(self.remote, "Wait"))
+        await self.assertFailure(asking, DesktopError)
+        from txdbus.message import MethodReturnMessage
+
+        (message,) = self.other.calls
+        self.other.link.sendMessage(
+            MethodReturnMessage(message.serial, [7], message.sender, "u")
+        )
+        await self.other.settled()
+        await self.us.settled()
+        self.assertEqual(self.us.link._pendingCalls, {})
+
     async def test_signal_handler_that_raises(self):
         """It is logged, and the connection stays."""
 

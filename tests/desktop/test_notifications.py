@@ -132,6 +132,20 @@ class ShowTests(NotificationsCase):
         self.addCleanup(client.close)
         self.assertEqual((await client.find()).name, "Started")
 
+    async def test_replaced_while_it_is_asked(self):
+        """What a server answered that is no longer the server is not kept."""
+        server = await serve(self, self.bus, "actions")
+        called = server.link.methodCallReceived
+        held: list[Any] = []
+        server.link.methodCallReceived = held.append
+        finding = self.client.find()
+        await until(lambda: len(held) == 1)
+        server.link.methodCallReceived = called
+        await serve(self, self.bus)
+        await until(lambda: self.client._owner != server.name)
+        called(held[0])
+        self.assertEqual(await self.failure(finding), "the notification server is gone")
+
     async def test_mute_server(self):
         """A server that answers nothing is no server."""
         server = await serve(self, self.bus)
@@ -307,11 +321,12 @@ class AskTests(NotificationsCase):
 
     async def test_attack_server_replaced_during_a_question(self):
         """A program that takes the name over inherits no question."""
-        _, question = await self.asked()
+        server, question = await self.asked()
         await serve(self, self.bus, "actions")
         self.assertEqual(
             await self.failure(question.answer), "the notification server is gone"
         )
+        await until(lambda: server.named("CloseNotification") == [[1]])
 
     async def test_attack_replaced_before_the_note_is_shown(self):
         """A note shown by a server that is not the server any more is taken back."""

@@ -1,5 +1,6 @@
 """A real daemon that asks on a real desktop, with somebody who clicks."""
 
+import socket
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,10 +22,30 @@ CONFIRM, DENY = 0, 1
 
 
 @pytest.mark.whole
+class MuteBusTests(SynchronousTestCase):
+    """Tests for a daemon on a bus that accepts it and then says nothing."""
+
+    def test_starts_and_refuses(self):
+        """The start does not hang on it; nothing is installed, and it ends."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        path = str(Path(directory.name) / "bus")
+        listening = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listening.close)
+        listening.bind(path)
+        listening.listen()
+        more = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
+        with running(Path(directory.name), more=more) as daemon, daemon.page() as page:
+            said = "".join(daemon.lines)
+            self.assertIn("none: privileged operations will be refused", said)
+            url = {"url": "https://forge.example/x.git"}
+            message = page.refusal("plugins", "install", url)
+            self.assertTrue(message.startswith("approval_unavailable: "), message)
+
+
+@pytest.mark.whole
 class PromptTests(SynchronousTestCase):
     """Tests for the way from a page's request to a click and back."""
-
-    timeout = 300
 
     def setUp(self):
         """A desktop, a git server with a plugin, and a data directory."""
