@@ -26,7 +26,9 @@ _MISTAKES: Final = (
     ("incomplete input", "it is incomplete"),
     ("too large", "it is too large or nested too deep"),
     ("too many", "it has too many columns, terms or tables"),
-    ("overflow", "it is too large or nested too deep"),
+    ("stack overflow", "it is too large or nested too deep"),
+    ("too complex", "a pattern of LIKE or GLOB is too long"),
+    ("integer overflow", "a number is too large"),
     ("variable number", "a placeholder's number is too high"),
     ("may not be modified", "the database is readonly"),
     ("malformed JSON", "a value is no JSON"),
@@ -76,6 +78,8 @@ def refused(why: str) -> BridgeError:
 
 def refusal(error: Exception) -> BridgeError:
     """Word an error of SQLite, or of Python's module for it."""
+    if isinstance(error, UnicodeDecodeError):
+        return BridgeError(Code.INTERNAL, "the database has names that are not UTF-8")
     code, message = primary_code(error), str(error)
     if code in _CODES:
         return refused(_CODES[code])

@@ -75,7 +75,7 @@ class Databases:
     async def _read(self, alias: str, query: Query) -> Rows:
         if self._closed:
             raise BridgeError(Code.UNAVAILABLE, "the daemon is ending")
-        idle = self._idle.setdefault(alias, [])
+        idle = self._idle.get(alias)
         reader = idle.pop() if idle else Reader(self._paths[alias], self._now)
         self._running.add(reader)
         # SQLite looks at the time by itself, but not within every step.
@@ -87,7 +87,7 @@ class Databases:
             self._running.discard(reader)
             if late.active():
                 late.cancel()
-                idle.append(reader)
+                self._idle.setdefault(alias, []).append(reader)
             else:
                 reader.close()
             self._close_later()

@@ -24,6 +24,13 @@ _BLAMED: Final = frozenset(
 )
 """Codes after which the connection is as good as before."""
 
+_FAILURES: Final = (
+    sqlite3.Error,
+    sqlite3.Warning,
+    MemoryError,
+    UnicodeDecodeError,  # of names, in results and in SQLite's messages
+)
+
 
 @frozen
 class Query:
@@ -68,7 +75,7 @@ class Reader:
             finally:
                 if for_once:
                     self.close()
-        except (sqlite3.Error, sqlite3.Warning, MemoryError) as e:
+        except _FAILURES as e:
             if primary_code(e) not in _BLAMED:
                 self.close()
             if self._judge.objection is not None:

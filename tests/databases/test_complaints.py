@@ -42,6 +42,12 @@ class ComplaintTests(SynchronousTestCase):
             self.assertEqual(error.code, blamed, code)
             self.assertNotIn("secret", error.message)
 
+    def test_names(self) -> None:
+        """A name that can't be told is the database's fault."""
+        error = refusal(UnicodeDecodeError("utf-8", b"secret\xff", 6, 7, "secret"))
+        self.assertEqual(error.code, Code.INTERNAL)
+        self.assertNotIn("secret", error.message)
+
     def test_memory(self) -> None:
         """Python's own error of memory is SQLite's."""
         self.assertEqual(primary_code(MemoryError()), sqlite3.SQLITE_NOMEM)

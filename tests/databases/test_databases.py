@@ -115,6 +115,18 @@ class TurnTests(SynchronousTestCase):
         self.successResultOf(self.read())
         self.assertIsNot(self.databases._idle["places"][0], reader)
 
+    def test_kept_when_others_are_closed_meanwhile(self) -> None:
+        """A connection in use is kept although the idle ones are closed."""
+        self.successResultOf(self.read())
+        slow: Deferred[Rows] = Deferred()
+        self.in_thread = lambda *_: slow
+        self.clock.advance(29)
+        calling = self.read()
+        self.clock.advance(2)
+        slow.callback(Rows([], []))
+        self.successResultOf(calling)
+        self.assertEqual(len(self.databases._idle["places"]), 1)
+
     def test_aliases(self) -> None:
         """Each has a file of its own, and one may not be there."""
         self.assertEqual(self.databases.aliases(), ["places", "later"])
@@ -150,4 +162,4 @@ class TurnTests(SynchronousTestCase):
         self.assertEqual(ended, ["interrupted"])
         slow.callback(Rows([], []))
         self.successResultOf(calling)
-        self.assertEqual(self.databases._idle["places"], [])
+        self.assertEqual(self.databases._idle, {})

@@ -185,13 +185,19 @@ class ReadTests(ReaderCase):
             ("SELECT id FROM places a, places b", "a column name is ambiguous"),
             ("SELECT 1 WHERE", "it is incomplete"),
             ("SELECT json('secret')", "a value is no JSON"),
+            (
+                "SELECT 1 LIKE hex(hex(?1 || ?1))",
+                "a pattern of LIKE or GLOB is too long",
+            ),
+            ("SELECT sum(9223372036854775807) FROM places", "a number is too large"),
             ("SELECT ?65", "a placeholder's number is too high"),
             ("SELECT (SELECT 1, 2)", "it cannot be prepared or run"),
             ("-- secret", "it gives no rows"),
             ("REINDEX", "it gives no rows"),
             ("SELECT 1; SELECT 2", "it is not one statement that can be prepared"),
         ):
-            self.assertEqual(self.refused(sql), REFUSED + kind, sql)
+            params = ["x" * 40] if "?1" in sql else []
+            self.assertEqual(self.refused(sql, *params), REFUSED + kind, sql)
 
     @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6, max_size=60))
     @settings(deadline=None, max_examples=200)
@@ -599,6 +605,29 @@ class AttackTests(ReaderCase):
         self.assertTrue(self.rows("SELECT name, sql FROM sqlite_master"))
         self.clock.looks = 5
         self.assertRaises(BridgeError, self.rows, "SELECT * FROM endless")
+
+    def test_attack_names_that_are_not_utf_8(self) -> None:
+        """Names in the file that can't be told are no defect of ours."""
+        self.path = make_database(
+            self.directory / "names.db",
+            [
+                "CREATE TABLE places (id, name)",
+                "CREATE TABLE odd (a)",
+                "INSERT INTO odd VALUES (1)",
+                "PRAGMA writable_schema = ON",
+                "UPDATE sqlite_master SET sql = CAST(x'"
+                + b'CREATE TABLE odd ("\xff\xfe")'.hex()
+                + "' AS TEXT) WHERE name = 'odd'",
+            ],
+        )
+        self.reader = self.reading(self.path)
+        for sql in (
+            "SELECT * FROM odd",
+            "SELECT * FROM odd, nope",
+            "SELECT a FROM odd",
+        ):
+            self.assertRaises(BridgeError, self.rows, sql)
+        self.assertEqual(self.names(), [])
 
     def test_interrupted_from_another_thread(self) -> None:
         """A statement ends when it is told to, also before it has begun."""
