@@ -149,6 +149,8 @@ class WebSocketSink:
         self.has_started = True
 
     def _opened(self, connection: Connection) -> None:
+        if self._connector is None:
+            return  # it opened while we ended
         # Only now: what accepts and then speaks no WebSocket is asked ever later.
         self._client.resetDelay()
         self._connection = connection

@@ -243,6 +243,8 @@ class LifeTests(WebSocketCase):
         await until(lambda: accepted)
         self.assertEqual(sink.health(), Health.DOWN)
         await maybeDeferred(sink.close)
+        sink._opened(Connection(sink._opened))  # too late
+        self.assertEqual(sink._client.continueTrying, 0)
         accepted[0].transport.abortConnection()
 
     async def test_attack_server_that_does_not_read(self) -> None:
