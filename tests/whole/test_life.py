@@ -65,7 +65,8 @@ class LifeTests(SynchronousTestCase):
         self.assertEqual(status, 200)
         self.assertEqual(body["ok"], True)
         self.assertEqual(
-            body["services"], ["logs", "notify", "osc", "plugins", "sql", "state"]
+            body["services"],
+            ["logs", "notify", "osc", "outbound", "plugins", "sql", "state"],
         )
         self.assertNotIn("server", headers)
 
