@@ -7,6 +7,8 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocketBadStatusException, create_connection
 
+from bridge.services.catalogue import SERVICES
+
 from .daemon import Page, running
 
 
@@ -59,10 +61,7 @@ class SocketTests(SynchronousTestCase):
         """``welcome`` has the version, and the services by name, as pages expect."""
         with running(self.home) as daemon, daemon.page() as page:
             self.assertEqual(page.welcome["type"], "welcome")
-            self.assertEqual(
-                set(page.welcome["services"]),
-                {"logs", "osc", "plugins", "sql", "state"},
-            )
+            self.assertEqual(set(page.welcome["services"]), set(SERVICES) - {"remote"})
 
     def test_burst_is_paced_and_answered(self):
         """More calls than the burst are all answered, in order, when it is a few."""
