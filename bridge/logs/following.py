@@ -83,13 +83,11 @@ class _Generation:
     def _find_place(self) -> None:
         """Go back to where the file is still as it was read: else to its beginning."""
         end = min(self.position, self._size())
-        known = self.recent[: len(self.recent) - (self.position - end)]
+        kept = max(0, len(self.recent) - (self.position - end))
+        known = self.recent[:kept]
         compared = known[-_COMPARED_BYTES:]
-        if (
-            end
-            and compared
-            and self._read(end - len(compared), len(compared)) == (compared)
-        ):
+        same = self._read(end - len(compared), len(compared)) == compared
+        if compared and same:
             self.position, self.recent = end, known
         else:
             self.position, self.recent = 0, b""

@@ -165,6 +165,15 @@ class MoreTests(FollowerCase):
         file.append(b"a longer one\nand another\n")
         self.assertEqual(self.more(), [b"a longer one", b"and another"])
 
+    def test_truncated_far_back(self) -> None:
+        """A file cut shorter than is remembered is given anew."""
+        file = self.open(10**6)
+        file.append(b"x\n" * 100)
+        with mock.patch.object(following, "_RECENT_BYTES", 10):
+            self.assertEqual(len(self.last()), 100)
+        os.truncate(self.path, 180)
+        self.assertEqual(len(self.more()), 90)
+
     def test_taken_back(self) -> None:
         """Lines that were taken back do not make the others come twice."""
         file = self.open()
