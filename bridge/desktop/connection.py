@@ -51,11 +51,11 @@ class _Asked:
     def answered(self, reply: Any) -> None:
         """Take the reply; the library knows it by its number only."""
         values = tuple(reply.body or ())
-        if not self.result.called:
-            if reply.sender == self.call.remote.destination:
-                self.result.callback(values)
-            else:
+        if reply.sender != self.call.remote.destination:
+            if not self.result.called:
                 self.result.errback(DesktopError("another program answered"))
+        elif not self.result.called:
+            self.result.callback(values)
         elif self.late is not None:
             self.late(values)
 

@@ -154,21 +154,22 @@ class Notifications:
             raise DesktopError("too many questions are open")
         link = await self._bus.connected()
 
-        def close(number: int) -> None:
-            self._close(server.owner, number)
+        def withdraw_late(result: tuple[Any, ...]) -> None:
+            with contextlib.suppress(DesktopError):
+                self._close(server.owner, _id(result))
 
         call = _notify(server.owner, note, actions)
-        number = _id(await link.call(call, lambda late: close(_id(late))))
+        number = _id(await link.call(call, withdraw_late))
         key = (server.owner, number)
         if server.owner != self._owner:
-            close(number)
+            self._close(*key)
             raise _gone()
         if key in self._open:
             raise _nonsense()
 
         def withdraw(_: Deferred[str | None]) -> None:
             self._open.pop(key, None)
-            close(number)
+            self._close(*key)
 
         answer: Deferred[str | None] = Deferred(withdraw)
         self._open[key] = answer
@@ -205,7 +206,10 @@ class Notifications:
         if before != self.health:
             self._log.info("desktop: notifications are {health}", health=self.health)
             for changed in list(self._watchers):
-                changed(self.health)
+                try:
+                    changed(self.health)
+                except Exception:  # noqa: BLE001
+                    self._log.failure("a change of health could not be told")
 
 
 async def _owner(link: Link) -> str:

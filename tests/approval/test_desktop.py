@@ -164,7 +164,7 @@ class AttackTests(TestCase):
         """A bus, a server with buttons, and a prompt on it."""
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)
-        self.desktop = notifications(self.bus, HastyReactor(20))
+        self.desktop = notifications(self.bus)
         self.addCleanup(self.desktop.close)
         self.clock = Clock()
         self.approver = DesktopApprover(self.desktop, "Sample", os.urandom, self.clock)
@@ -266,6 +266,8 @@ class AttackTests(TestCase):
         """A server that never says whether it shows the prompt."""
         await self.desktop.find()
         self.server.link.methodCallReceived = lambda message: None
+        link: Any = await self.desktop._bus.connected()
+        link._clock = HastyReactor()
         error = await self.refused()
         self.assertTrue(error.message.startswith("approval_unavailable: "))
 

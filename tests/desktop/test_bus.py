@@ -52,9 +52,9 @@ class ConnectTests(TestCase):
         """A path for a bus."""
         self.path = str(fresh_directory(self) / "bus")
 
-    async def refused(self):
+    async def refused(self, clock=reactor):
         """What connecting fails with."""
-        connecting = connect(HastyReactor(), self.path, lambda signal: None)
+        connecting = connect(clock, self.path, lambda signal: None)
         error = await self.assertFailure(connecting, DesktopError)
         return str(error)
 
@@ -70,7 +70,7 @@ class ConnectTests(TestCase):
     async def test_stays_mute(self):
         """A bus that says nothing is waited for, but not for ever."""
         fake_bus(self, self.path)
-        self.assertIn("does not answer", await self.refused())
+        self.assertIn("does not answer", await self.refused(HastyReactor()))
 
     async def test_rejects_authentication(self):
         """A bus that knows no way in that we know is given up."""
@@ -90,7 +90,7 @@ class ConnectTests(TestCase):
     async def test_never_says_hello(self):
         """A bus that lets us in and then says nothing."""
         fake_bus(self, self.path, GUID)
-        self.assertIn("answer", await self.refused())
+        self.assertIn("answer", await self.refused(HastyReactor()))
 
     async def test_speaks_something_else(self):
         """What is no D-Bus ends the connection, before and after the way in."""
@@ -122,7 +122,6 @@ class ConnectionTests(TestCase):
         self.addCleanup(self.bus.remove)
         self.signals: list[Any] = []
         self.us = await join(self, self.bus)
-        self.us.link._clock = HastyReactor()
         self.us.link.received = self.signals.append
         self.other = await join(self, self.bus)
         self.remote = Remote(self.other.name, "/x", "x.y.Z")
@@ -142,6 +141,7 @@ class ConnectionTests(TestCase):
         """A call nobody answers fails, and its late answer goes where it is wanted."""
         late: list[Any] = []
         self.other.link.methodCallReceived = self.other.calls.append
+        self.us.link._clock = HastyReactor()
         asking = self.us.link.call(Call(self.remote, "Wait"), late.append)
         error = await self.assertFailure(asking, DesktopError)
         self.assertEqual(str(error), "Wait was not answered")
@@ -190,8 +190,10 @@ class ConnectionTests(TestCase):
     async def test_error_that_comes_too_late(self):
         """Nobody waits for it any more."""
         self.other.link.methodCallReceived = self.other.calls.append
+        self.us.link._clock = HastyReactor()
         asking = self.us.link.call(Call(self.remote, "Wait"))
         await self.assertFailure(asking, DesktopError)
+        self.us.link._clock = reactor
         from txdbus.message import ErrorMessage
 
         (message,) = self.other.calls
@@ -205,8 +207,10 @@ class ConnectionTests(TestCase):
     async def test_late_answer_nobody_wants(self):
         """It is dropped."""
         self.other.link.methodCallReceived = self.other.calls.append
+        self.us.link._clock = HastyReactor()
         asking = self.us.link.call(Call(self.remote, "Wait"))
         await self.assertFailure(asking, DesktopError)
+        self.us.link._clock = reactor
         from txdbus.message import MethodReturnMessage
 
         (message,) = self.other.calls

@@ -24,7 +24,7 @@ class NotificationsCase(TestCase):
         """See above."""
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)
-        self.client = notifications(self.bus, HastyReactor(20))
+        self.client = notifications(self.bus)
         self.addCleanup(self.client.close)
 
     async def failure(self, waiting):
@@ -150,6 +150,8 @@ class ShowTests(NotificationsCase):
         """A server that answers nothing is no server."""
         server = await serve(self, self.bus)
         server.answers.clear()
+        await self.client._bus.connected()
+        self.client._reactor = HastyReactor()
         self.assertEqual(
             await self.failure(self.client.find()), "no notification server answers"
         )
@@ -200,6 +202,21 @@ class ShowTests(NotificationsCase):
         self.bus.kill()
         await until(lambda: self.client.health == "down")
         self.assertEqual(heard, ["up", "down", "up", "down", "up"])
+
+    async def test_watcher_that_raises(self):
+        """It is logged, and the others are told."""
+        heard: list[str] = []
+
+        def broken(health):
+            raise ZeroDivisionError
+
+        self.client.watch(broken)
+        self.client.watch(heard.append)
+        await serve(self, self.bus)
+        await self.client.find()
+        self.assertEqual(heard, ["up"])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.client._watchers.clear()
 
     async def test_no_bus_yet(self):
         """A bus that comes later is found when something is to be shown."""
