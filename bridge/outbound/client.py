@@ -54,7 +54,11 @@ from zope.interface import implementer
 
 from ..authorities import certificates
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS, OUTBOUND_RESPONSE_BYTES
+from ..protocol.limits import (
+    OUTBOUND_NEXT_ADDRESS_SECONDS,
+    OUTBOUND_RESPONSE_BYTES,
+    OUTBOUND_RESPONSE_PIECES,
+)
 from .guard import Guarded, GuardedFactory
 from .request import Request
 from .text import too_large
@@ -169,11 +173,15 @@ class _Collector(Protocol):
         self._size = 0
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        if self.whole.called:
+            return
         self._size += len(data)
-        if self._size <= OUTBOUND_RESPONSE_BYTES:
-            self.pieces.append(data)
-        elif not self.whole.called:
+        self.pieces.append(data)
+        if self._size > OUTBOUND_RESPONSE_BYTES:
             self.whole.errback(too_large())
+        elif len(self.pieces) > OUTBOUND_RESPONSE_PIECES:
+            # Chunks of a byte or so: to parse them takes all of the reactor's time.
+            self.whole.errback(_unavailable("the response comes in too many chunks"))
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
         if self.whole.called:

@@ -27,7 +27,7 @@ from ..protocol.limits import (
 )
 
 # Read in small pieces: a reactor's turn is over sooner when they are hard to parse.
-_READ_BYTES = 16 * 1024
+_READ_BYTES = 8 * 1024
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5])[0-9]{2}(?: [^\r\n]*)?\r?\n")
 # Exactly where Twisted's parser sees the end of a head.
 _END = re.compile(rb"\n\r?\n")

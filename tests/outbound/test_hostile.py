@@ -212,9 +212,18 @@ class BodyTests(OutboundCase):
             self.assertEqual((await self.refused(answer))[0], Code.UNAVAILABLE, junk)
 
     async def test_attack_tiny_chunks(self):
-        """One byte in each chunk, without end: the wire is bounded, not only text."""
+        """One byte in each chunk: there may be only so many."""
         head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
-        extended = b"1;" + b"x" * 500 + b"\r\na\r\n"
+        code, message = await self.refused(
+            lambda visit: visit.stream(b"1\r\na\r\n" * 1000, head)
+        )
+        self.assertEqual(code, Code.UNAVAILABLE)
+        self.assertIn("too many chunks", message)
+
+    async def test_attack_padded_chunks(self):
+        """More padding than text, without end: the wire is bounded, not only text."""
+        head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+        extended = b"1;" + b"x" * 1000 + b"\r\na\r\n"
         code, message = await self.refused(
             lambda visit: visit.stream(extended * 100, head)
         )

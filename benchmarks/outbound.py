@@ -1,0 +1,94 @@
+"""
+How much a fetch costs beside what plain treq does with the same server.
+
+    python -m benchmarks.outbound
+
+Both have a connection of their own for each request.  The server is in the same
+process, so both times are of client and server.  Prints the median milliseconds of a
+request, and the ratio.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import treq
+from orjson import Fragment
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.task import react
+from twisted.web.resource import Resource
+from twisted.web.server import Site
+
+from bridge.outbound.fetcher import Reach, make_fetcher
+from bridge.outbound.judge import Judge
+from bridge.outbound.request import make_request
+from bridge.outbound.target import read_url
+from bridge.threads import Pool
+
+HERE = "127.0.0.1"
+SIZES = {"1 KiB": 1024, "1 MiB": 1024 * 1024}
+ROUNDS = 60
+
+
+class Page(Resource):
+    """Answers with so many characters."""
+
+    isLeaf = True  # noqa: N815 (Twisted's name)
+
+    def render_GET(self, request: Any) -> bytes:  # noqa: N802
+        """Give them."""
+        return b"x" * int(request.path.strip(b"/"))
+
+
+async def timed(ask: Callable[[str], Awaitable[Any]], url: str) -> float:
+    """Time one request, in milliseconds."""
+    begun = time.perf_counter()
+    await ask(url)
+    return (time.perf_counter() - begun) * 1000
+
+
+async def measure(net: Any) -> None:
+    """Measure, and print a table."""
+    site = Site(Page())  # type: ignore[no-untyped-call]
+    site.noisy = False
+    port = net.listenTCP(0, site, interface=HERE)
+    number = port.getHost().port
+    pool = Pool(net, "benchmark", 2)
+    pool.start()
+    reach = Reach(Judge(frozenset({(HERE, number)})))
+    fetcher = make_fetcher(net, pool.call, reach)
+
+    async def ours(url: str) -> Fragment:
+        request = make_request(read_url(url), "GET", {}, "", None)
+        return (await fetcher.fetch(request, None)).text
+
+    async def plain(url: str) -> str:
+        response = await treq.get(url, persistent=False)
+        text: str = await response.text()
+        return text
+
+    for name, size in SIZES.items():
+        url = f"http://{HERE}:{number}/{size}"
+        found: dict[str, list[float]] = {"treq": [], "outbound": []}
+        for _ in range(ROUNDS):
+            found["treq"].append(await timed(plain, url))
+            found["outbound"].append(await timed(ours, url))
+        base, own = (statistics.median(times) for times in found.values())
+        print(
+            f"{name:8} treq {base:6.2f} ms  outbound {own:6.2f} ms ({own / base:.2f})"
+        )
+    await port.stopListening()
+    pool.stop()
+
+
+def main() -> None:
+    """Run it."""
+    react(lambda net: Deferred.fromCoroutine(measure(net)), _reactor=reactor)
+
+
+if __name__ == "__main__":
+    main()
