@@ -1,5 +1,5 @@
 """
-Dials a judged address, and speaks HTTP with whoever answers.
+Speaks HTTP with a server at a judged address.
 
 Each request has a connection of its own: what a connection leads to was judged for this
 request, and for no other.  No redirect is followed, no proxy asked, no cookie kept, and
@@ -8,25 +8,17 @@ nothing is taken from the environment.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, field
 from OpenSSL.SSL import Error as TLSError
 from service_identity import VerificationError
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import (
-    TCP4ClientEndpoint,
-    TCP6ClientEndpoint,
-    wrapClientTLS,
-)
 from twisted.internet.error import ConnectError
 from twisted.internet.interfaces import (
     IConsumer,
-    IProtocolFactory,
-    IStreamClientEndpoint,
 )
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.ssl import (
@@ -46,7 +38,6 @@ from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import (
     UNKNOWN_LENGTH,
-    IAgentEndpointFactory,
     IBodyProducer,
     IResponse,
 )
@@ -55,11 +46,10 @@ from zope.interface import implementer
 from ..authorities import certificates
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
-    OUTBOUND_NEXT_ADDRESS_SECONDS,
     OUTBOUND_RESPONSE_BYTES,
     OUTBOUND_RESPONSE_PIECES,
 )
-from .guard import Guarded, GuardedFactory
+from .dial import Always, Dialled
 from .request import Request
 from .text import too_large
 
@@ -81,59 +71,6 @@ class Reply:
     headers: list[tuple[str, list[str]]]
     coding: str
     pieces: list[bytes]
-
-
-@implementer(IStreamClientEndpoint)
-@define(eq=False, repr=False)
-class _Dialled:
-    """
-    Connects to one of a host's judged addresses, to each in turn.
-
-    :ivar seconds: How long the whole exchange may take: the last address has all
-        of what is left of it.
-    :ivar connection: The connection, once there is one.
-    """
-
-    _reactor: Any
-    _addresses: Sequence[str]
-    _port: int
-    _tls: Any | None
-    _seconds: float
-    connection: Guarded | None = field(default=None, init=False)
-
-    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:  # noqa: N803
-        """Connect; fires with the protocol of ``protocolFactory``."""
-        return Deferred.fromCoroutine(self._connect(protocolFactory))
-
-    async def _connect(self, client: IProtocolFactory) -> Any:
-        factory = GuardedFactory(client.buildProtocol)
-        *others, last = self._addresses
-        for address in others:
-            try:
-                return await self._try(address, OUTBOUND_NEXT_ADDRESS_SECONDS, factory)
-            except ConnectError:
-                continue
-        return await self._try(last, self._seconds, factory)
-
-    async def _try(self, address: str, seconds: float, factory: GuardedFactory) -> Any:
-        is_v6 = ipaddress.ip_address(address).version == 6
-        kind: Any = TCP6ClientEndpoint if is_v6 else TCP4ClientEndpoint
-        endpoint = kind(self._reactor, address, self._port, timeout=seconds)
-        if self._tls is not None:
-            endpoint = wrapClientTLS(self._tls, endpoint)
-        self.connection = await endpoint.connect(factory)
-        return self.connection.inner
-
-
-@implementer(IAgentEndpointFactory)
-@frozen
-class _Always:
-    """Gives the one endpoint there is."""
-
-    endpoint: _Dialled
-
-    def endpointForURI(self, uri: object) -> _Dialled:  # noqa: N802
-        return self.endpoint
 
 
 @implementer(IBodyProducer)
@@ -218,7 +155,7 @@ class Client:
         tls = None
         if target.scheme == "https":
             tls = optionsForClientTLS(target.host, trustRoot=self._trust)
-        dialled = _Dialled(self._reactor, addresses, target.port, tls, request.seconds)
+        dialled = Dialled(self._reactor, addresses, target.port, tls, request.seconds)
         try:
             return await self._ask(request, dialled)
         except (ConnectError, RequestTransmissionFailed, ResponseFailed) as e:
@@ -231,9 +168,9 @@ class Client:
                 dialled.connection.abort()
                 await dialled.connection.closed
 
-    async def _ask(self, request: Request, dialled: _Dialled) -> Reply:
+    async def _ask(self, request: Request, dialled: Dialled) -> Reply:
         pool = HTTPConnectionPool(self._reactor, persistent=False)
-        agent = Agent.usingEndpointFactory(self._reactor, _Always(dialled), pool)
+        agent = Agent.usingEndpointFactory(self._reactor, Always(dialled), pool)
         headers = Headers()
         for name, value in request.headers:
             headers.addRawHeader(name, value.encode("latin-1"))

@@ -1,0 +1,76 @@
+"""Dials judged addresses, where an HTTP client would look a name up."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import (
+    TCP4ClientEndpoint,
+    TCP6ClientEndpoint,
+    wrapClientTLS,
+)
+from twisted.internet.error import ConnectError
+from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
+from twisted.web.iweb import IAgentEndpointFactory
+from zope.interface import implementer
+
+from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS
+from .guard import Guarded, GuardedFactory
+
+
+@implementer(IStreamClientEndpoint)
+@define(eq=False, repr=False)
+class Dialled:
+    """
+    Connects to one of a host's judged addresses, to each in turn.
+
+    :ivar seconds: How long the whole exchange may take: the last address has all
+        of what is left of it.
+    :ivar connection: The connection, once there is one.
+    """
+
+    _reactor: Any
+    _addresses: Sequence[str]
+    _port: int
+    _tls: Any | None
+    _seconds: float
+    connection: Guarded | None = field(default=None, init=False)
+
+    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:  # noqa: N803
+        """Connect; fires with the protocol of ``protocolFactory``."""
+        return Deferred.fromCoroutine(self._connect(protocolFactory))
+
+    async def _connect(self, client: IProtocolFactory) -> Any:
+        factory = GuardedFactory(client.buildProtocol)
+        *others, last = self._addresses
+        for address in others:
+            try:
+                return await self._try(address, OUTBOUND_NEXT_ADDRESS_SECONDS, factory)
+            except ConnectError:
+                continue
+        return await self._try(last, self._seconds, factory)
+
+    async def _try(self, address: str, seconds: float, factory: GuardedFactory) -> Any:
+        is_v6 = ipaddress.ip_address(address).version == 6
+        kind: Any = TCP6ClientEndpoint if is_v6 else TCP4ClientEndpoint
+        endpoint = kind(self._reactor, address, self._port, timeout=seconds)
+        if self._tls is not None:
+            endpoint = wrapClientTLS(self._tls, endpoint)
+        self.connection = await endpoint.connect(factory)
+        return self.connection.inner
+
+
+@implementer(IAgentEndpointFactory)
+@frozen
+class Always:
+    """Gives the one endpoint there is."""
+
+    endpoint: Dialled
+
+    def endpointForURI(self, uri: object) -> Dialled:  # noqa: N802
+        """Give it, whatever the URI: its host was judged already."""
+        return self.endpoint
