@@ -22,7 +22,7 @@ from bridge.protocol.limits import KIB, SOURCE_BYTES, SOURCE_FILES
 from tests.plugins.policy.hostile import FRAMES, UNITS, longest_hold, source
 
 ROUNDS = 3
-HOSTILE_ROUNDS = 2
+HOSTILE_ROUNDS = 1
 SHOWN = 8
 HELD = 160 * KIB
 _FUNCTION = """\

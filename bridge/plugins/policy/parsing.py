@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import tree_sitter_typescript
@@ -32,6 +32,8 @@ _SECONDS_PER_KIB = 0.02
 _RUN_BYTES = 64_000
 _ANGLES = 200
 _ARROWS = 10_000
+_SLACK = 4
+_TAGS = 1_000
 _MOST_ERRORS = 30_000
 
 _TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
@@ -40,7 +42,10 @@ _STATEMENTS = frozenset({"comment", "hash_bang_line", "statement_block"})
 _QUIET = re.compile(
     rb"//.*|/\*(?:.*?\*/|.*)|(?<![A-Za-z])'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|[<>]="
 )
-_STRUCTURE = re.compile(rb"=>|[()\[\]{};,<>]")
+_STRUCTURE = re.compile(rb"=>|</|/>|[()\[\]{};,<>]")
+_ANGLE = {b"<": 1, b"</": 1, b">": -1, b"/>": -1}
+# Every ``<a>`` that nothing closes makes the end of the input longer for the parser.
+_TAG = {b"<": 1, b"</": -1, b"/>": -1}
 _OPEN = frozenset({b"(", b"[", b"{"})
 _CLOSED = frozenset({b")", b"]", b"}"})
 _SEPARATORS = frozenset({b";", b",", b"{", b"}"})
@@ -225,11 +230,16 @@ def _is_crowded(data: bytes) -> bool:
     """
     Whether a text nests deeper than a parser's time is worth.
 
-    It reads brackets as they come and can be misled by templates and JSX: it spares
-    time, and no verdict of acceptance rests on it.
+    What looks like a comment or a string is left out, and misleads where it is none;
+    so brackets are also counted as they come, and then more of them may be open.
     """
-    arrows = [0]
-    angles = run = 0
+    if _is_deep(io.BytesIO(data), _SLACK, len(data)):
+        return True
+    return _is_deep(_code(data), 1, _RUN_BYTES)
+
+
+def _code(data: bytes) -> Iterator[bytes]:
+    """The lines of a text without what looks like comments and strings."""
     commented = False
     for whole in io.BytesIO(data):
         line = whole.rstrip(b"\n")
@@ -238,18 +248,27 @@ def _is_crowded(data: bytes) -> bool:
             commented = not closed
         code, opened, _ = _QUIET.sub(_quiet, line).partition(b"/*")
         commented = commented or bool(opened)
-        run += len(code.strip())
-        for token in _STRUCTURE.findall(code):
+        yield code
+
+
+def _is_deep(lines: Iterable[bytes], slack: int, most_run: int) -> bool:
+    arrows = [0]
+    angles = tags = run = 0
+    for line in lines:
+        run += len(line.strip())
+        for token in _STRUCTURE.findall(line):
             _count_arrows(arrows, token)
-            angles = max(0, angles + (token == b"<") - (token == b">"))
+            angles = max(0, angles + _ANGLE.get(token, 0))
+            tags = max(0, tags + _TAG.get(token, 0))
             if token in _SEPARATORS:
                 run = 0
-                angles = angles if token == b"," else 0
+                angles, tags = (angles, tags) if token == b"," else (0, 0)
         if (
-            len(arrows) > SOURCE_NESTING
-            or arrows[-1] > _ARROWS
-            or angles > _ANGLES
-            or run > _RUN_BYTES
+            len(arrows) > SOURCE_NESTING * slack
+            or arrows[-1] > _ARROWS * slack
+            or angles > _ANGLES * slack
+            or tags > _TAGS
+            or run > most_run
         ):
             return True
     return False

@@ -161,6 +161,20 @@ class PieceTests(SynchronousTestCase):
             with self.assertRaises(TooComplexError):
                 self.pieces(line * 12_000)
 
+    def test_attack_nesting_in_what_looks_like_a_comment(self) -> None:
+        """Nothing that is taken for a comment hides nesting."""
+        for head in (b"/*\n", b"const g = `/*`;\n", b"const g = `'`; '\n"):
+            for line in (b"<a>" * 30 + b"\n", b"((((((((((\n", b"a<a<a<a<a<\n"):
+                with self.assertRaises(TooComplexError):
+                    self.pieces(head + line * 400)
+
+    def test_elements(self) -> None:
+        """Any number of elements beside each other is no nesting."""
+        line = b"    <li><b>one</b><img /> two</li>\n"
+        content = b"const a = (\n  <ul>\n" + line * 1_200 + b"  </ul>\n);\n"
+        (piece,) = pieces(content, grammar(".tsx"), Budget())
+        self.assertEqual(piece.end, len(content))
+
     def test_apostrophes(self) -> None:
         """Apostrophes in the text of many elements do not look like nesting."""
         line = b"    {open ? (<p>it's open</p>) : (<p>it isn't</p>)}\n"
