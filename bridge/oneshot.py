@@ -166,6 +166,7 @@ def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:
     Run the reactor for one thing.
 
     :param reactor: Not running, and not to be run again.
+    :raise KeyboardInterrupt: The user ended it first.
     """
     done: list[Deferred[T]] = []
 
@@ -176,6 +177,8 @@ def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:
 
     reactor.callWhenRunning(start)
     reactor.run()
+    if not (done and done[0].called):
+        raise KeyboardInterrupt
     outcome: Any = done[0].result
     if isinstance(outcome, Failure):
         done[0].addErrback(lambda _: None)

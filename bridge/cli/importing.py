@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from attrs import define
-from twisted.internet.defer import Deferred
-from twisted.python.failure import Failure
 
+from .. import oneshot
 from ..logs.text import visible
 from ..plugins.files import TooLargeError, read_bounded
 from ..protocol.errors import BridgeError
@@ -65,29 +64,7 @@ def _import(reactor: Any, options: ImportOptions) -> int:
         page.close()
         return refused
 
-    return 1 if until_done(reactor, work) else 0
-
-
-def until_done(reactor: Any, work: Callable[[], Any]) -> Any:
-    """
-    Run the reactor until a coroutine is done.
-
-    :raise Exception: What the coroutine raised.
-    """
-    outcomes: list[Any] = []
-
-    def begin() -> None:
-        working: Deferred[Any] = Deferred.fromCoroutine(work())
-        working.addBoth(outcomes.append)
-        working.addBoth(lambda _: reactor.stop())
-
-    reactor.callWhenRunning(begin)
-    reactor.run()
-    if not outcomes:
-        raise KeyboardInterrupt
-    if isinstance(outcomes[0], Failure):
-        outcomes[0].raiseException()
-    return outcomes[0]
+    return 1 if oneshot.run(reactor, work) else 0
 
 
 def read_export(path: Path) -> Export:

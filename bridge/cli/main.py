@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "run the daemon in the foreground (= twistd -n bridge)"),
     "setup": ("setup", "install the bundler and the host's sources"),
     "demo": ("demo", "show it all: a page, a plugin, a git server, the daemon"),
+    "doctor": ("doctor", "say what is wrong here, and what mends it"),
     "keygen": ("keygen", "make a signing key, for plugin authors"),
     "sign": ("sign", "sign a plugin's tree, for plugin authors"),
     "verify": ("verify", "verify a plugin's signature"),

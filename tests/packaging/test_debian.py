@@ -121,7 +121,7 @@ def test_under_systemd(root: Path) -> None:
         session.do("systemctl --user restart plugin-bridge")
         assert health(port)["ok"] is True
         status = session.do("systemctl --user show plugin-bridge -p StatusText")
-        assert f"listening on 127.0.0.1:{port}" in status
+        assert f"listening on http://127.0.0.1:{port}" in status
         session.do("systemctl --user kill --signal=KILL plugin-bridge")
         shown = "systemctl --user show plugin-bridge -p NRestarts -p ActiveState"
 

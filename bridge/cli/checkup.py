@@ -1,0 +1,240 @@
+"""What ``plugin-bridge doctor`` looks at: each check gives findings, each a mend."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from enum import StrEnum
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from ..desktop import DesktopError, INotifications
+from ..lock import is_held
+from ..logs.text import visible
+from ..options import Place
+from ..plugins.bundler import API_ENTRY, HOST_ENTRY
+from ..plugins.pins import BINARY_NAME, VERSION, pin_for
+from ..protocol.errors import BridgeError
+from ..protocol.wire import loads_own
+from ..store import StoreError
+from ..store.view import StateView
+from ..token import PairingToken, TokenError
+from ..values import Address, loopback
+from .bundlersource import installed_bundler
+
+_ASK_SECONDS: Final = 5.0
+
+CLICKS: Final = {
+    "dunst": (
+        "dunst shows no buttons: middle-click the prompt, or run dunstctl context, and "
+        "choose from the menu, which needs dmenu or rofi; a left click refuses"
+    ),
+    "mako": "mako shows no buttons: run makoctl menu and a menu program, and choose",
+}
+"""How to answer a prompt on servers without buttons, by the name they give."""
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    NOTE = "note"
+    WRONG = "wrong"
+
+
+@frozen
+class Finding:
+    """
+    What one check found.
+
+    :ivar name: What was looked at.
+    :ivar text: What is so.
+    :ivar mend: What to do about it; empty when nothing is to be done.
+    """
+
+    name: str
+    level: Level
+    text: str
+    mend: str = ""
+
+
+def on_disk(place: Place, command: str) -> Iterator[Finding]:
+    """
+    Look at the files; changes nothing.
+
+    :param command: The options that name this place on a command line.
+    """
+    yield _directory(place, command)
+    yield _token(place)
+    yield _state(place)
+    yield _bundler(place, command)
+    yield _sources(place, command)
+    yield _theme(place)
+    yield from _databases(place)
+
+
+def _directory(place: Place, command: str) -> Finding:
+    name, root = "data directory", place.data.root
+    try:
+        found = root.stat()
+    except OSError:
+        mend = f"run: plugin-bridge setup {command}"
+        return Finding(name, Level.WRONG, f"{root} is not there", mend)
+    if os.name != "nt" and found.st_uid != os.geteuid():
+        text = f"{root} belongs to another user"
+        return Finding(name, Level.WRONG, text, f"run: sudo chown -R $USER {root}")
+    if os.name != "nt" and stat.S_IMODE(found.st_mode) & 0o077:
+        text = f"{root} is open to other users"
+        return Finding(name, Level.NOTE, text, f"run: chmod 700 {root}")
+    return Finding(name, Level.OK, str(root))
+
+
+def _token(place: Place) -> Finding:
+    name = "pairing token"
+    try:
+        PairingToken.load(place.data.token)
+    except FileNotFoundError:
+        return Finding(name, Level.NOTE, "not made yet; the first start makes it")
+    except TokenError as e:
+        return Finding(name, Level.WRONG, str(e), "do as it says, and pair again")
+    return Finding(name, Level.OK, f"{place.data.token}, yours alone")
+
+
+def _state(place: Place) -> Finding:
+    try:
+        view = StateView.read(place.data.state)
+    except StoreError as e:
+        mend = "start the daemon once: it loads the previous generation and says so"
+        return Finding("settings", Level.WRONG, str(e), mend)
+    values = sum(len(view.entries(ns)) for ns in view.namespaces())
+    return Finding("settings", Level.OK, f"{values} values")
+
+
+def _bundler(place: Place, command: str) -> Finding:
+    name, mend = "bundler", f"run: plugin-bridge setup {command}"
+    pin = pin_for()
+    if pin is None:
+        return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
+    if installed_bundler(place.data, pin):
+        return Finding(name, Level.OK, f"esbuild {VERSION}, its digest is right")
+    if (place.data.bin / BINARY_NAME).exists():
+        text = f"bin/{BINARY_NAME} is not esbuild {VERSION} as it was pinned"
+        return Finding(name, Level.NOTE, text, f"{mend} --force")
+    return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", mend)
+
+
+def _sources(place: Place, command: str) -> Finding:
+    name = "host sources"
+    missing = [
+        entry
+        for entry in (HOST_ENTRY, API_ENTRY)
+        if not (place.data.root / entry).is_file()
+    ]
+    if missing:
+        text = f"{missing[0]} is missing, so nothing can be built"
+        mend = f"run: plugin-bridge setup {command}"
+        return Finding(name, Level.WRONG, text, mend)
+    return Finding(name, Level.OK, "in place")
+
+
+def _theme(place: Place) -> Finding:
+    name = "theme directory"
+    if place.bundle.is_file():
+        return Finding(name, Level.OK, f"{place.bundle} is published")
+    directory: Path = place.theme_dir
+    while not directory.exists() and directory != directory.parent:
+        directory = directory.parent
+    if not os.access(directory, os.W_OK | os.X_OK):
+        text = f"{place.theme_dir} cannot be written"
+        return Finding(name, Level.WRONG, text, f"make {directory} writable for you")
+    text = f"no bundle in {place.theme_dir} yet; the first build makes it"
+    return Finding(name, Level.NOTE, text)
+
+
+def _databases(place: Place) -> Iterator[Finding]:
+    for alias in sorted(place.profile.databases):
+        path = place.profile.database(alias, place.data.root)
+        name = f"database {alias}"
+        if path.is_file():
+            yield Finding(name, Level.OK, str(path))
+        else:
+            yield Finding(name, Level.NOTE, f"{path} is not there yet")
+
+
+def daemon(place: Place, listen: Address, command: str) -> Finding:
+    """
+    Look whether a daemon runs, and whether one could.
+
+    :param listen: Where it would listen.
+    :param command: The options that name this place on a command line.
+    """
+    name = "daemon"
+    if is_held(place.data.lock):
+        try:
+            address = loopback(place.data.address.read_text("ascii").strip())
+        except (OSError, ValueError):
+            return Finding(name, Level.NOTE, "it starts, or ends, just now")
+        version = _version(address)
+        if version is None:
+            text = f"it runs, and does not answer on {address}"
+            return Finding(name, Level.WRONG, text, "stop it, and start it again")
+        return Finding(name, Level.OK, f"version {version} listens on {address}")
+    if _is_taken(listen):
+        text = f"another program listens on {listen}"
+        mend = "end that program, or choose another address with --listen"
+        return Finding(name, Level.WRONG, text, mend)
+    text = f"not running; {listen} is free"
+    return Finding(name, Level.NOTE, text, f"run: plugin-bridge run {command}")
+
+
+def _version(address: Address) -> str | None:
+    connection = HTTPConnection(address.host, address.port, timeout=_ASK_SECONDS)
+    try:
+        connection.request("GET", "/v1/health")
+        answer = loads_own(connection.getresponse().read())
+        return visible(str(answer["version"])) if answer["ok"] is True else None
+    except (OSError, HTTPException, BridgeError, KeyError, TypeError):
+        return None
+    finally:
+        connection.close()
+
+
+def _is_taken(address: Address) -> bool:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        socket.create_server((address.host, address.port), family=family).close()
+    except OSError:
+        return True
+    return False
+
+
+async def notification_server(notifications: INotifications) -> Finding:
+    """Look who would show prompts and notifications, and how to answer there."""
+    name = "notification server"
+    try:
+        server = await notifications.find()
+    except DesktopError as e:
+        text = f"none answers, so no plugin can be installed: {e}"
+        mend = "log in to a desktop, or install one, such as notification-daemon"
+        return Finding(name, Level.WRONG, text, mend)
+    called = visible(f"{server.name} {server.version}")
+    able = visible(", ".join(sorted(server.capabilities)))
+    if "actions" not in server.capabilities:
+        text = f"{called} has no buttons, so every prompt is refused (it has: {able})"
+        return Finding(name, Level.WRONG, text, "use one that has, such as dunst")
+    click = CLICKS.get(server.name.lower(), "click Confirm or Deny")
+    return Finding(name, Level.OK, f"{called}: {click} (it has: {able})")
+
+
+def told(findings: list[Finding]) -> Iterator[str]:
+    """Word findings for people, a line each and a line for each mend."""
+    marks = {Level.OK: "ok   ", Level.NOTE: "note ", Level.WRONG: "WRONG"}
+    for finding in findings:
+        yield f"{marks[finding.level]} {finding.name}: {finding.text}"
+        if finding.mend:
+            yield f"      {finding.mend}"

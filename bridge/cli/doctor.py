@@ -1,0 +1,138 @@
+"""``plugin-bridge doctor``: what is wrong here, and what mends it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from attrs import evolve
+from twisted.internet.defer import Deferred
+
+from .. import oneshot
+from ..approval.native import native_approver
+from ..approval.prompts import Operation, Prompt
+from ..config import BY_NAME, HOST_OPTIONS, Option
+from ..desktop import Notifications
+from ..options import HostOptions, Place
+from ..protocol.errors import BridgeError
+from ..protocol.wire import unstructure
+from ..threads import Pool
+from .checkup import Finding, Level, daemon, notification_server, on_disk, told
+from .keygen import failed
+from .output import print_json, print_line
+from .supportfile import Support
+
+TEST_PROMPT: Final = Prompt(
+    Operation.INSTALL,
+    "Is this prompt shown?",
+    "You asked plugin-bridge doctor to show a prompt.",
+    "Nothing is installed, whatever you choose.",
+)
+
+
+class DoctorOptions(HostOptions):
+    """The command line of ``plugin-bridge doctor``."""
+
+    synopsis = "Usage: plugin-bridge doctor [--prompt] [--json] [--bundle FILE]"
+    longdesc = (
+        "Looks at the data directory, the token, the bundler, the host's sources, the "
+        "theme directory, the port and the notification server, and says for each "
+        "what would mend it. With --prompt it shows a test prompt and waits for your "
+        "answer. With --bundle it writes what a bug report needs: it lists first what "
+        "that is, and leaves the token, settings and your home's name out. Exit "
+        "status: 0 when nothing is wrong, 1 otherwise, 2 wrong usage."
+    )
+    table: ClassVar[tuple[Option, ...]] = (
+        *HOST_OPTIONS,
+        evolve(BY_NAME["listen"], about="where the daemon listens, or would"),
+    )
+    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+        ["prompt", None, "show a test prompt, and wait for the answer"],
+        ["json", None, "print one JSON object"],
+    ]
+    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815
+        ["bundle", None, None, "write what a bug report needs to this file (tar.gz)"]
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Look; gives the exit status."""
+    from twisted.internet import reactor
+
+    options = DoctorOptions()
+    options.parseOptions(arguments)
+    place = options.place()
+    command = _command(options, place)
+    findings = [
+        *on_disk(place, command),
+        daemon(place, options.value("listen"), command),
+        *oneshot.run(reactor, lambda: on_desktop(reactor, place, options)),
+    ]
+    _print(findings, bool(options["json"]))
+    if options["bundle"]:
+        support = Support.collect(place, findings, os.environ)
+        try:
+            support.write(Path(options["bundle"]), print_line)
+        except OSError as e:
+            return failed("doctor", f"the bundle cannot be written: {e.strerror}")
+    return 1 if any(finding.level is Level.WRONG for finding in findings) else 0
+
+
+def _command(options: DoctorOptions, place: Place) -> str:
+    where = ["--host", options.value("host"), "--data-dir", str(place.data.root)]
+    return shlex.join(where)
+
+
+def _print(findings: list[Finding], as_json: bool) -> None:
+    if as_json:
+        ok = all(finding.level is not Level.WRONG for finding in findings)
+        print_json({"ok": ok, "findings": unstructure(findings)}, compact=False)
+        return
+    for line in told(findings):
+        print_line(line)
+
+
+async def on_desktop(
+    reactor: Any, place: Place, options: DoctorOptions
+) -> list[Finding]:
+    """Look at what shows prompts; with ``--prompt`` show one."""
+    pool = Pool(reactor, "desktop", 1)
+    pool.start()
+    notifications = Notifications(reactor, os.environ, pool.call)
+    try:
+        if sys.platform in ("win32", "darwin"):  # pragma: no cover
+            findings = []
+        else:
+            findings = [await notification_server(notifications)]
+        if options["prompt"]:
+            approver = native_approver(
+                sys.platform,
+                reactor,
+                notifications,
+                place.profile.application,
+                os.urandom,
+            )
+            print_line("a prompt is shown: answer it")
+            findings.append(await answered(approver.approve(TEST_PROMPT)))
+        return findings
+    finally:
+        await notifications.close()
+        pool.stop()
+
+
+async def answered(approving: Deferred[None]) -> Finding:
+    """Tell how a test prompt ended."""
+    name = "test prompt"
+    try:
+        await approving
+    except BridgeError as e:
+        prefix = e.message.partition(":")[0]
+        if prefix == "denied":
+            return Finding(
+                "test prompt", Level.OK, f"it was not confirmed: {e.message}"
+            )
+        return Finding(name, Level.WRONG, e.message, "see notification server")
+    return Finding(name, Level.OK, "it was confirmed")

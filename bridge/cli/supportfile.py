@@ -1,0 +1,146 @@
+"""What a bug report needs, in one file, with nothing in it that is the user's own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import platform
+import re
+import sys
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from .. import __version__
+from ..config import OPTIONS
+from ..options import Place
+from ..plugins.records import RECORDS, read_record
+from ..protocol.limits import KIB
+from ..protocol.wire import dumps, unstructure
+from ..store import StoreError
+from ..store.view import StateView
+from ..token import PairingToken, TokenError
+from .checkup import Finding
+
+_LOG_BYTES: Final = 128 * KIB
+_USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
+_QUERY: Final = re.compile(r"[?#].*")
+_PACKAGE: Final = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@frozen
+class Support:
+    """
+    The files of a support bundle.
+
+    :ivar files: Their contents by name; each has been redacted.
+    """
+
+    files: Mapping[str, bytes]
+
+    @classmethod
+    def collect(
+        cls, place: Place, findings: Sequence[Finding], environ: Mapping[str, str]
+    ) -> Support:
+        """
+        Collect what a report needs.
+
+        :param findings: What doctor found.
+        :param environ: Of which the daemon's variables are taken.
+        """
+        names = [option.variable for option in OPTIONS]
+        set_ones = [f"{name}={environ[name]}" for name in names if name in environ]
+        files = {
+            "doctor.json": dumps(unstructure(list(findings))).decode(),
+            "versions.txt": "\n".join(_versions()),
+            "variables.txt": "\n".join(set_ones),
+            **_of_state(place),
+            "plugins.log": _tail(place.data.log),
+        }
+        redact = redactor(place, environ)
+        return cls({name: redact(text).encode() for name, text in files.items()})
+
+    def write(self, path: Path, say: Callable[[str], object]) -> None:
+        """
+        Say what is inside, and write it.
+
+        :param path: Made with mode 0600; an existing file is never replaced.
+        :raise OSError: It can't be written.
+        """
+        say("the bundle holds, without the token, settings and your home's name:")
+        for name, content in self.files.items():
+            say(f"  {name:<14} {len(content)} bytes")
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with (
+            os.fdopen(fd, "wb") as file,
+            tarfile.open(fileobj=file, mode="w:gz") as tar,
+        ):
+            for name, content in self.files.items():
+                member = tarfile.TarInfo(f"plugin-bridge/{name}")
+                member.size, member.mode = len(content), 0o600
+                tar.addfile(member, io.BytesIO(content))
+        say(f"written to {path}; read it before you send it")
+
+
+def redactor(place: Place, environ: Mapping[str, str]) -> Callable[[str], str]:
+    """Give what takes the token, the home directory and passwords out of a text."""
+    secrets = []
+    with contextlib.suppress(FileNotFoundError, TokenError):
+        secrets.append((PairingToken.load(place.data.token).reveal(), "[token]"))
+    home = environ.get("HOME", "").rstrip("/")
+    if home:
+        secrets.append((home, "~"))
+
+    def redact(text: str) -> str:
+        for secret, instead in secrets:
+            text = text.replace(secret, instead)
+        return _USERINFO.sub("", text)
+
+    return redact
+
+
+def _versions() -> list[str]:
+    lines = [
+        f"plugin-bridge {__version__}",
+        f"python {sys.version.split()[0]}",
+        f"system {platform.platform()}",
+    ]
+    with contextlib.suppress(PackageNotFoundError):
+        for line in requires("plugin-bridge") or ():
+            found = _PACKAGE.match(line)
+            if found is not None and "extra ==" not in line:
+                lines.append(f"{found[0]} {version(found[0])}")
+    return lines
+
+
+def _of_state(place: Place) -> dict[str, str]:
+    try:
+        view = StateView.read(place.data.state)
+    except StoreError as e:
+        return {"settings.txt": str(e)}
+    sizes = [
+        f"{ns}: {len(entries)} values, {len(dumps(entries))} bytes"
+        for ns in view.namespaces()
+        if (entries := view.entries(ns))
+    ]
+    plugins = []
+    for plugin_id, value in sorted(view.entries(RECORDS).items()):
+        record = read_record(value)
+        url = _QUERY.sub("", record.url)
+        plugins.append(f"{plugin_id} {record.commit} {record.key_id} {url}")
+    return {"settings.txt": "\n".join(sizes), "plugins.txt": "\n".join(plugins)}
+
+
+def _tail(path: Path) -> str:
+    """The last lines of the page's log."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
+            return file.read(_LOG_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,216 @@
+"""Tests for bridge.cli.checkup."""
+
+from __future__ import annotations
+
+import os
+import socket
+from unittest.mock import patch
+
+from attrs import evolve
+from twisted.internet.defer import Deferred, fail
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli import checkup
+from bridge.cli.checkup import Finding, Level
+from bridge.desktop import DesktopError, Server
+from bridge.lock import acquire
+from bridge.options import Place, locate
+from bridge.token import PairingToken
+from bridge.values import Address
+
+from ..approval.screens import FakeScreen
+from ..directories import fresh_directory
+
+COMMAND = "--host reference"
+
+
+class DiskTests(SynchronousTestCase):
+    """Tests for what is looked at on disk."""
+
+    def setUp(self) -> None:
+        """An empty place."""
+        self.root = fresh_directory(self) / "data"
+        self.place: Place = locate("reference", self.root, None)
+
+    def found(self) -> dict[str, Finding]:
+        """Look, and give the findings by name."""
+        return {f.name: f for f in checkup.on_disk(self.place, COMMAND)}
+
+    def wrong(self) -> set[str]:
+        """Name what is wrong; each such finding has a mend."""
+        found = [f for f in self.found().values() if f.level is Level.WRONG]
+        self.assertTrue(all(f.mend for f in found))
+        return {f.name for f in found}
+
+    def test_nothing_is_there(self) -> None:
+        """Before setup, setup is what mends it; looking makes nothing."""
+        self.assertEqual(self.wrong(), {"data directory", "bundler", "host sources"})
+        self.assertIn("plugin-bridge setup --host", self.found()["bundler"].mend)
+        self.assertFalse(self.root.exists())
+
+    def test_settings_cannot_be_read(self) -> None:
+        """Damaged settings are told, with what the daemon will do."""
+        self.place.data.create()
+        self.place.data.state.write_text("{")
+        self.assertIn("settings", self.wrong())
+
+    def test_settings_are_counted(self) -> None:
+        """Good ones are counted."""
+        self.place.data.create()
+        self.place.data.state.write_text('{"host":{"a":1,"b":2}}')
+        self.assertEqual(self.found()["settings"].text, "2 values")
+
+    def test_open_directory(self) -> None:
+        """A directory that others can read is told."""
+        self.place.data.create()
+        self.root.chmod(0o755)
+        found = self.found()["data directory"]
+        self.assertEqual(found.level, Level.NOTE)
+        self.assertIn("chmod 700", found.mend)
+
+    def test_of_another_user(self) -> None:
+        """Somebody else's directory is wrong."""
+        self.place.data.create()
+        with patch.object(os, "geteuid", return_value=os.geteuid() + 1):
+            self.assertIn("data directory", self.wrong())
+
+    def test_token(self) -> None:
+        """The token's file is judged as the daemon does, and never shown."""
+        self.place.data.create()
+        token = PairingToken.load_or_create(self.place.data.token)
+        found = self.found()["pairing token"]
+        self.assertEqual(found.level, Level.OK)
+        self.assertNotIn(token.reveal(), found.text)
+        self.place.data.token.chmod(0o644)
+        self.assertIn("pairing token", self.wrong())
+
+    def test_another_bundler(self) -> None:
+        """A bundler that was not pinned is told."""
+        self.place.data.create()
+        self.place.data.bin.mkdir()
+        (self.place.data.bin / "esbuild").write_bytes(b"")
+        found = self.found()["bundler"]
+        self.assertEqual((found.level, found.mend[-7:]), (Level.NOTE, "--force"))
+
+    def test_no_bundler_for_this_system(self) -> None:
+        """Where there is no bundler at all, that is said."""
+        with patch.object(checkup, "pin_for", return_value=None):
+            self.assertEqual(self.found()["bundler"].level, Level.WRONG)
+
+    def test_sources_and_theme(self) -> None:
+        """What is in place is told to be so."""
+        for name in (checkup.HOST_ENTRY, checkup.API_ENTRY):
+            (self.root / name).parent.mkdir(parents=True)
+            (self.root / name).touch()
+        self.place.bundle.parent.mkdir(parents=True)
+        self.place.bundle.touch()
+        found = self.found()
+        self.assertEqual(found["host sources"].level, Level.OK)
+        self.assertIn("is published", found["theme directory"].text)
+
+    def test_theme_cannot_be_written(self) -> None:
+        """A theme directory that can't be made is wrong."""
+        with patch.object(os, "access", return_value=False):
+            self.assertIn("theme directory", self.wrong())
+
+    def test_databases(self) -> None:
+        """Each is told to be there or not."""
+        self.place.data.create()
+        self.assertEqual(self.found()["database sample"].level, Level.NOTE)
+        self.place.profile.database("sample", self.root).touch()
+        self.assertEqual(self.found()["database sample"].level, Level.OK)
+
+
+class DaemonTests(SynchronousTestCase):
+    """Tests for looking for a daemon; a running one is in test_doctor."""
+
+    def setUp(self) -> None:
+        """An empty place, and a port."""
+        self.place = locate("reference", fresh_directory(self), None)
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(self.listening.close)
+        self.address = Address("127.0.0.1", self.listening.getsockname()[1])
+
+    def test_another_program(self) -> None:
+        """Without a daemon of ours, whoever has the port is another program."""
+        found = checkup.daemon(self.place, self.address, COMMAND)
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertIn("another program", found.text)
+
+    def test_not_running(self) -> None:
+        """Without one, it says how to start it."""
+        self.listening.close()
+        found = checkup.daemon(self.place, self.address, COMMAND)
+        self.assertEqual(
+            (found.level, found.mend),
+            (Level.NOTE, f"run: plugin-bridge run {COMMAND}"),
+        )
+
+    def test_starting(self) -> None:
+        """One that has not said yet where it listens is left alone."""
+        lock = acquire(self.place.data.lock)
+        self.addCleanup(lock.release)
+        found = checkup.daemon(self.place, self.address, COMMAND)
+        self.assertEqual(found.level, Level.NOTE)
+
+    def test_silent(self) -> None:
+        """One that does not answer is wrong."""
+        lock = acquire(self.place.data.lock)
+        self.addCleanup(lock.release)
+        self.listening.close()
+        self.place.data.address.write_text(str(self.address))
+        found = checkup.daemon(self.place, self.address, COMMAND)
+        self.assertIn("does not answer", found.text)
+
+
+class ServerTests(SynchronousTestCase):
+    """Tests for looking who shows prompts."""
+
+    def found(self, screen: FakeScreen) -> Finding:
+        """Look at a desktop."""
+        looking = Deferred.fromCoroutine(checkup.notification_server(screen))
+        return self.successResultOf(looking)
+
+    def test_buttons(self) -> None:
+        """A server with buttons is fine, and it is said to click them."""
+        found = self.found(FakeScreen())
+        self.assertEqual(found.level, Level.OK)
+        self.assertIn("click Confirm or Deny", found.text)
+
+    def test_how_to_click(self) -> None:
+        """On a server that draws none it is said how to answer."""
+        for name, said in (("dunst", "middle-click"), ("mako", "makoctl menu")):
+            screen = FakeScreen()
+            assert screen.server is not None
+            screen.server = evolve(screen.server, name=name)
+            self.assertIn(said, self.found(screen).text)
+
+    def test_no_actions(self) -> None:
+        """A server that can't ask at all is wrong; its name is shown safely."""
+        screen = FakeScreen()
+        screen.server = Server(":1.1", "odd\x1b[31m", "1", frozenset({"body"}))
+        found = self.found(screen)
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertNotIn("\x1b", found.text)
+
+    def test_none(self) -> None:
+        """Where nobody answers, that is wrong."""
+        screen = FakeScreen()
+        screen.failure = "there is no session bus"
+        with patch.object(screen, "find", lambda: fail(DesktopError("no bus"))):
+            self.assertEqual(self.found(screen).level, Level.WRONG)
+
+
+class ToldTests(SynchronousTestCase):
+    """Tests for the words."""
+
+    def test_lines(self) -> None:
+        """A line for each finding, and one for each mend."""
+        findings = [
+            Finding("a", Level.OK, "fine"),
+            Finding("b", Level.WRONG, "gone", "run: it"),
+        ]
+        self.assertEqual(
+            list(checkup.told(findings)),
+            ["ok    a: fine", "WRONG b: gone", "      run: it"],
+        )
