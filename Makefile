@@ -3,7 +3,7 @@
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: demo test reference clean
+.PHONY: demo test docs reference clean
 
 demo: $(VENV)/installed
 	@.ci/system demo
@@ -13,7 +13,13 @@ test: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/tox -qq run
 
-# Write the generated pages of docs/reference anew.
+# The site in artefacts/docs, and the manual pages in artefacts/man.
+docs: $(VENV)/installed
+	@$(VENV)/bin/python -m sphinx -q -W --keep-going -b html -d .cache/docs docs artefacts/docs
+	@$(VENV)/bin/python -m sphinx -q -W --keep-going -b man -d .cache/docs docs artefacts/man
+	@echo "artefacts/docs/index.html, artefacts/man"
+
+# Write what the docs have from the code anew.
 reference: $(VENV)/installed
 	$(VENV)/bin/python docs/generate.py
 
@@ -22,7 +28,7 @@ $(VENV)/installed: setup.cfg setup.py
 	@.ci/system python
 	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --upgrade pip
-	@PYTHONWARNINGS=ignore $(VENV)/bin/python -m pip install --quiet --editable '.[demo,test]' \
+	@PYTHONWARNINGS=ignore $(VENV)/bin/python -m pip install --quiet --editable '.[demo,docs,test]' \
 		--config-settings editable_mode=compat tox
 	@touch $@
 

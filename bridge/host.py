@@ -42,6 +42,10 @@ class Directories:
 
     ``{home}``, ``{user_config}``, ``{user_data}``, ``{local_app_data}`` and, in
     ``theme``, ``{data}`` are filled in.
+
+    :ivar data: The data directory, unless ``--data-dir`` says otherwise.
+    :ivar theme: Where it loads themes from, unless ``--theme-dir`` says otherwise.
+    :ivar data_windows: The data directory on Windows; empty for the same.
     """
 
     data: str
@@ -51,7 +55,12 @@ class Directories:
 
 @frozen
 class Database:
-    """One SQLite database a page may read, by alias."""
+    """
+    One SQLite database a page may read, by alias.
+
+    :ivar path: Its file; the same words in braces are filled in, also ``{data}``.
+    :ivar about: One line for who lists the databases.
+    """
 
     path: str
     about: str
@@ -62,16 +71,21 @@ class HostProfile:
     """
     What the daemon has to know of a host application.
 
+    :ivar name: The profile's own.
     :ivar application: The name users know it by; the default ``sourceApp``.
     :ivar theme_name: The folder, inside the theme directory, of its bundle.
     :ivar bundle_name: The bundle's file name without ``.js``.
     :ivar api_module: What a plugin imports; aliased to the API's sources.
     :ivar table_module: What the host imports; aliased to the generated table.
     :ivar signature_domain: Starts the two domain lines of a signature.
+    :ivar info_author: The author that the published theme names.
+    :ivar permissions: The words a manifest's permissions are chosen from.
+    :ivar directories: Where it keeps things.
     :ivar desktop_entry: Its ``.desktop`` file without the ending, for notifications.
     :ivar plain_versions: Whether only ``N.N.N`` versions and plain comparators
         pass, because the host's page drops anything else.
     :ivar sink_aliases: Other names callers may use for a sink.
+    :ivar databases: The SQLite databases a page may read, by alias.
     """
 
     name: Word

@@ -70,9 +70,12 @@ LOCK_PATIENCE_SECONDS = 0.2
 class Options(DaemonOptions):
     """The command line of ``twistd bridge``."""
 
-    synopsis = "[options]"
     config: Config
     place: Place
+
+    def getSynopsis(self) -> str:
+        """Give the line of usage."""
+        return "Usage: plugin-bridge run [options], or twistd -n bridge [options]"
 
     def getUsage(self, width: int | None = None) -> str:
         """Say what each option means, and which sinks there are."""

@@ -1,92 +1,30 @@
 """
-Writes docs/reference from the code.
+Writes docs/reference from the code, and what other pages have from there.
 
 Run ``python docs/generate.py`` and commit what it writes; a test compares.
 """
 
 from __future__ import annotations
 
-import inspect
-import re
-import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
-from attrs import NOTHING, fields, has, resolve_types
-from orjson import Fragment
+from attrs import fields, has
+from described import field_rows, table, type_words
+from manual import filled, pages
 
 from bridge.config import OPTIONS
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.protocol.session import new_session
-from bridge.protocol.wire import camel
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import methods_of, summary_of
 from bridge.services.catalogue import SERVICES
 
-REFERENCE = Path(__file__).parent / "reference"
+DOCS = Path(__file__).parent
+REFERENCE = DOCS / "reference"
 NOTE = "<!-- Made by docs/generate.py from bridge/. Do not edit. -->"
-
-
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Write a Markdown table."""
-    lines = [list(heads)]
-    lines.append(["---"] * len(lines[0]))
-    lines += [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def type_words(kind: Any) -> str:
-    """Say what JSON type a Python annotation stands for."""
-    origin = get_origin(kind)
-    if origin is Annotated:
-        return type_words(get_args(kind)[0])
-    if origin in (Union, types.UnionType):
-        return " or ".join(type_words(k) for k in get_args(kind))
-    if origin is list:
-        return f"array of {type_words(get_args(kind)[0])}"
-    simple = {
-        str: "string",
-        bool: "boolean",
-        int: "integer",
-        float: "number",
-        type(None): "null",
-        Any: "any JSON",
-        Fragment: "string",  # written already; what is large and written, is text
-    }
-    if kind in simple:
-        return simple[kind]
-    return "object"
-
-
-def rule_words(kind: Any) -> str:
-    """Say the rules of one annotation."""
-    if get_origin(kind) is Annotated:
-        return "; ".join(rule.describe() for rule in get_args(kind)[1:])
-    if get_origin(kind) is list:
-        inner = rule_words(get_args(kind)[0])
-        return f"each: {inner}" if inner else ""
-    return ""
-
-
-def meanings(kind: type[Any]) -> dict[str, str]:
-    """Give what a class's docstring says of its attributes."""
-    text = inspect.getdoc(kind) or ""
-    found = re.findall(r"^:ivar (\w+):(.*(?:\n[ ]+.*)*)", text, re.MULTILINE)
-    return {name: " ".join(said.split()) for name, said in found}
-
-
-def field_rows(kind: type[Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Give a row for each field of a class."""
-    resolve_types(kind, include_extras=True)
-    said = meanings(kind)
-    for a in fields(kind):
-        required = "required" if a.default is NOTHING else "optional"
-        rules = rule_words(a.type)
-        code = f"`{rules}`" if "matching" in rules else rules
-        words = "; ".join(filter(None, [said.get(a.name, "").rstrip("."), code]))
-        yield f"`{camel(a.name)}`", type_words(a.type), required, words
 
 
 def _shape(title: str, kind: type[Any]) -> Iterator[str]:
@@ -204,3 +142,5 @@ def render(page: str) -> str:
 if __name__ == "__main__":
     for page in PAGES:
         (REFERENCE / page).write_text(render(page), encoding="utf-8")
+    for path in pages(DOCS):
+        path.write_text(filled(path.read_text("utf-8")), encoding="utf-8")

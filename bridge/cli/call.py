@@ -19,11 +19,11 @@ _NAME: Final = re.compile(rf"[a-z0-9_-]{{1,{NAME_CHARACTERS}}}")
 class CallOptions(CallerOptions):
     """The command line of ``plugin-bridge call``."""
 
-    synopsis = "Usage: plugin-bridge call [options] SERVICE METHOD [JSON|-]"
+    synopsis = "Usage: plugin-bridge call [--compact] SERVICE METHOD [JSON|-]"
     longdesc = (
         "Calls a method of the running daemon, which must have been started with "
         "--dev, and prints its result. JSON is the parameters, {} by default; - reads "
-        "them from standard input. The methods are in docs/reference/methods.md. "
+        "them from standard input. plugin-bridge-protocol(7) lists the methods. "
         + EXIT_STATUS
     )
 

@@ -17,7 +17,7 @@ from .keygen import failed
 class EvalOptions(CallerOptions):
     """The command line of ``plugin-bridge eval``."""
 
-    synopsis = "Usage: plugin-bridge eval [options] [CODE|-]"
+    synopsis = "Usage: plugin-bridge eval [--timeout-ms N] [--compact] [CODE|-]"
     longdesc = (
         "Evaluates CODE, or what standard input has, in the page that is paired with "
         "the running daemon, which must have been started with --dev, and prints what "

@@ -19,8 +19,8 @@ from ..plugins.signature import key_id, public_key_of
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
 KEY_HELP: Final = (
-    f"The key file; else {KEY_VARIABLE} holds the key's 64 digits, else the file that "
-    "keygen makes is read."
+    f"the key file; else {KEY_VARIABLE} holds the key's 64 digits, else the file that "
+    "keygen makes is read"
 )
 
 SEED_BYTES: Final = 32
@@ -46,7 +46,13 @@ class KeygenOptions(TableOptions):
         "Whoever has the key file can sign as you: keep a copy, publish none."
     )
     optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
-        ["out", "o", None, "The file to make; an existing one is never replaced."]
+        [
+            "out",
+            "o",
+            None,
+            "the file to make (default: plugin-bridge/signing-key in the user's "
+            "configuration directory); an existing one is never replaced",
+        ]
     ]
 
 

@@ -30,7 +30,10 @@ class LogsOptions(HostOptions):
     """The command line of ``plugin-bridge logs``."""
 
     table: ClassVar[tuple[Option, ...]] = (*HOST_OPTIONS, BY_NAME["log-file"])
-    synopsis = "Usage: plugin-bridge logs [-f] [-n N] [--level LEVEL] [--scope SCOPE]"
+    synopsis = (
+        "Usage: plugin-bridge logs [-f] [--lines N] [--level LEVEL] [--scope SCOPE] "
+        "[--json]"
+    )
     longdesc = (
         "Shows the last lines that the page and its plugins have logged, and with -f "
         "every further one until Ctrl-C. No daemon needs to run. The daemon's own "

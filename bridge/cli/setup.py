@@ -52,18 +52,23 @@ INSERT INTO places (name, visits, last_visit) VALUES
 class SetupOptions(HostOptions):
     """The command line of ``plugin-bridge setup``."""
 
-    synopsis = "Usage: plugin-bridge setup [options]"
+    synopsis = (
+        "Usage: plugin-bridge setup [--bundler FILE] [--host-sources DIR] [--force]"
+    )
     longdesc = (
-        "Installs the bundler (verified by its digest) and the host's sources. What "
-        "is in place already is left alone."
+        "Installs what the daemon builds with: the bundler, which is esbuild "
+        "(verified by its digest), and the sources of the host application's plugin "
+        "system. Run it once before the daemon; what is in place already is left "
+        "alone. Exit status: 0 everything is in place, 1 something is not, 2 wrong "
+        "usage."
     )
     optParameters: ClassVar[list[Any]] = [  # noqa: N815 (Twisted's name)
         [
             "bundler",
             None,
             None,
-            f"esbuild {VERSION}: the binary, or the package as npm pack makes it "
-            "(default: what our package ships, else npm is asked for it)",
+            f"the bundler, esbuild {VERSION}: its binary, or its package as npm pack "
+            "makes it (default: what came with plugin-bridge, else npm is asked)",
         ],
         [
             "host-sources",

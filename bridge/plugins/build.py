@@ -34,6 +34,8 @@ class Report:
     """
     What a build came to; goes over the wire as it is.
 
+    :ivar ok: Whether there is a new bundle.
+    :ivar duration_ms: How many milliseconds it took.
     :ivar plugins: The ids that were to be in the bundle, sorted.
     :ivar errors: Why there is no new bundle; empty when there is one.
     """

@@ -93,8 +93,23 @@ class Manifest:
     """
     A manifest that breaks no rule.
 
+    :ivar id: Names the plugin everywhere, for ever: its folder, its settings, its
+        signature.
+    :ivar name: What users read.
+    :ivar version: The plugin's own, by the rules of SemVer. An update must not be
+        lower.
+    :ivar api_version: The versions of the plugin API it works with, as a range.
+    :ivar description: One line about it.
+    :ivar tags: Words to find it by.
+    :ivar permissions: What the plugin can't do without; the vocabulary is the host
+        profile's.
+    :ivar optional_permissions: What it uses if it may; the same vocabulary.
+    :ivar actions: The host's actions it intends to call.
+    :ivar events: The host's events it intends to listen for.
     :ivar hosts: The hosts the plugin declares it intends to reach.
     :ivar dependencies: Ids of the plugins the page has to start before it.
+    :ivar author: Who wrote it; nobody checks this.
+    :ivar homepage: Where to read on; nobody opens it.
     """
 
     id: _Id

@@ -44,7 +44,9 @@ class Progress:
     """
     What pages are told at each step.
 
-    :ivar id: The same during one operation; ``None`` during an install.
+    :ivar op: The operation.
+    :ivar id: The plugin's, the same during one operation; null during an install.
+    :ivar step: What it does now.
     :ivar message: For display; of what a caller sent it shows only the host.
     """
 

@@ -37,6 +37,12 @@ class SignatureFile:
     """
     The content of ``plugin.sig``; hexadecimal digits in either case.
 
+    :ivar version: Of this format: 1.
+    :ivar algorithm: How ``signature`` was made (RFC 8032).
+    :ivar id: The plugin's id, as in ``plugin.json``.
+    :ivar public_key: The author's Ed25519 public key.
+    :ivar digest: The tree's, SHA-256.
+    :ivar signature: The author's, over the id and the digest.
     :ivar signed_at: Whole seconds since the epoch.
     """
 

@@ -41,10 +41,12 @@ class Update:
     """
     A plugin that is behind its repository.
 
+    :ivar id: The plugin's.
     :ivar current: The installed commit, 40 hexadecimal digits.
     :ivar latest: The tip of the default branch.
     :ivar commits_behind: How many commits are new; 50 stands for 50 or more.
-    :ivar changelog: The new commits, the newest first, at most 50.
+    :ivar changelog: The new commits, the newest first, at most 50; each with
+        ``commit``, ``summary`` and ``time``.
     """
 
     id: str

@@ -43,6 +43,9 @@ class Request:
     One call of a page.
 
     :ivar id: Chosen by the page; the response carries it.
+    :ivar service: Whose method.
+    :ivar method: Which one.
+    :ivar params: Its parameters; none, or null, are ``{}``.
     """
 
     id: Id
@@ -53,7 +56,11 @@ class Request:
 
 @frozen
 class Logs:
-    """Log lines of a page; never answered, so what is in it is read later."""
+    """
+    Log lines of a page; never answered, so what is in it is read later.
+
+    :ivar records: As ``logs/write`` takes them.
+    """
 
     records: Any
 

@@ -61,7 +61,9 @@ class Text:
     def describe(self) -> str:
         """See ``Rule.describe``."""
         words = f"at most {self.most} characters"
-        if self.least:
+        if self.least == self.most:
+            words = f"{self.most} characters"
+        elif self.least:
             words = f"{self.least} to {self.most} characters"
         if self.like:
             words += f", matching {self.like}"

@@ -25,7 +25,8 @@ class Batch:
     """
     Log records: ``{level, scope, message, ts}``.
 
-    :ivar records: What is not a record is left out; the others are written.
+    :ivar records: Each an object of ``level``, ``scope``, ``message`` and ``ts``; what
+        is not such a record is left out; the others are written.
     """
 
     records: Annotated[list[Any], Many(LOG_RECORDS)]

@@ -80,8 +80,22 @@ def until(true: Any) -> None:
 
 
 def test_lintian(package: Path) -> None:
-    """Debian's checker finds no error."""
-    debian.ran(["lintian", "--allow-root", "--fail-on", "error", package])
+    """Debian's checker finds no error, and nothing amiss with the manual pages."""
+    said = debian.ran(["lintian", "--allow-root", "--fail-on", "error", package])
+    assert "manual-page" not in said, said
+    assert "groff-message" not in said, said
+
+
+def test_manual_pages(package: Path) -> None:
+    """All four are where ``man`` looks."""
+    held = debian.ran(["dpkg-deb", "--contents", package])
+    for page in (
+        "man1/plugin-bridge.1",
+        "man5/plugin.json.5",
+        "man5/plugin.sig.5",
+        "man7/plugin-bridge-protocol.7",
+    ):
+        assert f"./usr/share/man/{page}.gz" in held, page
 
 
 def test_metadata(root: Path) -> None:

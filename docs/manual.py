@@ -1,0 +1,304 @@
+"""
+What the pages outside of docs/reference have from the code.
+
+In the Markdown such a part stands between ``<!-- generated: NAME -->`` and
+``<!-- end -->``, and is written anew by ``docs/generate.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import fields, has
+from described import Field, fields_of, type_words
+from twisted.python import usage
+
+from bridge.cli.completion import Word, options_class, words_of
+from bridge.cli.main import COMMANDS
+from bridge.config import BY_NAME, OPTIONS
+from bridge.datadir import DataDir
+from bridge.host import SHIPPED, Database, Directories, HostProfile, load_profile
+from bridge.plugins.build import Report
+from bridge.plugins.manifest import MANIFEST_FILE, Manifest
+from bridge.plugins.progress import Progress
+from bridge.plugins.signature import SignatureFile, sign_tree
+from bridge.plugins.updates import Update
+from bridge.protocol import frames, limits
+from bridge.protocol.errors import CloseReason, Code, Prefix
+from bridge.rpc.hub import Event
+from bridge.rpc.registry import methods_of, summary_of
+from bridge.services.catalogue import SERVICES
+
+_PART: Final = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_SHARED: Final = ("--data-dir", "--host", "--theme-dir", "--help", "--version")
+"""Options of (nearly) every command, which are told once."""
+
+_SAMPLE: Final = Path(__file__).parents[1] / "bridge/reference/sample-plugin"
+_NEW_YEAR: Final = 1767225600
+
+
+def entry(head: str, words: str) -> str:
+    """Write one entry of a list of definitions."""
+    return f"{head}\n: {words[:1].upper()}{words[1:]}.\n"
+
+
+def commands() -> Iterator[str]:
+    """Every command, what it does, and its own options."""
+    for name in COMMANDS:
+        options = options_class(name)()
+        yield f"### {name}\n"
+        yield f"`{synopsis_of(options)}`\n"
+        about = " ".join((getattr(options, "longdesc", "") or "").split())
+        yield f"{about}\n"
+        own = [word for word in words_of(name) if word.name not in _SHARED]
+        for word in own:
+            yield entry(*option_words(options, word))
+
+
+def shared() -> Iterator[str]:
+    """Name the options that (nearly) every command has."""
+    options = options_class("setup")()
+    for word in words_of("setup"):
+        if word.name in _SHARED:
+            yield entry(*option_words(options, word))
+
+
+def synopsis_of(options: usage.Options) -> str:
+    """Give a command's line of usage."""
+    return " ".join(options.getSynopsis().split()).removeprefix("Usage: ")
+
+
+def option_words(options: usage.Options, word: Word) -> tuple[str, str]:
+    """Give an option as it is typed, and what it does."""
+    long = word.name[2:]
+    heads = [
+        f"`-{short}`"
+        for short, stands_for in options.synonyms.items()
+        if len(short) == 1 and stands_for == long
+    ]
+    value = ""
+    if word.takes_value:
+        value = f" {value_name(long, options)}"
+    about = word.about.rstrip(".")
+    default = options.defaults.get(long)
+    tells = long not in BY_NAME and word.takes_value and default is not None
+    return (
+        ", ".join([*heads, f"`{word.name}{value}`"]),
+        about + (f" (default {default})" if tells else ""),
+    )
+
+
+def value_name(option: str, options: usage.Options) -> str:
+    """Name the value of an option."""
+    known = BY_NAME.get(option)
+    if known is not None and known.value:
+        return known.value
+    found = re.search(rf"--{option} ([A-Z|]+)", options.getSynopsis())
+    return found[1] if found else "VALUE"
+
+
+def environment() -> Iterator[str]:
+    """Every variable that is an option, too."""
+    for option in OPTIONS:
+        yield f"`{option.variable}`\n: `--{option.name}`\n"
+
+
+def files() -> Iterator[str]:
+    """Everything in the data directory."""
+    data = DataDir(Path("DATA"))
+    for name, value in vars(DataDir).items():
+        if isinstance(value, property):
+            head = str(getattr(data, name))
+            yield entry(f"`{head}`", summary_of(value).rstrip("."))
+
+
+def hosts() -> Iterator[str]:
+    """Where the hosts that ship keep things."""
+    for name in SHIPPED:
+        profile = load_profile(name)
+        where = profile.directories
+        filled_in = {
+            "home": "~",
+            "user_config": "~/.config",
+            "user_data": "~/.local/share",
+        }
+        data = where.data.format(**filled_in)
+        theme = where.theme.format(data=data, **filled_in)
+        yield (
+            f"`--host {name}`\n"
+            f": DATA is `{data}`, and the bundle is "
+            f"`{theme}/{profile.theme_name}/{profile.bundle_name}.js`.\n"
+        )
+
+
+def field_entries(found: Iterable[Field]) -> Iterator[str]:
+    """Describe fields."""
+    for one in found:
+        need = "" if one.required else ", optional"
+        yield entry(f"`{one.name}` ({one.kind}{need})", one.words)
+
+
+def manifest() -> Iterator[str]:
+    """Every field of plugin.json."""
+    return field_entries(fields_of(Manifest))
+
+
+def signature() -> Iterator[str]:
+    """Every field of plugin.sig."""
+    return field_entries(fields_of(SignatureFile))
+
+
+def manifest_example() -> Iterator[str]:
+    """The sample plugin's manifest."""
+    yield indented((_SAMPLE / MANIFEST_FILE).read_text("utf-8"))
+
+
+def signature_example() -> Iterator[str]:
+    """The sample plugin's signature, by a key that everybody knows."""
+    host = load_profile("reference")
+    made = sign_tree(_SAMPLE, "hello-bridge", host, bytes(32), _NEW_YEAR)
+    yield indented(made.decode("utf-8"))
+
+
+def indented(text: str) -> str:
+    """Write text as Markdown shows it as it is."""
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def profile() -> Iterator[str]:
+    """Every key of a host profile, as TOML spells it."""
+    for title, kind in (
+        ("### Keys\n", HostProfile),
+        ("### `[directories]`\n", Directories),
+        ("### `[databases.ALIAS]`\n", Database),
+    ):
+        yield title
+        names = (a.name for a in fields(kind))
+        for name, one in zip(names, fields_of(kind), strict=True):
+            need = "" if one.required else ", optional"
+            yield entry(f"`{name}` ({one.kind}{need})", one.words)
+
+
+def page_frames() -> Iterator[str]:
+    """Every frame a page sends."""
+    for kind in (frames.Hello, frames.Request, frames.Logs):
+        yield f"### {kind.__name__.lower()}\n"
+        yield f"{summary_of(kind)}\n"
+        yield from field_entries(fields_of(kind))
+
+
+def events() -> Iterator[str]:
+    """Every event."""
+    for event in Event:
+        yield entry(f"`{event}`", event.meaning)
+
+
+def objects() -> Iterator[str]:
+    """What is in events and results, where the methods do not say."""
+    for title, kind in (
+        ("A build's report", Report),
+        ("A step of an operation", Progress),
+        ("An update", Update),
+    ):
+        yield f"### {title}\n"
+        yield from field_entries(fields_of(kind))
+
+
+def methods() -> Iterator[str]:
+    """Every method."""
+    for name, service in sorted(SERVICES.items()):
+        yield f"### {name}\n"
+        yield f"{summary_of(service)}\n"
+        for m in methods_of(service):
+            yield f"#### {name}/{m.name}\n"
+            yield f"{m.summary}\n"
+            yield from shape("Parameters", m.params)
+            yield from shape("Result", m.result)
+
+
+def shape(title: str, kind: type[Any]) -> Iterator[str]:
+    """Describe parameters, or a result."""
+    if not has(kind):
+        yield f"{title}: {type_words(kind)}.\n"
+    elif not fields(kind):
+        yield f"{title}: none.\n"
+    else:
+        yield f"{title}:\n"
+        yield from field_entries(fields_of(kind))
+
+
+def codes() -> Iterator[str]:
+    """Every error code."""
+    for code in Code:
+        yield entry(f"`{code}` (HTTP {code.status})", code.meaning)
+
+
+def prefixes() -> Iterator[str]:
+    """Every way a plugin's operation is refused."""
+    for prefix in Prefix:
+        yield entry(f"`{prefix}`", prefix.meaning)
+
+
+def closed() -> Iterator[str]:
+    """Every reason a socket is closed for."""
+    for reason in CloseReason:
+        yield entry(f"`{reason}` ({int(reason.code)})", reason.meaning)
+
+
+def bounds() -> Iterator[str]:
+    """Limits that every page meets."""
+    for name in (
+        "HELLO_SECONDS",
+        "HELLO_FRAME_BYTES",
+        "FRAME_BYTES",
+        "JSON_DEPTH",
+        "JSON_VALUES",
+        "REQUEST_ID_CHARACTERS",
+        "NAME_CHARACTERS",
+        "RATE_PER_SECOND",
+        "RATE_BURST",
+        "LIGHT_PER_SECOND",
+        "UNSENT_BYTES",
+        "SOCKETS_AUTHENTICATED",
+    ):
+        yield f"- {name.lower().replace('_', ' ')}: {getattr(limits, name):.9g}\n"
+
+
+WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
+    "bounds": bounds,
+    "closed": closed,
+    "codes": codes,
+    "commands": commands,
+    "environment": environment,
+    "events": events,
+    "files": files,
+    "frames": page_frames,
+    "hosts": hosts,
+    "manifest": manifest,
+    "manifest_example": manifest_example,
+    "methods": methods,
+    "objects": objects,
+    "prefixes": prefixes,
+    "profile": profile,
+    "shared": shared,
+    "signature": signature,
+    "signature_example": signature_example,
+}
+"""What writes a part, by its name."""
+
+
+def filled(text: str) -> str:
+    """Write the generated parts of a page anew."""
+
+    def part(found: re.Match[str]) -> str:
+        return f"{found[1]}\n" + "\n".join(WRITERS[found[2]]()) + f"\n{found[3]}"
+
+    return _PART.sub(part, text)
+
+
+def pages(docs: Path) -> list[Path]:
+    """Find the pages that have such parts."""
+    return [p for p in sorted(docs.rglob("*.md")) if _PART.search(p.read_text("utf-8"))]

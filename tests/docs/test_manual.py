@@ -1,0 +1,93 @@
+"""Tests for docs/man."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.completion import words_of
+from bridge.cli.main import COMMANDS
+from bridge.config import OPTIONS
+from bridge.protocol.errors import CloseReason, Code, Prefix
+from bridge.rpc.hub import Event
+from bridge.rpc.registry import methods_of
+from bridge.services.catalogue import SERVICES
+
+from .building import DOCS, built
+
+PAGES = (
+    "plugin-bridge.1",
+    "plugin.json.5",
+    "plugin.sig.5",
+    "plugin-bridge-protocol.7",
+)
+
+
+def man(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run ``man``, as lintian does."""
+    if shutil.which("man") is None:
+        raise AssertionError("run: apt-get install man-db")
+    return subprocess.run(
+        ["man", "--warnings", "-E", "UTF-8", "-l", *arguments],
+        env={**os.environ, "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def text_of(name: str) -> str:
+    """Give the text of a page, its lines joined and its hyphenation undone."""
+    page = built("man") / name
+    rendered = man("--no-hyphenation", "--no-justification", page).stdout
+    plain = re.sub(r".\x08", "", rendered)
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", plain).split())
+
+
+class RenderedTests(SynchronousTestCase):
+    """Tests for the pages, as ``man`` shows them."""
+
+    def test_no_complaint(self) -> None:
+        """Each page is made without a warning, and shown without one."""
+        for name in PAGES:
+            shown = man("-Tutf8", "-Z", built("man") / name)
+            self.assertEqual((shown.returncode, shown.stderr), (0, ""), name)
+
+    def test_no_other(self) -> None:
+        """What is built is what is tested, and what the package installs."""
+        self.assertEqual({page.name for page in built("man").iterdir()}, set(PAGES))
+        listed = DOCS.parent / "debian" / "plugin-bridge.manpages"
+        named = {Path(line).name for line in listed.read_text("utf-8").split()}
+        self.assertEqual(named, set(PAGES))
+
+    def test_commands(self) -> None:
+        """Every command, option and variable is told."""
+        text = text_of("plugin-bridge.1")
+        for name in COMMANDS:
+            self.assertIn(f"plugin-bridge {name} ", text)
+            for word in words_of(name):
+                self.assertIn(word.name, text, name)
+        for option in OPTIONS:
+            self.assertIn(option.variable, text)
+
+    def test_protocol(self) -> None:
+        """Every method, event, error and reason is told."""
+        text = text_of("plugin-bridge-protocol.7")
+        for name, service in SERVICES.items():
+            for method in methods_of(service):
+                self.assertIn(f"{name}/{method.name}", text)
+        for word in (*Code, *Event, *Prefix, *CloseReason):
+            self.assertIn(str(word), text)
+
+    def test_every_page_leads_on(self) -> None:
+        """Each begins with what it is about, and all but the last name others."""
+        for name in PAGES:
+            title = name.rpartition(".")[0]
+            text = text_of(name)
+            self.assertIn(f"NAME {title} - ", text)
+            self.assertIn("SEE ALSO", text)
