@@ -8,13 +8,17 @@ dispatcher as a frame does.
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 from autobahn.twisted.resource import WebSocketResource
+from klein import Klein
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.web.http import HTTPFactory
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.routing import MapAdapter
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
@@ -27,8 +31,7 @@ from .headers import MethodError
 from .request import Answer, GuardedRequest, Head, too_large
 from .socket import BridgeFactory
 
-_CALL = re.compile(rb"/v1/([^/]+)/([^/]+)")
-_NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}".encode("ascii"))
+_NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
 
 
 @frozen
@@ -36,15 +39,14 @@ class Route:
     """
     What answers at a path.
 
-    :ivar allow: The methods it takes.
+    :ivar answer: Gives the response once the body is there.
     :ivar paired: Whether it takes the pairing token.
     :ivar has_body: Whether a JSON body is read.
     """
 
     answer: Answer
-    allow: tuple[bytes, ...] = (b"GET", b"HEAD")
-    paired: bool = True
-    has_body: bool = False
+    paired: bool
+    has_body: bool
 
 
 @define
@@ -52,12 +54,27 @@ class Routes:
     """
     What answers at which path.
 
+    Klein keeps the table and runs what is in it, but is not asked to render: a request
+    is judged by its route before its body comes (docs/decisions/0016).
+
     :ivar dev: Whether calls by HTTP and ``describe`` are there.
     """
 
     edge: Edge
     sockets: BridgeFactory
     dev: bool
+    _app: Klein = field(factory=Klein, init=False)
+    _paths: MapAdapter = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        # A path is matched as it was sent, or two readers might disagree on it.
+        self._app.url_map.merge_slashes = False
+        self._app.route("/v1/health", methods=["GET"])(self.health)
+        self._app.route("/v1/ws", methods=["GET"])(self.socket)
+        if self.dev:
+            self._app.route("/v1/describe", methods=["GET"])(self.describe)
+            self._app.route("/v1/<service>/<method>", methods=["POST"])(self.call)
+        self._paths = self._app.url_map.bind("localhost")
 
     @property
     def registry(self) -> Registry:
@@ -70,43 +87,36 @@ class Routes:
 
         :raise BridgeError: 404, or 405.
         """
-        route = self._at(path)
-        if route is None:
+        endpoint, names = self._match(method, path)
+        # Decoded one by one: an encoded slash is part of a name, so of none.
+        names = {key: unquote(name) for key, name in names.items()}
+        if not all(map(_NAME.fullmatch, names.values())):
             raise self._nothing_here()
-        if method not in route.allow:
+
+        def answer(request: GuardedRequest) -> Awaitable[bytes | None]:
+            run: Any = self._app.execute_endpoint
+            doing: Awaitable[bytes | None] = run(endpoint, request, **names)
+            return doing
+
+        return Route(answer, endpoint in ("call", "describe"), endpoint == "call")
+
+    def _match(self, method: bytes, path: bytes) -> tuple[str, dict[str, str]]:
+        # werkzeug would take a path with any number of slashes before it.
+        if not path.startswith(b"/") or path.startswith(b"//"):
+            raise self._nothing_here()
+        # Methods are case-sensitive (RFC 9110, section 9.1), to werkzeug they are not.
+        known = method.decode("latin-1") if method.isupper() else "?"
+        try:
+            endpoint, names = self._paths.match(path.decode("latin-1"), known)
+        except MethodNotAllowed as e:
             raise MethodError(
                 Code.METHOD_NOT_ALLOWED,
                 "this path takes another method",
-                allow=b", ".join(route.allow),
-            )
-        return route
-
-    def _at(self, path: bytes) -> Route | None:
-        if path == b"/v1/health":
-            return Route(self.health, paired=False)
-        if path == b"/v1/ws":
-            return Route(self.socket, paired=False)
-        if not self.dev:
-            return None
-        if path == b"/v1/describe":
-            return Route(self.describe)
-        return self._call_at(path)
-
-    def _call_at(self, path: bytes) -> Route | None:
-        found = _CALL.fullmatch(path)
-        if found is None:
-            return None
-        # Decoded one by one: an encoded slash is part of a name, so of none.
-        service, method = map(unquote_to_bytes, found.groups())
-        if not (_NAME.fullmatch(service) and _NAME.fullmatch(method)):
-            return None
-
-        async def call(request: GuardedRequest) -> bytes:
-            params = read_params(request.content.read())
-            names = service.decode("ascii"), method.decode("ascii")
-            return dumps(await self.edge.dispatcher.call(*names, params))
-
-        return Route(call, allow=(b"POST",), has_body=True)
+                allow=", ".join(sorted(e.valid_methods or ())).encode("ascii"),
+            ) from None
+        except HTTPException:
+            raise self._nothing_here() from None
+        return str(endpoint), dict(names)
 
     def _nothing_here(self) -> BridgeError:
         """Say that a path has nothing, and what might put something there."""
@@ -116,6 +126,11 @@ class Routes:
             Code.NOT_FOUND,
             "only /v1/health and /v1/ws are here; calls by HTTP need --dev",
         )
+
+    async def call(self, request: GuardedRequest, service: str, method: str) -> bytes:
+        """Call a method of a service."""
+        params = read_params(request.content.read())
+        return dumps(await self.edge.dispatcher.call(service, method, params))
 
     async def health(self, _: GuardedRequest) -> bytes:
         """Answer the liveness probe."""
