@@ -27,6 +27,9 @@ STATEMENT_BYTES = 256 * KIB
 _LEAST_BYTES = 4 * KIB
 _READ_BYTES = 16 * KIB
 _REPORTS = 4_000
+# Of text with fewer bytes than that between reports, there may be fewer.
+_DENSE_REPORTS = 2_000
+_DENSE_BYTES = 36
 _SECONDS = 1.0
 _SECONDS_PER_KIB = 0.02
 _RUN_BYTES = 64_000
@@ -142,21 +145,23 @@ def _parse(data: bytes, language: Language) -> Tree:
     deadline = time.thread_time() + _SECONDS + _SECONDS_PER_KIB * len(data) / KIB
 
     reports = 0
+    is_large = False
 
     def read(offset: int, point: Point) -> bytes:
         return data[offset : offset + _READ_BYTES]
 
     def is_enough(offset: int, has_error: bool) -> bool:
-        nonlocal reports
+        nonlocal reports, is_large
         reports += 1
-        return reports > _REPORTS or time.thread_time() > deadline
+        is_dense = reports > _DENSE_REPORTS and offset < reports * _DENSE_BYTES
+        is_large = is_dense or reports > _REPORTS
+        return is_large or time.thread_time() > deadline
 
     try:
         # Only with both callbacks do other threads get their turns during a parse.
         return Parser(language).parse(read, progress_callback=is_enough)
     except ValueError:
-        error = TooLargeTreeError if reports > _REPORTS else TooComplexError
-        raise error from None
+        raise (TooLargeTreeError if is_large else TooComplexError) from None
 
 
 def _complete(root: Node, size: int) -> int:
