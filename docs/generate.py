@@ -39,6 +39,12 @@ def methods() -> Iterator[str]:
     """Every service and its methods."""
     yield "# Services and methods\n"
     yield "Called over the socket, and with `--dev` as `POST /v1/SERVICE/METHOD`.\n"
+    yield (
+        "Any call can be refused: `bad_request` when a parameter is missing, unknown "
+        "or breaks its rule, `rate_limited`, and `internal` for a defect. What else "
+        "refuses a method is told with it; [the errors](errors.md) are one table, "
+        "and so are [the limits](limits.md).\n"
+    )
     for name, service in sorted(SERVICES.items()):
         yield f"## {name}\n"
         yield f"{summary_of(service)}\n"
@@ -47,6 +53,8 @@ def methods() -> Iterator[str]:
             yield f"{m.summary}\n"
             yield from _shape("Parameters", m.params)
             yield from _shape("Result", m.result)
+            if m.refusals:
+                yield f"Refused: {m.refusals}\n"
 
 
 def errors() -> Iterator[str]:

@@ -36,11 +36,13 @@ class Method:
     :ivar summary: The first sentence of its docstring.
     :ivar params: The class its parameters are read as.
     :ivar result: The class its result is written from.
+    :ivar refusals: What its docstring says of ``BridgeError``, or empty.
     :ivar call: Takes the service, the parameters and the caller.
     """
 
     name: str
     summary: str
+    refusals: str
     params: type[Any]
     result: type[Any]
     call: Callable[..., Awaitable[Any]]
@@ -66,7 +68,7 @@ def method(
         def call(service: S, taken: P, caller: Caller) -> Awaitable[R]:
             return f(service, taken)
 
-        setattr(f, _MARK, Method(f.__name__, summary_of(f), params, result, call))
+        setattr(f, _MARK, _documented(f, params, result, call))
         return f
 
     return mark
@@ -82,10 +84,21 @@ def method_for(
     def mark(
         f: Callable[[S, P, Caller], Awaitable[R]],
     ) -> Callable[[S, P, Caller], Awaitable[R]]:
-        setattr(f, _MARK, Method(f.__name__, summary_of(f), params, result, f))
+        setattr(f, _MARK, _documented(f, params, result, f))
         return f
 
     return mark
+
+
+def _documented(
+    f: Callable[..., Any],
+    params: type[Any],
+    result: type[Any],
+    call: Callable[..., Awaitable[Any]],
+) -> Method:
+    _, _, refusals = (f.__doc__ or "").partition(":raise BridgeError:")
+    said = " ".join(refusals.split())
+    return Method(f.__name__, summary_of(f), said, params, result, call)
 
 
 def summary_of(documented: object) -> str:

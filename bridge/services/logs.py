@@ -81,7 +81,13 @@ class Logs:
 
     @method(Batch, Written)
     async def write(self, params: Batch) -> Written:
-        """Append a batch of records; answered when they are in the file."""
+        """
+        Append a batch of records; answered when they are in the file.
+
+        :raise BridgeError: ``bad_request`` for more than 200 records; ``unavailable``
+            when lines come faster than they can be written; ``internal`` when they
+            can't be written. A record that breaks a rule is dropped alone.
+        """
         records = self._read(params.records)
         if self._writer is None or not records:
             return Written(ok=True, written=0)

@@ -137,7 +137,14 @@ class Notify:
 
     @method(Sending, Delivered)
     async def send(self, params: Sending) -> Delivered:
-        """Show a notification on every target, or on those that are named."""
+        """
+        Show a notification on every target, or on those that are named.
+
+        :raise BridgeError: ``bad_request`` for a field that breaks its rule, a sink
+            that is not there, no sink at all in ``sinks``, and an override under two
+            names of a sink; ``unavailable`` when no sink is started. A sink that fails
+            is in ``failed``.
+        """
         deliveries = list(self._deliveries(params))
         notification(params, self._application)
         outcomes = await self._fanout.deliver(deliveries)

@@ -223,7 +223,13 @@ class Osc:
 
     @method(Sending, Sent)
     async def send(self, params: Sending) -> Sent:
-        """Send one message."""
+        """
+        Send one message.
+
+        :raise BridgeError: ``bad_request`` for an address or argument that breaks a
+            rule, a port that is not for it, and a message over 8192 bytes;
+            ``unavailable`` when the system does not take it.
+        """
         self._check(params.port)
         args = [argument for arg in params.args if (argument := read_argument(arg))]
         datagram = encode(Message(params.address, args))
@@ -236,7 +242,13 @@ class Osc:
 
     @method_for(Where, Started)
     async def listen(self, params: Where, caller: Caller) -> Started:
-        """Listen on one port, instead of any other, until told to stop."""
+        """
+        Listen on one port, instead of any other, until told to stop.
+
+        :raise BridgeError: ``bad_request`` for a port that is not for it;
+            ``unavailable`` when another program has it: what was listened on before
+            still is.
+        """
         self._check(params.port)
         started = await self._listener.hold(caller, params.port)
         if caller not in self._callers:

@@ -92,7 +92,14 @@ class Outbound:
 
     @method_for(Wanted, Answer)
     async def fetch(self, params: Wanted, caller: Caller) -> Answer:
-        """Make one HTTP request."""
+        """
+        Make one HTTP request.
+
+        :raise BridgeError: ``bad_request`` for a URL, method, header or body that
+            breaks a rule, an address that is not public, and a response that is too
+            large or no UTF-8; ``unavailable`` when no response came: no such name,
+            nobody there, TLS, the timeout, or too many fetches at once.
+        """
         target = read_url(params.url)
         self._fetcher.judge.check_target(target)
         request = make_request(

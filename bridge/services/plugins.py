@@ -171,7 +171,15 @@ class PluginService:
 
     @method(Source, Installed)
     async def install(self, params: Source) -> Installed:
-        """Install a plugin from its repository, after a prompt on the desktop."""
+        """
+        Install a plugin from its repository, after a prompt on the desktop.
+
+        :raise BridgeError: ``bad_request`` with a prefix: ``not_https``, ``denied``,
+            ``approval_unavailable``, ``clone_failed``, ``no_manifest``,
+            ``manifest_invalid``, ``invalid_id``, ``policy``, ``unsigned``,
+            ``already_installed``, ``not_trusted``, ``downgrade`` or ``build_failed``;
+            ``unavailable`` when too many operations are under way.
+        """
         return Installed(await self._installer.install(params.url))
 
     @method(Anything, Plugins)
@@ -188,12 +196,24 @@ class PluginService:
 
     @method(Chosen, Installed)
     async def update(self, params: Chosen) -> Installed:
-        """Fetch a plugin anew from where it came from, after a prompt."""
+        """
+        Fetch a plugin anew from where it came from, after a prompt.
+
+        :raise BridgeError: ``bad_request`` with a prefix: ``invalid_id``,
+            ``not_installed``, ``reinstall_required``, ``downgrade``, or one of
+            ``install``'s; ``unavailable`` when too many operations are under way.
+        """
         return Installed(await self._updater.update(params.id))
 
     @method(Chosen, Done)
     async def uninstall(self, params: Chosen) -> Done:
-        """Remove a plugin and its settings, after a prompt on the desktop."""
+        """
+        Remove a plugin and its settings, after a prompt on the desktop.
+
+        :raise BridgeError: ``bad_request`` with a prefix: ``invalid_id``,
+            ``not_installed``, ``denied`` or ``approval_unavailable``; ``unavailable``
+            when too many operations are under way.
+        """
         await self._uninstaller.uninstall(params.id)
         return Done()
 
@@ -210,6 +230,11 @@ class PluginService:
 
     @method(ChosenKey, Done)
     async def forget_key(self, params: ChosenKey) -> Done:
-        """Accept an author's key no longer, after a prompt; uninstalls nothing."""
+        """
+        Accept an author's key no longer, after a prompt; uninstalls nothing.
+
+        :raise BridgeError: ``bad_request`` with a prefix: ``not_trusted``, ``denied``
+            or ``approval_unavailable``.
+        """
         await self._key_ring.forget(params.key_id)
         return Done()

@@ -197,7 +197,12 @@ class Remote:
 
     @method(Snippet, Evaluation)
     async def eval(self, params: Snippet) -> Evaluation:
-        """Evaluate a snippet in every paired page; the first answer is given."""
+        """
+        Evaluate a snippet in every paired page; the first answer is given.
+
+        :raise BridgeError: ``unavailable`` when no page is paired, none answered in
+            time, or eight evaluations are under way.
+        """
         if len(self._waiting) >= REMOTE_IN_FLIGHT:
             why = f"{REMOTE_IN_FLIGHT} evaluations are under way already"
             raise BridgeError(Code.UNAVAILABLE, why)

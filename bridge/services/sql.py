@@ -163,7 +163,15 @@ class Sql:
 
     @method(Statement, Rows)
     async def query(self, params: Statement) -> Rows:
-        """Read rows by one SELECT statement."""
+        """
+        Read rows by one SELECT statement.
+
+        :raise BridgeError: ``bad_request`` for an unknown database, a statement that is
+            not one SELECT, that SQLite refuses or that takes over 5 s, parameters that
+            do not match, and a result that is too large; ``unavailable`` when the
+            database is not there, or too many statements wait; ``internal`` when it is
+            locked or damaged.
+        """
         self._check(params)
         if not is_one_statement(params.sql):
             raise BridgeError(Code.BAD_REQUEST, "sql: one statement per call")
@@ -182,7 +190,11 @@ class Sql:
 
     @method(Statement, Changed)
     async def execute(self, params: Statement) -> Changed:
-        """Change a database; refused, because every one of them is read-only."""
+        """
+        Change a database; refused, because every one of them is read-only.
+
+        :raise BridgeError: ``bad_request``, always.
+        """
         self._check(params)
         raise BridgeError(Code.BAD_REQUEST, "database: it is read-only")
 

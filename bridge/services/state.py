@@ -142,13 +142,24 @@ class State:
 
     @method(Setting, Nothing)
     async def set(self, params: Setting) -> Nothing:
-        """Set one value; answered when it is durable."""
+        """
+        Set one value; answered when it is durable.
+
+        :raise BridgeError: ``bad_request`` for a name that breaks a rule or is the
+            daemon's, a value over 64 KiB, and a file that would exceed 8 MiB;
+            ``internal`` when it can't be written: nothing has changed then.
+        """
         await self._store.commit([Put(params.ns, params.key, params.value)])
         return Nothing()
 
     @method(Place, Nothing)
     async def delete(self, params: Place) -> Nothing:
-        """Remove one value, which need not be there; answered when it is durable."""
+        """
+        Remove one value, which need not be there; answered when it is durable.
+
+        :raise BridgeError: ``bad_request`` for a name that breaks a rule or is the
+            daemon's; ``internal`` when the file can't be written.
+        """
         await self._store.commit([Remove(params.ns, params.key)])
         return Nothing()
 
