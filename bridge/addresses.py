@@ -9,6 +9,7 @@ IPv6 one counts as near, whatever it carries.
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from typing import Final
 
@@ -52,6 +53,12 @@ _NEAR_V6: Final = tuple(
 
 # The interface identifiers of ISATAP: 0:5efe and 200:5efe, then an IPv4 address.
 _ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
+
+# As the DNS has them (RFC 1035, section 2.3.4), and with the underscore in use.
+_LABEL = re.compile(
+    r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII | re.IGNORECASE
+)
+_NAME_CHARACTERS: Final = 253
 
 _NEAR_NAMES: Final = (
     "alt",
@@ -123,6 +130,12 @@ def _binds(address: str) -> bool:
 def _datagram_socket(address: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     return socket.socket(family, socket.SOCK_DGRAM)
+
+
+def is_host_name(host: str) -> bool:
+    """Whether a text is a host name in ASCII; an IPv4 address is one too."""
+    labels = host.removesuffix(".").split(".")
+    return len(host) <= _NAME_CHARACTERS and all(map(_LABEL.fullmatch, labels))
 
 
 def is_near_name(host: str) -> bool:

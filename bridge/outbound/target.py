@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from attrs import frozen
 
+from ..addresses import is_host_name
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_URL_CHARACTERS
 
@@ -39,10 +40,8 @@ _BRACKETED = re.compile(
     r"\[(?P<host>[0-9a-f:.]+)\](?::(?P<port>[0-9]*))?", re.IGNORECASE
 )
 _NAMED = re.compile(r"(?P<host>[^:\[\]]+)(?::(?P<port>[0-9]*))?")
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_HOST_CHARACTERS: Final = 253
 _PORT_DIGITS: Final = 5
 
 # What RFC 3986 allows in a path and a query, and the sign of what is encoded already.
@@ -121,10 +120,9 @@ def _read_authority(authority: str) -> tuple[str, bool, str | None]:
 
 def _read_host(text: str) -> tuple[str, bool]:
     host = (text if text.isascii() else _mapped(text)).lower().removesuffix(".")
-    labels = host.split(".")
-    if len(host) > _HOST_CHARACTERS or not all(map(_LABEL.fullmatch, labels)):
+    if not is_host_name(host) or host.endswith("."):
         raise _bad_host()
-    if not _NUMBER.fullmatch(labels[-1]):
+    if not _NUMBER.fullmatch(host.rpartition(".")[2]):
         return host, False
     # No top-level domain is a number: this is an address, or nothing.
     try:

@@ -6,13 +6,12 @@ import ipaddress
 import re
 from urllib.parse import SplitResult, urlsplit
 
+from ..addresses import is_host_name
 from ..protocol.errors import BridgeError, Prefix, plugin_error
 from ..protocol.limits import URL_CHARACTERS
 
 # RFC 3986's characters, without the number sign that starts a fragment.
 _ALLOWED = re.compile(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]*", re.ASCII)
-_LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?", re.ASCII)
-_HOST_CHARACTERS = 253
 
 
 def check_url(url: str) -> str:
@@ -71,5 +70,4 @@ def _is_host(netloc: str, host: str) -> bool:
         except ValueError:
             return False
         return "%" not in host
-    labels = host.removesuffix(".").split(".")
-    return len(host) <= _HOST_CHARACTERS and all(map(_LABEL.fullmatch, labels))
+    return is_host_name(host)
