@@ -111,6 +111,10 @@ class HostOptions(TableOptions):
             self.value("host"), self.value("data-dir"), self.value("theme-dir")
         )
 
+    def naming(self, place: Place) -> list[str]:
+        """Give the options by which another command finds the same place."""
+        return ["--host", self.value("host"), "--data-dir", str(place.data.root)]
+
 
 @frozen
 class Place:

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred, succeed
-from twisted.python.failure import Failure
 
+from .. import oneshot
 from ..options import HostOptions
 from ..plugins.policy.hits import Hit
 from ..protocol.wire import dumps, unstructure
@@ -56,7 +56,6 @@ def check(reactor: Any, options: CheckOptions) -> int:
 
     :return: The exit status.
     """
-    outcomes: list[Verdict | Failure] = []
     with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
         trial = Trial(
             reactor,
@@ -68,22 +67,12 @@ def check(reactor: Any, options: CheckOptions) -> int:
             bool(options["unsigned"]),
             time.time,
         )
-
-        def begin() -> None:
-            running = Deferred.fromCoroutine(trial.run())
-            running.addBoth(outcomes.append)
-            running.addBoth(lambda _: reactor.stop())
-
-        reactor.callWhenRunning(begin)
-        reactor.run()
-    # Without one, the user has interrupted it.
-    outcome = outcomes[0] if outcomes else None
-    if isinstance(outcome, Failure):
-        outcome.raiseException()
-    if not isinstance(outcome, Verdict):
-        return 1
-    sys.stdout.write(as_json(outcome) if options["json"] else as_text(outcome))
-    return 0 if outcome.ok else 1
+        try:
+            verdict = oneshot.run(reactor, trial.run)
+        except KeyboardInterrupt:
+            return 1
+    sys.stdout.write(as_json(verdict) if options["json"] else as_text(verdict))
+    return 0 if verdict.ok else 1
 
 
 def _at_once(work: Any, *arguments: Any) -> Deferred[Any]:

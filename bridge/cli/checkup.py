@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import stat
 from collections.abc import Iterator
 from enum import StrEnum
@@ -14,6 +13,7 @@ from typing import Final
 from attrs import frozen
 
 from ..desktop import DesktopError, INotifications
+from ..listening import StartError, bind
 from ..lock import is_held
 from ..logs.text import visible
 from ..options import Place
@@ -24,8 +24,9 @@ from ..protocol.wire import loads_own
 from ..store import StoreError
 from ..store.view import StateView
 from ..token import PairingToken, TokenError
-from ..values import Address, loopback
+from ..values import Address
 from .bundlersource import installed_bundler
+from .client import listens_on
 
 _ASK_SECONDS: Final = 5.0
 
@@ -176,7 +177,7 @@ def daemon(place: Place, listen: Address, command: str) -> Finding:
     name = "daemon"
     if is_held(place.data.lock):
         try:
-            address = loopback(place.data.address.read_text("ascii").strip())
+            address = listens_on(place.data)
         except (OSError, ValueError):
             return Finding(name, Level.NOTE, "it starts, or ends, just now")
         version = _version(address)
@@ -205,10 +206,9 @@ def _version(address: Address) -> str | None:
 
 
 def _is_taken(address: Address) -> bool:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        socket.create_server((address.host, address.port), family=family).close()
-    except OSError:
+        bind(address).close()
+    except StartError:
         return True
     return False
 

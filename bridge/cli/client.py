@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Final
 from attrs import evolve, frozen
 
 from ..config import BY_NAME, HOST_OPTIONS, Option
+from ..datadir import DataDir
 from ..lock import is_held
 from ..logs.text import visible
-from ..options import HostOptions, Place
+from ..options import HostOptions
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads_own
 from ..token import PairingToken, TokenError
@@ -30,7 +31,7 @@ EXIT_STATUS: Final = (
     "2 wrong usage, 3 no daemon, or one without --dev."
 )
 
-_CONNECT_SECONDS: Final = 10.0
+CONNECT_SECONDS: Final = 10.0
 _CODES: Final = {str(code): code for code in Code}
 
 
@@ -93,7 +94,7 @@ class Client:
 
     def _post(self, path: str, body: bytes) -> tuple[int, Any]:
         connection = HTTPConnection(
-            self.address.host, self.address.port, timeout=_CONNECT_SECONDS
+            self.address.host, self.address.port, timeout=CONNECT_SECONDS
         )
         headers = {
             "Authorization": f"Bearer {self.token.reveal()}",
@@ -136,17 +137,18 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     """
     Find the running daemon of the data directory.
 
-    :param dev: Whether it must have been started with ``--dev``.
-
     The token is sent only when that daemon runs: what else listens there must not
     get it.
 
+    :param dev: Whether it must have been started with ``--dev``.
     :raise NoDaemonError: There is none.
     :raise CommandError: The token can't be read.
     """
     place = options.place()
     data = place.data
-    start = _start(options.value("host"), place, dev)
+    start = shlex.join(
+        ["plugin-bridge", "run", *(["--dev"] * dev), *options.naming(place)]
+    )
     nobody = f"no daemon uses {data.root}; start one: {start}"
     if not is_held(data.lock):
         raise NoDaemonError(nobody)
@@ -154,7 +156,7 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     try:
         # With port 0 the daemon was told to choose one.
         if address is None or address.port == 0:
-            address = loopback(data.address.read_text("ascii").strip())
+            address = listens_on(data)
         token = PairingToken.load(data.token)
     except (OSError, ValueError):
         raise NoDaemonError(nobody) from None
@@ -163,9 +165,14 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     return Client(address, token, start)
 
 
-def _start(host: str, place: Place, dev: bool) -> str:
-    where = ["--host", host, "--data-dir", str(place.data.root)]
-    return shlex.join(["plugin-bridge", "run", *(["--dev"] * dev), *where])
+def listens_on(data: DataDir) -> Address:
+    """
+    Read where the running daemon listens.
+
+    :raise OSError: It does not say.
+    :raise ValueError: The file is broken.
+    """
+    return loopback(data.address.read_text("ascii").strip())
 
 
 def ended(command: str, work: Callable[[], int]) -> int:

@@ -70,8 +70,7 @@ def dev(reactor: Any, options: DevOptions) -> int:
     root = Path(options["directory"])
     if not root.is_dir():
         return failed("dev", f"there is no directory {root}")
-    where = ["--host", options.value("host"), "--data-dir", str(place.data.root)]
-    start = shlex.join(["plugin-bridge", "run", "--dev", *where])
+    start = shlex.join(["plugin-bridge", "run", "--dev", *options.naming(place)])
     nobody = f"no daemon with --dev uses {place.data.root}; start one: {start}"
     if not hasattr(reactor, "connectUNIX"):
         return failed("dev", "this system has no Unix sockets")

@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
     options = DoctorOptions()
     options.parseOptions(arguments)
     place = options.place()
-    command = _command(options, place)
+    command = shlex.join(options.naming(place))
     findings = [
         *on_disk(place, command),
         daemon(place, options.value("listen"), command),
@@ -79,11 +79,6 @@ def main(arguments: list[str]) -> int:
         except OSError as e:
             return failed("doctor", f"the bundle cannot be written: {e.strerror}")
     return 1 if any(finding.level is Level.WRONG for finding in findings) else 0
-
-
-def _command(options: DoctorOptions, place: Place) -> str:
-    where = ["--host", options.value("host"), "--data-dir", str(place.data.root)]
-    return shlex.join(where)
 
 
 def _print(findings: list[Finding], as_json: bool) -> None:
@@ -131,8 +126,6 @@ async def answered(approving: Deferred[None]) -> Finding:
     except BridgeError as e:
         prefix = e.message.partition(":")[0]
         if prefix == "denied":
-            return Finding(
-                "test prompt", Level.OK, f"it was not confirmed: {e.message}"
-            )
+            return Finding(name, Level.OK, f"it was not confirmed: {e.message}")
         return Finding(name, Level.WRONG, e.message, "see notification server")
     return Finding(name, Level.OK, "it was confirmed")

@@ -15,8 +15,9 @@ from twisted.internet.error import ConnectError
 from .. import __version__
 from ..logs.text import visible
 from ..protocol.errors import BridgeError
+from ..protocol.limits import CLOSE_SECONDS
 from ..protocol.wire import dumps, loads_own
-from .client import Client, NoDaemonError, refusal
+from .client import CONNECT_SECONDS, Client, NoDaemonError, refusal
 from .keygen import CommandError
 
 Pushed = Callable[[str, Any], None]
@@ -146,7 +147,9 @@ async def connect(reactor: Any, client: Client) -> PageSocket:
     factory.protocol = partial(  # type: ignore[assignment]  # it is only called
         _Protocol, client.token.reveal()
     )
-    factory.setProtocolOptions(openHandshakeTimeout=10, closeHandshakeTimeout=2)
+    factory.setProtocolOptions(
+        openHandshakeTimeout=CONNECT_SECONDS, closeHandshakeTimeout=CLOSE_SECONDS
+    )
     try:
         protocol: Any = await kind(reactor, address.host, address.port).connect(factory)
     except ConnectError:

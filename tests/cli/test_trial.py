@@ -246,6 +246,10 @@ class FakeReactor:
         if not self.interrupted:
             self.begin()
 
+    def callLater(self, seconds, what):
+        """See ``IReactorTime``."""
+        what()
+
     def stop(self):
         """See ``IReactorCore``."""
 
