@@ -18,6 +18,8 @@ from .protocol import limits
 from .values import Address
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
+"""Of log lines, the daemon's and the page's; the least first."""
+
 LOG_FORMATS = ("text", "json")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from ..config import LOG_LEVELS
 from ..protocol.limits import (
     LOG_CLOCK_SECONDS,
     LOG_MESSAGE_CHARACTERS,
@@ -17,14 +18,13 @@ from ..protocol.limits import (
 )
 from .text import one_line, timestamp
 
-LEVELS: Final = ("debug", "info", "warn", "error")
 _FIELDS: Final = frozenset({"level", "scope", "message", "ts"})
 _DEFAULT_SCOPE: Final = "plugin"
 
 # In a line, a bracket in a scope would end it.
 _BRACKETS: Final = str.maketrans("[]", "()")
 _LINE: Final = re.compile(
-    rf"(?P<time>\S+) (?P<level>{'|'.join(LEVELS).upper()}) +"
+    rf"(?P<time>\S+) (?P<level>{'|'.join(LOG_LEVELS).upper()}) +"
     r"(?:ts=(?P<ts>\S+) )?\[(?P<scope>[^\]]+)\] (?P<message>.+)"
 )
 
@@ -66,7 +66,7 @@ def read_record(entry: Any) -> Record | None:
         return None
     level, message = entry.get("level"), entry.get("message")
     scope, ts = entry.get("scope"), entry.get("ts")
-    if type(level) is not str or level not in LEVELS or type(message) is not str:
+    if type(level) is not str or level not in LOG_LEVELS or type(message) is not str:
         return None
     if not isinstance(scope, str | None) or type(ts) not in (type(None), int, float):
         return None

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.config import LOG_LEVELS
 from bridge.logs.records import (
-    LEVELS,
     LogLine,
     Record,
     read_line,
@@ -24,7 +24,7 @@ anything = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 nearly = st.fixed_dictionaries(
-    {"level": st.sampled_from([*LEVELS, "trace", ""]) | anything},
+    {"level": st.sampled_from([*LOG_LEVELS, "trace", ""]) | anything},
     optional={
         "scope": st.text() | anything,
         "message": st.text() | anything,
