@@ -146,6 +146,7 @@ class Notify:
             is in ``failed``.
         """
         deliveries = list(self._deliveries(params))
+        # What no target is shown must be sound too: targets come and go.
         notification(params, self._application)
         outcomes = await self._fanout.deliver(deliveries)
         failed = [outcome for outcome in outcomes if outcome is not None]
@@ -169,7 +170,7 @@ class Notify:
                     sink.description,
                     sink.health(),
                     list(sink.honours),
-                    [a for a, name in self._aliases.items() if name == sink.name],
+                    self._aliases_of(sink.name),
                 )
                 for sink in self._fanout.targets()
             ]
@@ -198,15 +199,18 @@ class Notify:
             found.setdefault(name, called)
         return {called: there[name] for name, called in found.items()}
 
+    def _aliases_of(self, name: str) -> list[str]:
+        return [alias for alias, aliased in self._aliases.items() if aliased == name]
+
     def _known_aliases(self, there: Mapping[str, Any]) -> list[str]:
         return [alias for alias, name in self._aliases.items() if name in there]
 
     def _patch(self, patches: Mapping[str, Patch], name: str) -> Patch | None:
         """Find the patch of a sink, under any of its names."""
-        aliases = [a for a, aliased in self._aliases.items() if aliased == name]
-        found = [patches[n] for n in (name, *aliases) if n in patches]
+        names = [name, *self._aliases_of(name)]
+        found = [patches[n] for n in names if n in patches]
         if len(found) > 1:
-            both = " and ".join((name, *aliases))
+            both = " and ".join(names)
             raise BridgeError(
                 Code.BAD_REQUEST, f"overrides: {both} are one sink; name it once"
             )

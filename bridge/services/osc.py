@@ -16,6 +16,7 @@ from ..protocol.limits import (
     OSC_ADDRESS_BYTES,
     OSC_ARGUMENTS,
     OSC_DATAGRAM_BYTES,
+    OSC_LEAST_PORT,
     OSC_LISTEN_PORT,
     OSC_SEND_PORT,
 )
@@ -91,7 +92,7 @@ class OscArgument:
 # Graphic ASCII, but for what OSC 1.0 has kept for patterns and packets.
 _ADDRESS = Text(OSC_ADDRESS_BYTES, like=r"/((?![#*,?\[\]{}])[!-~])*", least=1)
 
-Port = Annotated[int, Between(1024, 65535)]
+Port = Annotated[int, Between(OSC_LEAST_PORT, 65535)]
 
 
 @ignores_unknown

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ..desktop import DesktopError, INotifications, Note, Server, Urgency
+from ..desktop.notes import DEFAULT_MS
 from .fanout import Health, ISink, SinkError, UnavailableError
 from .icons import IconFiles, ImageError
 from .maker import SinkParts
@@ -23,8 +24,6 @@ from .notification import Notification
 
 RENDERS_ANYWAY: Final = frozenset({"dunst"})
 """Servers that read a body as markup without listing ``body-markup``."""
-
-DEFAULT_MS: Final = -1
 
 _URGENCY: Final = {
     "low": Urgency.LOW,

@@ -20,6 +20,8 @@ from ..protocol.limits import (
     NOTIFY_CONTENT_CHARACTERS,
     NOTIFY_ICON_CHARACTERS,
     NOTIFY_ICON_NAME_CHARACTERS,
+    NOTIFY_LEAST_HEIGHT,
+    NOTIFY_MOST_HEIGHT,
     NOTIFY_SOURCE_CHARACTERS,
     NOTIFY_TIMEOUT_SECONDS,
     NOTIFY_TITLE_CHARACTERS,
@@ -96,7 +98,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "source_app": Text(NOTIFY_SOURCE_CHARACTERS, control=False),
     "volume": Between(0, 1),
     "audio_path": Sound(),
-    "height": Between(16, 1024),
+    "height": Between(NOTIFY_LEAST_HEIGHT, NOTIFY_MOST_HEIGHT),
     "opacity": Between(0, 1),
 }
 """The rules, in the order in which they are looked at."""

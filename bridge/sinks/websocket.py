@@ -23,6 +23,7 @@ from zope.interface import implementer
 from ..protocol.limits import (
     PING_SECONDS,
     PONG_SECONDS,
+    SINK_CLOSE_SECONDS,
     SINK_FRAME_BYTES,
     SINK_RETRY_SECONDS,
     SINK_START_SECONDS,
@@ -183,7 +184,7 @@ class WebSocketSink:
         ended: Deferred[None] = Deferred()
         self._client.ended = ended
         # Who reads no more would keep the daemon from ending.
-        timer = self._reactor.callLater(1.0, self._abort, connector)
+        timer = self._reactor.callLater(SINK_CLOSE_SECONDS, self._abort, connector)
         ended.addBoth(lambda _: timer.cancel() if timer.active() else None)
         connector.disconnect()
         return ended
