@@ -19,6 +19,7 @@ from attrs import define, frozen
 from ..protocol.bucket import TokenBucket
 from ..protocol.errors import BridgeError, Code
 from ..values import HTTP_PORT
+from .headers import WrongTokenError
 
 
 class Headers(Protocol):
@@ -157,15 +158,16 @@ class Guard:
         Check the bearer token (RFC 6750).
 
         :raise BridgeError: 401, or 400 for two Authorization headers.
+        :raise WrongTokenError: 401, since there is a token.
         """
         given = headers.getRawHeaders(b"authorization") or ()
         if len(given) > 1:
             raise BridgeError(Code.BAD_REQUEST, "more than one Authorization header")
         scheme, _, token = (given[0] if given else b"").partition(b" ")
-        if scheme.lower() != b"bearer" or not self.token.matches(token.strip()):
-            raise BridgeError(
-                Code.UNAUTHORIZED, "the pairing token is missing or wrong"
-            )
+        token = token.strip() if scheme.lower() == b"bearer" else b""
+        if not self.token.matches(token):
+            kind = WrongTokenError if token else BridgeError
+            raise kind(Code.UNAUTHORIZED, "the pairing token is missing or wrong")
 
     def check_content_type(self, headers: Headers) -> None:
         """

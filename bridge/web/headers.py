@@ -44,6 +44,11 @@ class MethodError(BridgeError):
     allow: bytes = b""
 
 
+@define(auto_exc=True)
+class WrongTokenError(BridgeError):
+    """A bearer token was there, and is not this daemon's (RFC 6750, section 3.1)."""
+
+
 def cors_headers(origin: bytes) -> dict[bytes, bytes]:
     """Give what lets a page of an allowed origin read the answer."""
     return {b"access-control-allow-origin": origin, **_CORS}
@@ -60,7 +65,8 @@ def refusal_headers(error: BridgeError) -> dict[bytes, bytes]:
     if error.retry_after is not None:
         headers[b"retry-after"] = b"%d" % error.retry_after
     if error.code is Code.UNAUTHORIZED:
-        headers[b"www-authenticate"] = b'Bearer realm="plugin-bridge"'
+        wrong = b', error="invalid_token"' * isinstance(error, WrongTokenError)
+        headers[b"www-authenticate"] = b'Bearer realm="plugin-bridge"' + wrong
     if isinstance(error, MethodError):
         headers[b"allow"] = error.allow
     return headers
