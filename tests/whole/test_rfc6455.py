@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -198,26 +198,20 @@ EARLY: dict[str, list[bytes]] = {
 class ConformanceTests(SynchronousTestCase):
     """Tests of the framing, over TCP."""
 
-    daemon: ClassVar[Daemon]
-    _end: ClassVar[contextlib.ExitStack]
+    def setUp(self) -> None:
+        """Start a daemon, which lets everybody in; its log tells of no defect."""
+        directory = TemporaryDirectory(prefix="bridge-home-")
+        self.addCleanup(directory.cleanup)
+        freely = "--rate=10000", "--burst=10000"
+        starting = running(Path(directory.name), *freely)
+        self.daemon = starting.__enter__()
+        self.addCleanup(self.end, starting)
 
-    @classmethod
-    def setUpClass(cls) -> None:
-        """Start one daemon for all of them, which lets that many in."""
-        with contextlib.ExitStack() as stack:
-            home = Path(stack.enter_context(TemporaryDirectory(prefix="bridge-home-")))
-            cls.daemon = stack.enter_context(
-                running(home, "--rate=10000", "--burst=10000")
-            )
-            cls._end = stack.pop_all()
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        """End it; its log tells of no defect."""
-        cls._end.close()
-        said = "".join(cls.daemon.lines)
+    def end(self, running: AbstractContextManager[Daemon]) -> None:
+        """End the daemon."""
+        running.__exit__(None, None, None)
         for wrong in ("Traceback", "Unhandled", "broke"):
-            assert wrong not in said, said
+            self.assertNotIn(wrong, "".join(self.daemon.lines))
 
     def ended(self, pieces: list[bytes], hello: bool = True) -> End:
         """Open a socket, send, and read how it ends."""
