@@ -450,8 +450,8 @@ def socket_over_its_rate(daemon: Daemon) -> None:
             raw.send(text({**LIST, "id": str(number)}))
         got = {answer["id"]: answer for answer in (raw.answer() for _ in range(4))}
     assert [got[str(number)]["ok"] for number in range(4)] == [True, True, False, False]
-    for number in "23":
-        error = got[number]["error"]
+    for late in "23":
+        error = got[late]["error"]
         assert error["code"] == "rate_limited", error
         assert error["retryAfter"] >= 1, error
 
