@@ -8,7 +8,7 @@ version = release = __version__
 
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "template"]
+exclude_patterns = ["_build"]
 nitpicky = True
 
 # What begins with two hyphens is an option, and stays one.

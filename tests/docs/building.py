@@ -21,8 +21,7 @@ def built(builder: str) -> Path:
     :param builder: Sphinx's: ``html`` or ``man``.
     :raise AssertionError: Sphinx warns of something.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="docs-"))
-    atexit.register(shutil.rmtree, scratch)
+    scratch = _scratch()
     to = scratch / builder
     line = [sys.executable, "-m", "sphinx", "-b", builder, "-q", "-W", "--keep-going"]
     done = subprocess.run(
@@ -33,3 +32,10 @@ def built(builder: str) -> Path:
     )
     assert done.returncode == 0, done.stderr
     return to
+
+
+@functools.cache
+def _scratch() -> Path:
+    scratch = Path(tempfile.mkdtemp(prefix="docs-"))
+    atexit.register(shutil.rmtree, scratch)
+    return scratch

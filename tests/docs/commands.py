@@ -1,0 +1,225 @@
+"""Where the commands of the docs are run: a home of their own, and what they need."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from websocket import WebSocketException
+
+from bridge.desktop.notifications import SERVICE
+
+from ..desktop.buses import SessionBus
+from ..whole.daemon import Page, environment
+
+PATIENCE_SECONDS: Final = 60.0
+_FENCE: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_COMMENT: Final = re.compile(r"\s+#\s.*$")
+
+
+def fences(page: Path) -> list[tuple[str, str]]:
+    """Give every fenced block of a page: its language, and its text."""
+    found = _FENCE.findall(page.read_text("utf-8"))
+    return [
+        (language, "".join(line.removeprefix(indent) for line in text.splitlines(True)))
+        for indent, language, text in found
+    ]
+
+
+def commands(page: Path) -> list[str]:
+    """Give the command lines of a page, without comments."""
+    return [
+        _COMMENT.sub("", line)
+        for language, text in fences(page)
+        if language == "sh"
+        for line in text.replace("\\\n", "").splitlines()
+        if line.strip()
+    ]
+
+
+def free_port(kind: int = socket.SOCK_STREAM) -> int:
+    """Find a port nobody has."""
+    with socket.socket(type=kind) as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+class World:
+    """
+    A home in which one shell runs command lines, as their reader would.
+
+    ``plugin-bridge`` is this checkout's; the session bus has a notification server.
+    """
+
+    def __init__(self) -> None:
+        self._ending = contextlib.ExitStack()
+        directory = TemporaryDirectory(prefix="bridge-docs-")
+        self.home = Path(self._ending.enter_context(directory))
+        self.work = self.home / "work"
+        self.work.mkdir()
+        bus = SessionBus()
+        self._ending.callback(bus.remove)
+        bus.activatable(
+            SERVICE, f"{sys.executable} -m tests.desktop.server {bus.socket}"
+        )
+        self.port = free_port()
+        self.data = self.home / ".local" / "share" / "plugin-bridge"
+        self._background: list[tuple[str, int]] = []
+        self._started = 0
+        self._shell = subprocess.Popen(
+            ["bash", "--norc"],
+            cwd=self.work,
+            env=environment(self.home, {**bus.environment, **self._variables()}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        (self.home / "bin").mkdir()
+        self._program("plugin-bridge", 'exec "$PYTHON" -u -m bridge "$@"')
+        self._program("twistd", 'exec "$PYTHON" -u -m twisted "$@"')
+
+    def _variables(self) -> dict[str, str]:
+        return {
+            "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}",
+            "PYTHON": sys.executable,
+            "BRIDGE_LISTEN": f"127.0.0.1:{self.port}",
+            "BRIDGE_OVERLAY_ADDR": f"127.0.0.1:{free_port(socket.SOCK_DGRAM)}",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "Author",
+            "GIT_AUTHOR_EMAIL": "author@example.org",
+            "GIT_COMMITTER_NAME": "Author",
+            "GIT_COMMITTER_EMAIL": "author@example.org",
+            # What an author types there.
+            "GIT_EDITOR": "sed -i 1iChange",
+        }
+
+    def _program(self, name: str, script: str) -> None:
+        path = self.home / "bin" / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def plugin(self, name: str, source: Path) -> Path:
+        """Copy a plugin into a git repository, with one to push to."""
+        to = self.work / name
+        shutil.copytree(source, to)
+        origin = self.home / "origin.git"
+        self.do(f"git init --quiet --bare {origin}")
+        self.do(f"git -C {to} init --quiet")
+        self.do(f"git -C {to} config push.autoSetupRemote true")
+        self.do(f"git -C {to} remote add origin {origin}")
+        return to
+
+    def do(self, line: str) -> str:
+        """
+        Run a command line to its end; gives what it prints.
+
+        :raise AssertionError: It fails, or takes longer than anybody would wait.
+        """
+        status, said = self._ask(line)
+        assert status == 0, f"{line}: status {status}\n{said}"
+        return said
+
+    def _ask(self, line: str) -> tuple[int, str]:
+        assert self._shell.stdin is not None
+        assert self._shell.stdout is not None
+        patience = threading.Timer(
+            PATIENCE_SECONDS, os.killpg, (self._shell.pid, signal.SIGKILL)
+        )
+        patience.start()
+        said: list[str] = []
+        try:
+            self._shell.stdin.write(f"{{ {line}\n}} </dev/null 2>&1\n")
+            self._shell.stdin.write('printf "\\nexit %s\\n" "$?"\n')
+            self._shell.stdin.flush()
+            for text in self._shell.stdout:
+                if found := re.fullmatch(r"exit (\d+)\n", text):
+                    return int(found[1]), "".join(said)
+                said.append(text)
+        finally:
+            patience.cancel()
+        raise AssertionError(f"it did not end: {line}\n" + "".join(said))
+
+    def start(self, line: str, ready: str) -> Path:
+        """
+        Run a command line that does not end, until the world does.
+
+        :param ready: What it prints when it is, a pattern.
+        :return: The file it prints to.
+        """
+        kind = " ".join(line.split()[:2])
+        self.stop(kind)
+        self._started += 1
+        output = self.home / f"output-{self._started}"
+        output.touch()
+        said = self.do(f"{line} >{output} 2>&1 & echo $!")
+        self._background.append((kind, int(said.split()[-1])))
+        self.wait_for(output, ready)
+        return output
+
+    def wait_for(self, output: Path, pattern: str) -> None:
+        """Wait until a file has what a pattern matches."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while re.search(pattern, output.read_text("utf-8", "replace")) is None:
+            assert time.monotonic() < deadline, f"{pattern}:\n{output.read_text()}"
+            time.sleep(0.05)
+
+    def stop(self, kind: str = "") -> None:
+        """End what was started, and begins so."""
+        for entry in self._background[::-1]:
+            started, process = entry
+            if started.startswith(kind):
+                self._background.remove(entry)
+                self._ask(f"kill {process}; wait {process}; true")
+
+    def page(self, data: Path) -> Page:
+        """Pair a page with the daemon of a data directory; it is closed at the end."""
+        address = (data / "address").read_text("ascii").strip()
+        token = (data / "token").read_text("ascii").strip()
+        page = Page(int(address.rpartition(":")[2]))
+        self._ending.callback(page.close)
+        page.send({"type": "hello", "token": token, "client": "docs/1.0.0"})
+        page.receive()
+        return page
+
+    def evaluate(self, data: Path) -> None:
+        """Pair a page that evaluates whatever it is asked to null."""
+        page = self.page(data)
+        thread = threading.Thread(target=_answer, args=(page,))
+        thread.start()
+        # Runs before the page is closed, and that ends the thread.
+        self._ending.callback(thread.join)
+        self._ending.callback(page.close)
+
+    def end(self) -> None:
+        """End everything, and remove the home."""
+        self.stop()
+        assert self._shell.stdin is not None
+        assert self._shell.stdout is not None
+        self._shell.stdin.close()
+        self._shell.wait(PATIENCE_SECONDS)
+        self._shell.stdout.close()
+        self._ending.close()
+
+
+def _answer(page: Page) -> None:
+    with contextlib.suppress(OSError, WebSocketException, ValueError):
+        while True:
+            frame = page.receive()
+            if frame.get("event") == "remote":
+                result = {"id": frame["data"]["id"], "ok": True, "value": None}
+                request = {"type": "request", "id": "1", "service": "remote"}
+                page.send({**request, "method": "result", "params": result})

@@ -1,0 +1,126 @@
+"""Every command in README and docs is run, or is named here with the test that does."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..npm import ROOT
+from .commands import commands, fences
+
+PAGES: Final = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "bridge").rglob("*.md")),
+)
+
+DEBIAN: Final = "tests/packaging/test_debian.py"
+ELSEWHERE: Final = {
+    "make demo": (
+        "installs this project; its steps are those of",
+        "tests/whole/test_browser.py::test_pair_install_reload_run",
+    ),
+    "make test": (
+        "runs this test; what it makes sure of is tested by",
+        "tests/docs/test_commands.py::test_make",
+    ),
+    "pipx install .": (
+        "installs libraries; the wheel is installed so by",
+        "tests/packaging/test_wheel.py::test_pipx",
+    ),
+    "python3 -m venv ~/plugin-bridge && ~/plugin-bridge/bin/pip install .": (
+        "installs libraries; the wheel is installed so by",
+        "tests/packaging/test_wheel.py::test_wheel_runs",
+    ),
+    "debian/vendor && dpkg-buildpackage -us -uc -b": (
+        "takes minutes; a copy of this tree is built so for",
+        f"{DEBIAN}::test_lintian",
+    ),
+    "sudo apt install ../plugin-bridge_0.1.0_amd64.deb": (
+        "changes the system; a system of its own is changed so for",
+        f"{DEBIAN}::test_under_systemd",
+    ),
+    "systemctl --user start plugin-bridge": (
+        "needs systemd; done in a system of its own by",
+        f"{DEBIAN}::test_under_systemd",
+    ),
+    "systemctl --user status plugin-bridge": (
+        "needs systemd; done in a system of its own by",
+        f"{DEBIAN}::test_under_systemd",
+    ),
+    "journalctl --user --unit plugin-bridge --priority warning": (
+        "needs a journal; that lines carry its levels is tested by",
+        "tests/logs/test_output.py::test_prefix",
+    ),
+    "systemctl --user disable --now plugin-bridge.service": (
+        "needs systemd; done in a system of its own by",
+        f"{DEBIAN}::test_socket_activation",
+    ),
+    "systemctl --user enable --now plugin-bridge.socket": (
+        "needs systemd; done in a system of its own by",
+        f"{DEBIAN}::test_socket_activation",
+    ),
+    "plugin-bridge doctor --prompt": (
+        "waits for a click, which is done on a screen by",
+        "tests/cli/test_doctor.py::test_prompt_is_clicked",
+    ),
+}
+"""Commands that cannot run here: why not, and the test that stands for each."""
+
+READ_BY: Final = {
+    "README.md": "test_readme",
+    "bridge/reference/sample-plugin/README.md": "test_sample",
+    "docs/debugging.md": "test_debugging",
+    "docs/hosts.md": "test_hosts",
+    "docs/man/plugin-bridge.1.md": "test_manual",
+    "docs/notifications.md": "test_notifications",
+    "docs/operating.md": "test_operating",
+    "docs/plugins.md": "test_plugins",
+    "docs/template/README.md": "test_template",
+    "docs/using.md": "test_using",
+}
+"""The test in tests/whole that types what a page says."""
+
+PROGRAMS: Final = re.compile(
+    r"(?m)^\s*(\$ |sudo |plugin-bridge |make |git |pipx? |python3? |systemctl |npm )"
+)
+
+
+class PagesTests(SynchronousTestCase):
+    """Tests for finding the commands."""
+
+    def test_every_page_is_read(self) -> None:
+        """A page with commands has a test in tests/whole; when it is new, add one."""
+        found = {str(p.relative_to(ROOT)) for p in PAGES if commands(p)}
+        self.assertEqual(found, READ_BY.keys())
+        tests = (ROOT / "tests" / "whole" / "test_commands.py").read_text("utf-8")
+        for name in READ_BY.values():
+            self.assertIn(f"def {name}(", tests)
+
+    def test_none_is_hidden(self) -> None:
+        """Commands are in blocks of ``sh``, so that none of them is overlooked."""
+        for page in PAGES:
+            text = page.read_text("utf-8")
+            for block in re.findall(r"(?<=\n\n)((?: {4,}\S.*\n)+)", text):
+                self.assertNotRegex(block, PROGRAMS, page)
+            for language, block in fences(page):
+                if language != "sh":
+                    self.assertNotRegex(block, PROGRAMS, page)
+
+    def test_elsewhere(self) -> None:
+        """What is run elsewhere is in a page, and the test that runs it is there."""
+        written = {line for page in PAGES for line in commands(page)}
+        for line, (_, test) in ELSEWHERE.items():
+            self.assertIn(line, written)
+            path, _, name = test.partition("::")
+            self.assertIn(f"def {name}(", (ROOT / path).read_text("utf-8"))
+
+    def test_make(self) -> None:
+        """What ``make`` is told to do in a page, the Makefile does."""
+        rules = (ROOT / "Makefile").read_text("utf-8")
+        for page in PAGES:
+            for line in commands(page):
+                if found := re.fullmatch(r"make (\S+)", line):
+                    self.assertRegex(rules, rf"(?m)^{found[1]}:")

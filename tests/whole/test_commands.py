@@ -1,0 +1,160 @@
+"""The commands in README and docs, typed page by page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Final
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..docs.commands import World, commands, fences
+from ..docs.test_commands import ELSEWHERE
+from ..npm import ROOT, esbuild
+
+SAMPLE: Final = ROOT / "bridge" / "reference" / "sample-plugin"
+
+RUNS_ON: Final = (
+    (r"plugin-bridge run(?!.*--(print-token|rotate-token))", "listening on http"),
+    (r"plugin-bridge dev ", r"built in \d+ ms"),
+    (r"plugin-bridge demo", "Ctrl-C ends the demo"),
+)
+"""Commands that go on until Ctrl-C, and what they print when they are ready."""
+
+
+class Reader:
+    """Somebody who types what a page says, command by command."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.words = {"127.0.0.1:42081": f"127.0.0.1:{world.port}"}
+        self.data = world.data
+
+    def read(self, page: Path) -> None:
+        """Type every command of a page."""
+        for line in commands(page):
+            if line not in ELSEWHERE:
+                self.type(line)
+
+    def type(self, line: str) -> None:
+        """Type one command."""
+        for written, meant in self.words.items():
+            line = re.sub(rf"(?<![\w-]){re.escape(written)}(?![\w-])", meant, line)
+        if " logs -f" in line:
+            self.follow(line)
+            return
+        for pattern, ready in RUNS_ON:
+            if re.match(pattern, line):
+                output = self.world.start(line, ready)
+                if "demo" in pattern:
+                    self.look(output)
+                return
+        if line.startswith("plugin-bridge eval"):
+            self.world.evaluate(self.data)
+        self.world.do(line)
+
+    def look(self, output: Path) -> None:
+        """Read where the demo's data directory is."""
+        found = re.search(r"Data:\s+(\S+)", output.read_text("utf-8"))
+        assert found
+        self.data = Path(found[1])
+        self.words["DIR"] = found[1]
+
+    def follow(self, line: str) -> None:
+        """Type what follows the log, and log something that it must show."""
+        scope = re.search(r"--scope (\S+)", line)
+        name = scope[1] if scope else "any"
+        output = self.world.start(line, "")
+        record = {"level": "warn", "scope": name, "message": "This is shown."}
+        written = self.world.page(self.data).result(
+            "logs", "write", {"records": [record, {**record, "level": "info"}]}
+        )
+        assert written["written"] == 2
+        self.world.wait_for(output, r"\[" + name + r"\] This is shown\.")
+        assert "INFO" not in output.read_text("utf-8")
+
+
+@pytest.mark.whole
+class CommandTests(SynchronousTestCase):
+    """Tests for the pages with commands, each read in a home of its own."""
+
+    def reader(self) -> Reader:
+        """Somebody at a computer with the bundler."""
+        world = World()
+        self.addCleanup(world.end)
+        world.do(f"plugin-bridge setup --host reference --bundler {esbuild()}")
+        return Reader(world)
+
+    def test_readme(self) -> None:
+        """README's commands, from the start to a linked plugin."""
+        reader = self.reader()
+        reader.words["path/to/plugin"] = str(reader.world.plugin("mine", SAMPLE))
+        reader.read(ROOT / "README.md")
+
+    def test_using(self) -> None:
+        """What users type, while a daemon runs."""
+        reader = self.reader()
+        reader.type("plugin-bridge run --host reference")
+        reader.read(ROOT / "docs" / "using.md")
+        self.assertTrue((reader.world.home / "plugin-bridge-backup" / "token").exists())
+
+    def test_operating(self) -> None:
+        """What operators type, while a daemon runs."""
+        reader = self.reader()
+        reader.type("export BRIDGE_HOST=reference")
+        reader.type("plugin-bridge run")
+        reader.read(ROOT / "docs" / "operating.md")
+
+    def test_hosts(self) -> None:
+        """What an author of a host types, with the profile of the page."""
+        reader = self.reader()
+        page = ROOT / "docs" / "hosts.md"
+        [profile] = (text for language, text in fences(page) if language == "toml")
+        (reader.world.work / "my-host.toml").write_text(profile, "utf-8")
+        shutil.copytree(ROOT / "bridge" / "reference", reader.world.work / "my-sources")
+        bundler = f"--host my-host.toml --host-sources my-sources --bundler {esbuild()}"
+        reader.type(f"plugin-bridge setup {bundler}")
+        reader.read(page)
+
+    def test_plugins(self) -> None:
+        """What an author of a plugin types."""
+        reader = self.reader()
+        reader.words["path/to/plugin"] = str(reader.world.plugin("mine", SAMPLE))
+        reader.read(ROOT / "docs" / "plugins.md")
+
+    def test_template(self) -> None:
+        """What an author types in a copy of the template."""
+        self.in_a_plugin(ROOT / "docs" / "template")
+
+    def test_sample(self) -> None:
+        """What an author types in a copy of the sample plugin."""
+        self.in_a_plugin(SAMPLE)
+
+    def in_a_plugin(self, source: Path) -> None:
+        """Read the README of a plugin in a copy of it."""
+        reader = self.reader()
+        there = reader.world.plugin("mine", source)
+        reader.type(f"cd {there}")
+        reader.read(source / "README.md")
+        origin = reader.world.home / "origin.git"
+        reader.world.do(f"git -C {origin} show HEAD:plugin.sig")
+
+    def test_debugging(self) -> None:
+        """What somebody types who looks into the demo's page."""
+        reader = self.reader()
+        # The demo's daemon has a port of its own.
+        reader.type("unset BRIDGE_LISTEN")
+        reader.read(ROOT / "docs" / "debugging.md")
+
+    def test_notifications(self) -> None:
+        """What somebody types who tries a notification."""
+        reader = self.reader()
+        reader.type("export BRIDGE_HOST=reference")
+        reader.type("plugin-bridge run --dev")
+        reader.read(ROOT / "docs" / "notifications.md")
+
+    def test_manual(self) -> None:
+        """The examples of the manual page."""
+        self.reader().read(ROOT / "docs" / "man" / "plugin-bridge.1.md")
