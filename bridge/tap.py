@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from twisted.application.service import IService
@@ -22,19 +22,18 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 from . import __version__, oneshot
 from .banner import Banner
 from .config import Config, ConfigError, read_config
-from .daemon import Daemon, Logged
+from .daemon import Daemon
 from .datadir import DataDir, DataDirError
 from .desktop import Notifications
 from .listening import StartError, bind
 from .listening import this_process as inherited_socket
 from .lock import LockedError, acquire
-from .logs.output import make_output
-from .logs.pagefile import LogFileError, PageFile
-from .logs.push import make_log_push
-from .logs.writer import LogWriter
 from .options import DaemonOptions, Place, locate
-from .outbound.fetcher import Reach, make_fetcher
-from .parts import Threads, make_plugins, make_sinks, make_sql
+from .outbound.fetcher import Reach
+from .parts.foundation import Foundation, Threads
+from .parts.logs import make_logged, open_page_log
+from .parts.plugins import make_plugins
+from .parts.services import make_services
 from .plugins.dial import tls_context
 from .plugins.journal import JournalError
 from .protocol.bucket import TokenBucket
@@ -42,19 +41,12 @@ from .protocol.errors import BridgeError
 from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
-from .rpc.hub import Event, Hub
-from .rpc.registry import Registry
+from .rpc.hub import Hub
 from .services.catalogue import LIGHT
 from .services.logs import Logs
-from .services.notify import Notify
-from .services.osc import Osc
-from .services.outbound import Outbound
-from .services.remote import Remote
-from .services.state import State
 from .sinks.maker import find
 from .store import Store, StoreError
 from .supervisor import this_process
-from .threads import Pool
 from .token import PairingToken, TokenError
 from .web.conversation import Edge
 from .web.guard import Guard, Origins
@@ -144,62 +136,49 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     :raise StartError: It can't start here; so do ``DataDirError``, ``JournalError``,
         ``StoreError`` and ``TokenError``.
     """
-    config, data = options.config, options.place.data
+    config, place, data = options.config, options.place, options.place.data
     opened = data.create()
     lock = _lock(data)
     token = PairingToken.load_or_create(data.token)
+
+    def secrets() -> list[str]:
+        return [token.reveal()]
+
     threads = Threads.make(reactor, config.threads)
     store = Store.open(data.state, threads.disk.call)
-    page_log, notices = _open_page_log(config, data, threads.logs)
+    page_log = open_page_log(config, data, threads.logs)
     hub = Hub()
     desktop = Notifications(reactor, os.environ, threads.checks.call)
-    fanout = make_sinks(reactor, config, options.place, threads, desktop)
-    plugins = make_plugins(reactor, config, options.place, threads, store, hub, desktop)
-    logs = Logs(page_log, reactor, lambda: [token.reveal()])
-    fetcher = make_fetcher(reactor, threads.fetches.call, reach or Reach())
 
+    foundation = Foundation(reactor, config, place, threads, store, hub, desktop)
+    plugins = make_plugins(foundation)
+    logs = Logs(page_log.writer, reactor, secrets)
     listening = inherited_socket() or bind(config.listen)
     taken = frozenset({listening.port, config.overlay_addr.port})
-    osc = Osc(reactor, hub.push, taken)
+    services = make_services(foundation, logs, plugins.service, taken, reach or Reach())
 
-    sql = make_sql(reactor, options.place, threads)
-
-    registry = Registry()
-    registry.register("logs", logs)
-    profile = options.place.profile
-    registry.register(
-        "notify", Notify(fanout, profile.application, profile.sink_aliases)
+    edge = Edge(
+        __version__,
+        Dispatcher(services.registry),
+        hub,
+        _guard(reactor, config, token, listening.port),
+        Rates(config.rate, config.burst, reactor.seconds, LIGHT),
+        logs,
+        reactor,
     )
-    registry.register("osc", osc)
-    registry.register("outbound", Outbound(fetcher))
-    registry.register("plugins", plugins.service)
-    if config.dev:
-        registry.register("remote", Remote(hub.ask, os.urandom, reactor))
-    registry.register("sql", sql)
-    registry.register("state", State(store, data.state))
-
-    sockets = BridgeFactory(
-        Edge(
-            __version__,
-            Dispatcher(registry),
-            hub,
-            _guard(reactor, config, token, listening.port),
-            Rates(config.rate, config.burst, reactor.seconds, LIGHT),
-            logs,
-            reactor,
-        )
-    )
-    site = make_site(sockets.edge, sockets, config.dev, reactor)
+    sockets = BridgeFactory(edge)
+    site = make_site(edge, sockets, config.dev, reactor)
+    notices = (opened, *page_log.notices, store.notice, *plugins.notices)
     banner = Banner(
         config,
         data.root,
-        options.place.theme_dir,
+        place.theme_dir,
         data.token,
-        registry,
-        fanout,
+        services.registry,
+        services.fanout,
         plugins.approver,
-        str(page_log.path) if page_log is not None else "disabled",
-        tuple(filter(None, (opened, *notices, store.notice, *plugins.notices))),
+        page_log.where,
+        tuple(filter(None, notices)),
     )
 
     def prepare() -> None:
@@ -207,9 +186,10 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         plugins.prepare()
 
     def settle() -> Deferred[Any]:
-        return DeferredList([fanout.start(), desktop.find()], consumeErrors=True)
+        # The banner names the server that shows prompts, whatever sinks there are.
+        starting: list[Deferred[Any]] = [services.fanout.start(), desktop.find()]
+        return DeferredList(starting, consumeErrors=True)
 
-    ended: list[Any] = [store, *([page_log] if page_log is not None else []), logs]
     return Daemon(
         reactor=reactor,
         listening=listening,
@@ -221,11 +201,18 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         prepare=prepare,
         settle=settle,
         banner=banner,
-        finish=[osc, sql, fetcher, fanout, *plugins.finish, desktop, *ended],
+        finish=[
+            *services.finish,
+            *plugins.finish,
+            desktop,
+            store,
+            *page_log.finish(),
+            logs,
+        ],
         release=lock.release,
-        logged=_logged(reactor, options, token, hub),
+        logged=make_logged(reactor, config, options.parent, secrets, hub),
         supervisor=this_process(),
-        reopen=page_log.reopen if page_log is not None else lambda: None,
+        reopen=page_log.reopen,
     )
 
 
@@ -237,33 +224,6 @@ def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guar
     return Guard(Origins(added), token, bucket(), bucket(), port)
 
 
-def _logged(reactor: Any, options: Options, token: PairingToken, hub: Hub) -> Logged:
-    config = options.config
-
-    def secrets() -> Sequence[str]:
-        return [token.reveal()]
-
-    output = make_output(sys.stderr, config.log, config.log_format, secrets, os.environ)
-    push = make_log_push(
-        lambda record: hub.push(Event.LOG, record),
-        config.log,
-        secrets,
-        reactor.callFromThread,
-    )
-    return Logged(output if _is_ours_to_print(options) else None, push)
-
-
-def _is_ours_to_print(options: Options) -> bool:
-    """Whether twistd was not told, and does not mean, to log somewhere else."""
-    twistd = options.parent
-    return twistd is None or not (
-        twistd.get("logfile")
-        or twistd.get("logger")
-        or twistd.get("syslog")
-        or not twistd.get("nodaemon", True)
-    )
-
-
 def _lock(data: DataDir) -> Any:
     try:
         return acquire(data.lock, LOCK_PATIENCE_SECONDS)
@@ -272,15 +232,3 @@ def _lock(data: DataDir) -> Any:
         raise StartError(f"another daemon{pid} uses {data.root}") from None
     except OSError as e:
         raise StartError(f"cannot lock {data.root}: {e.strerror}") from None
-
-
-def _open_page_log(
-    config: Config, data: DataDir, pool: Pool
-) -> tuple[LogWriter | None, list[str]]:
-    if config.no_log_capture:
-        return None, []
-    try:
-        file = PageFile.open(config.log_file or data.log, config.log_max_bytes)
-    except LogFileError as e:
-        return None, [f"the page's log lines are dropped: {e}"]
-    return LogWriter(file, pool.call), []

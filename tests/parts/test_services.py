@@ -1,13 +1,16 @@
-"""Tests for bridge.parts."""
+"""Tests for bridge.parts.services."""
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge import parts
 from bridge.config import read_config
 from bridge.options import locate
-from bridge.parts import Threads, make_sinks
+from bridge.parts import services
+from bridge.parts.foundation import Foundation, Threads
+from bridge.parts.services import make_sinks
+from bridge.rpc.hub import Hub
 from bridge.sinks.maker import SinkMaker
+from bridge.store import Store
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
 
@@ -21,7 +24,10 @@ class SinkTests(SynchronousTestCase):
         directory = fresh_directory(self)
         place = locate("vrcnext", directory / "data", directory / "themes")
         threads = Threads.make(Clock(), 1)
-        fanout = make_sinks(Clock(), config, place, threads, FakeScreen())
+        store = Store.open(place.data.state, threads.disk.call)
+        fanout = make_sinks(
+            Foundation(Clock(), config, place, threads, store, Hub(), FakeScreen())
+        )
         return [sink.name for sink in fanout.sinks]
 
     def test_chosen(self):
@@ -32,7 +38,7 @@ class SinkTests(SynchronousTestCase):
     def test_broken(self):
         """One that can't be made is logged and skipped; the others are made."""
         broken = SinkMaker("broken", "bridge.sinks.nothing.make", is_default=True)
-        found = [broken, *parts.find()]
-        self.patch(parts, "find", lambda: found)
+        found = [broken, *services.find()]
+        self.patch(services, "find", lambda: found)
         self.assertEqual(self.names(), ["overlay", "freedesktop"])
         self.assertEqual(len(self.flushLoggedErrors(ModuleNotFoundError)), 1)
