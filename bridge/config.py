@@ -80,34 +80,35 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "overlay-addr",
-        "where the overlay sink's UDP listener is",
+        "where the VR overlay listens, by UDP",
         "ADDRESS:PORT",
         "127.0.0.1:42069",
         values.loopback,
     ),
     Option(
         "data-dir",
-        "root of plugins, host sources, bundler, state and token; "
+        "where everything is kept: plugins, settings, token, bundler; "
         "the host profile's by default",
         "DIR",
         read=values.path,
     ),
     Option(
         "theme-dir",
-        "where the host application loads themes from; the profile's by default",
+        "where the host application loads themes from, and so the bundle is put; "
+        "the profile's by default",
         "DIR",
         read=values.folder,
     ),
     Option(
         "rate",
-        "requests a second, for each socket",
+        "requests a second, for each page's socket",
         "NUMBER",
         f"{limits.RATE_PER_SECOND:g}",
         values.positive,
     ),
     Option(
         "burst",
-        "requests at once, for each socket",
+        "requests at once, for each page's socket, before --rate holds",
         "NUMBER",
         str(limits.RATE_BURST),
         values.whole(1, 1_000_000),
@@ -122,7 +123,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "log",
-        "least level that is logged: debug, info, warn or error",
+        "least level that the daemon logs: debug, info, warn or error",
         "LEVEL",
         "info",
         values.one_of(*LOG_LEVELS),
@@ -136,19 +137,19 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "log-file",
-        "file of the page's log lines; logs/plugins.log in the data directory "
-        "by default",
+        "file of what the page and plugins log; logs/plugins.log in the data "
+        "directory by default",
         "FILE",
         read=values.path,
     ),
     Option(
         "log-max-bytes",
-        "size at which that file is rotated",
+        "size at which the page's log file is rotated",
         "BYTES",
         str(limits.LOG_FILE_BYTES),
         values.whole(4096, 2**40),
     ),
-    Option("no-log-capture", "take the page's log lines and drop them"),
+    Option("no-log-capture", "drop what the page and plugins log"),
     Option(
         "allow-origin",
         "let pages of this origin in too, compared exactly; repeatable",
@@ -173,7 +174,7 @@ OPTIONS: tuple[Option, ...] = (
         "rotate-token",
         "replace the pairing token, print it and exit; every page must pair again",
     ),
-    Option("build-plugins", "build the bundle once and exit"),
+    Option("build-plugins", "build the bundle of page and plugins once and exit"),
 )
 
 BY_NAME = {option.name: option for option in OPTIONS}

@@ -74,7 +74,7 @@ class DataDir:
 
     @property
     def state(self) -> Path:
-        """The state store."""
+        """The page's settings, what is installed, and the accepted keys."""
         return self.root / "state.json"
 
     @property

@@ -89,8 +89,9 @@ class DaemonOptions(TableOptions):
 
     table = OPTIONS
     longdesc = (
-        "Every option can be set by the environment variable named beside it too; "
-        "repeatable ones are comma separated there, and the command line wins. "
+        "Runs the daemon in the foreground, until Ctrl-C. Every option can be set by "
+        "the environment variable named beside it too; repeatable ones are comma "
+        "separated there, and the command line wins. "
         "After SIGTERM and SIGINT it ends in order, and then by that signal. Exit "
         "status: 0 done, 1 when it cannot start, 2 when an option is wrong."
     )

@@ -19,14 +19,14 @@ from ..options import refuse_usage
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "run the daemon in the foreground (= twistd -n bridge)"),
-    "setup": ("setup", "install the bundler and the host's sources"),
+    "setup": ("setup", "install what the daemon builds with: to be run once"),
     "demo": ("demo", "show it all: a page, a plugin, a git server, the daemon"),
     "doctor": ("doctor", "say what is wrong here, and what mends it"),
     "keygen": ("keygen", "make a signing key, for plugin authors"),
-    "sign": ("sign", "sign a plugin's tree, for plugin authors"),
+    "sign": ("sign", "sign a plugin, for plugin authors"),
     "verify": ("verify", "verify a plugin's signature"),
     "fingerprint": ("fingerprint", "print the fingerprint of your signing key"),
-    "check": ("check", "say of a plugin's tree what the daemon would"),
+    "check": ("check", "check a plugin as the daemon would"),
     "dev": ("dev", "link a plugin you work on into a daemon started with --dev"),
     "call": ("call", "call a method of a daemon started with --dev"),
     "eval": ("evaluate", "evaluate JavaScript in the page of such a daemon"),
