@@ -88,6 +88,7 @@ class RawSocket:
         self.socket.connect(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = b""
+        self.final = True
         self.socket.sendall(
             f"GET /v1/ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
             "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -117,10 +118,15 @@ class RawSocket:
             self.socket.sendall(piece)
 
     def read(self) -> tuple[int, bytes] | None:
-        """Read one frame: opcode and payload; ``None`` at the end."""
+        """
+        Read one frame: opcode and payload; ``None`` at the end.
+
+        ``final`` tells afterwards whether it ends its message.
+        """
         head = self._exactly(2)
         if head is None:
             return None
+        self.final = head[0] >= 0x80
         length = head[1] & 0x7F
         if length >= 126:
             extended = self._exactly(2 if length == 126 else 8)
@@ -131,12 +137,19 @@ class RawSocket:
         return head[0] & 0x0F, payload
 
     def receive(self) -> Any:
-        """Read one text frame's JSON; pings are answered meanwhile."""
-        while (found := self.read()) is not None and found[0] == PING:
-            self.send(frame(PONG, found[1]))
-        assert found is not None, "the connection ended"
-        assert found[0] == TEXT, found
-        return json.loads(found[1])
+        """Read one text message's JSON; pings are answered meanwhile."""
+        pieces: list[bytes] = []
+        while True:
+            found = self.read()
+            assert found is not None, "the connection ended"
+            opcode, payload = found
+            if opcode == PING:
+                self.send(frame(PONG, payload))
+                continue
+            assert opcode == (CONTINUATION if pieces else TEXT), found
+            pieces.append(payload)
+            if self.final:
+                return json.loads(b"".join(pieces))
 
     def answer(self) -> Any:
         """Read the next response; pushes are passed over."""

@@ -55,6 +55,7 @@ class Databases:
         Run one statement, when it is its turn.
 
         :param alias: One of ``aliases()``.
+        :return: Its rows written already; see ``Rows.written``.
         :raise BridgeError: It is refused, the database can't be read, or too many wait.
         """
         if len(self._turns.waiting) >= SQL_STATEMENTS_WAITING:
@@ -81,7 +82,7 @@ class Databases:
         # SQLite looks at the time by itself, but not within every step.
         late = self._clock.callLater(SQL_SECONDS, reader.interrupt)
         try:
-            rows: Rows = await self._in_thread(reader.read, query)
+            rows: Rows = await self._in_thread(lambda: reader.read(query).written())
             return rows
         finally:
             self._running.discard(reader)

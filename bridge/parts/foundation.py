@@ -31,7 +31,7 @@ class Threads:
     :ivar updates: Looks for updates.
     :ivar sql: Reads databases.
     :ivar icons: Decodes the images of notifications.
-    :ivar fetches: Reads what was fetched.
+    :ivar fetches: Reads what was fetched, and what was evaluated.
     """
 
     disk: Pool

@@ -69,7 +69,8 @@ def make_services(
     registry.register("outbound", Outbound(fetcher))
     registry.register("plugins", plugins)
     if on.config.dev:
-        registry.register("remote", Remote(on.hub.ask, os.urandom, on.reactor))
+        thread = on.threads.fetches.call
+        registry.register("remote", Remote(on.hub.ask, os.urandom, on.reactor, thread))
     registry.register("sql", sql)
     registry.register("state", State(on.store, on.place.data.state))
     return ServiceParts(registry, fanout, [osc, sql, fetcher, fanout])

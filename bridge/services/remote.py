@@ -18,6 +18,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code
+from ..protocol.excerpt import excerpt
 from ..protocol.limits import (
     REMOTE_CODE_CHARACTERS,
     REMOTE_IN_FLIGHT,
@@ -26,7 +27,7 @@ from ..protocol.limits import (
     REMOTE_VALUE_CHARACTERS,
 )
 from ..protocol.rules import Text
-from ..protocol.wire import converter, dumps
+from ..protocol.wire import converter
 from ..rpc.caller import Caller
 from ..rpc.hub import Event, Subscriber
 from ..rpc.registry import method, method_for
@@ -105,15 +106,18 @@ class Answer:
     value: Any = None
     error: str | None = None
 
-    def evaluation(self) -> Evaluation:
+    def check(self) -> None:
         """
-        Give what it says, cut to what an evaluation may hold.
+        Check what no field alone can break.
 
         :raise BridgeError: ``error`` and ``ok`` contradict each other.
         """
         if self.ok == (self.error is not None):
             rule = "error: required when ok is false, and only then"
             raise BridgeError(Code.BAD_REQUEST, rule)
+
+    def evaluation(self) -> Evaluation:
+        """Give what it says, cut to what an evaluation may hold.  Takes a while."""
         if self.error is None:
             return Evaluation(True, bounded(self.value))
         return Evaluation(False, error=self.error[:REMOTE_VALUE_CHARACTERS])
@@ -132,14 +136,12 @@ class Delivered:
 
 def bounded(value: Any) -> Any:
     """Give a value as it is, or the head of its JSON when that is too long."""
-    text = dumps(value)
-    if len(text) <= REMOTE_VALUE_CHARACTERS or _is_cut(value):
+    if _is_cut(value):
         return value
-    characters = text.decode("utf-8")
-    if len(characters) <= REMOTE_VALUE_CHARACTERS:
+    head, characters = excerpt(value, REMOTE_VALUE_CHARACTERS)
+    if characters <= REMOTE_VALUE_CHARACTERS:
         return value
-    head = characters[:REMOTE_VALUE_CHARACTERS]
-    return {"truncated": True, "chars": len(characters), "head": head}
+    return {"truncated": True, "chars": characters, "head": head}
 
 
 def _is_cut(value: Any) -> bool:
@@ -160,9 +162,11 @@ class _Asked:
     An evaluation under way.
 
     :ivar pages: Those that were asked and are still there.
+    :ivar answered: Whether one of them has answered.
     """
 
     pages: set[object]
+    answered: bool = False
     answer: Deferred[Evaluation] = field(factory=Deferred)
 
     def fail(self, why: str) -> None:
@@ -176,11 +180,13 @@ class Remote:
 
     :ivar _ask: Pushes an event to every page, and gives those it was pushed to.
     :ivar _random: Gives that many unguessable bytes.
+    :ivar _in_thread: Calls a function in a thread.
     """
 
     _ask: Callable[[str, Any], Sequence[Subscriber]]
     _random: Callable[[int], bytes]
     _clock: IReactorTime
+    _in_thread: Callable[..., Deferred[Evaluation]]
     _waiting: dict[str, _Asked] = field(factory=dict)
     _known: set[Subscriber] = field(factory=set)
 
@@ -226,10 +232,14 @@ class Remote:
     @method_for(Answer, Delivered)
     async def result(self, params: Answer, caller: Caller) -> Delivered:
         """Take a page's answer; a late one, and one nobody asked for, are dropped."""
-        evaluation = params.evaluation()
+        params.check()
         asked = self._waiting.get(params.id)
-        if asked is None or caller not in asked.pages:
+        if asked is None or asked.answered or caller not in asked.pages:
             return Delivered(False)
+        asked.answered = True
+        evaluation = await self._in_thread(params.evaluation)
+        if asked.answer.called:
+            return Delivered(False)  # its time was up meanwhile
         asked.answer.callback(evaluation)
         return Delivered(True)
 
@@ -244,5 +254,5 @@ class Remote:
         self._known.discard(page)
         for asked in list(self._waiting.values()):
             asked.pages.discard(page)
-            if not asked.pages:
+            if not (asked.pages or asked.answered):
                 asked.fail("every page that was asked has gone")

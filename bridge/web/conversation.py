@@ -59,8 +59,8 @@ class Edge:
 class Line(Protocol):
     """What a conversation is held over."""
 
-    def send_text(self, text: bytes) -> None:
-        """Send one text frame; nothing happens once the socket is closing."""
+    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
+        """Send a piece of a text; nothing happens once the socket is closing."""
 
     def close_with(self, reason: CloseReason) -> None:
         """Close the socket."""
@@ -91,7 +91,7 @@ class Conversation:
     def __attrs_post_init__(self) -> None:
         self._session = effects.new_session(self._edge.rates)
         self.outbox = Outbox(
-            self._line.send_text, lambda: self.close(CloseReason.SLOW_READER)
+            self._line.send_piece, lambda: self.close(CloseReason.SLOW_READER)
         )
         self._hello = self._later(limits.HELLO_SECONDS, self._waited)
 
@@ -118,6 +118,7 @@ class Conversation:
     def close(self, reason: CloseReason) -> None:
         """Close the socket, saying why."""
         self._session.ended()
+        self.outbox.finish()
         self._line.close_with(reason)
 
     def ended(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from ..protocol.limits import QUEUED_FRAMES, QUEUED_PUSHES, UNSENT_BYTES
+from ..protocol.limits import PIECE_BYTES, QUEUED_FRAMES, QUEUED_PUSHES, UNSENT_BYTES
 
 LATEST = frozenset({"plugins", "build"})
 """Events of which only the newest matters."""
@@ -27,7 +27,8 @@ class Outbox:
     """
     Sends at once while the peer reads, and queues while it does not.
 
-    :ivar send: Puts one text on the wire.
+    :ivar send: Puts one piece of a text on the wire: whether it is the first, and
+        whether it is the last, come after it.
     :ivar overflow: Called once, when more is unsent than can be kept; after that
         nothing is.
     :ivar dropped: How many pushes were never sent.
@@ -35,7 +36,7 @@ class Outbox:
     :ivar paused: Whether the peer does not read.
     """
 
-    send: Callable[[bytes], None]
+    send: Callable[[bytes, bool, bool], None]
     overflow: Callable[[], None]
     dropped: int = 0
     replaced: int = 0
@@ -43,6 +44,8 @@ class Outbox:
     _overflowed: bool = False
     _bytes: int = 0
     _pushes: int = 0
+    _begun: bytes = b""
+    _position: int = 0
     _queue: deque[tuple[str | None, bytes]] = field(factory=deque)
 
     def put(self, text: bytes, event: str | None = None) -> None:
@@ -54,7 +57,7 @@ class Outbox:
         if self._overflowed:
             return
         if not self.paused:
-            self.send(text)
+            self._begin(text)
             return
         if event in LATEST:
             self.replaced += self._remove(lambda queued: queued == event)
@@ -75,16 +78,37 @@ class Outbox:
     def resume(self) -> None:
         """The peer reads again; send what was kept, as far as it takes it."""
         self.paused = False
+        self._go_on()
         while self._queue and not self.paused:
             event, text = self._queue.popleft()
             self._bytes -= len(text)
             self._pushes -= event is not None
-            self.send(text)
+            self._begin(text)
+
+    def finish(self) -> None:
+        """Send at once what is left of a text that was begun: a close comes next."""
+        rest, self._begun = self._begun[self._position :], b""
+        if rest:
+            self.send(rest, False, True)
 
     def clear(self) -> None:
         """Forget what was kept."""
         self._queue.clear()
+        self._begun = b""
         self._bytes = self._pushes = 0
+
+    def _begin(self, text: bytes) -> None:
+        self._begun, self._position = text, 0
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while self._begun and not self.paused:
+            text, start = self._begun, self._position
+            self._position = end = start + PIECE_BYTES
+            last = end >= len(text)
+            if last:
+                self._begun = b""
+            self.send(text[start:end], start == 0, last)
 
     def _remove(self, unwanted: Callable[[str], bool]) -> bool:
         """Take the oldest push that is ``unwanted`` out of the queue."""

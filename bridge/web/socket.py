@@ -26,7 +26,7 @@ from .framing import Framing
 from .headers import ALWAYS
 from .outbox import Outbox
 
-_TEXT = 1
+_CONTINUATION, _TEXT = 0, 1
 _UPGRADED = {
     name.decode("ascii"): value.decode("ascii")
     for name, value in ALWAYS.items()
@@ -112,11 +112,12 @@ class BridgeProtocol(Framing):
             self.factory.ended(self)
             self.conversation.ended()
 
-    def send_text(self, text: bytes) -> None:
-        """See ``bridge.web.conversation.Line``."""
+    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
+        """See ``bridge.web.conversation.Line``; a fragment (RFC 6455, 5.4)."""
         # sendMessage() would hold what we send to the limit on what we receive.
         if self.state == self.STATE_OPEN:
-            self.sendFrame(opcode=_TEXT, payload=text)
+            opcode = _TEXT if first else _CONTINUATION
+            self.sendFrame(opcode=opcode, payload=piece, fin=last)
 
     def close_with(self, reason: CloseReason) -> None:
         """See ``bridge.web.conversation.Line``."""

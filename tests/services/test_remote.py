@@ -9,7 +9,7 @@ from typing import Any
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -61,9 +61,14 @@ class RemoteCase(SynchronousTestCase):
         self.clock, self.hub, self.page = Clock(), Hub(), Page()
         self.hub.add(self.page)
         numbers = count()
-        remote = Remote(self.hub.ask, lambda n: next(numbers).to_bytes(n), self.clock)
+        random = lambda n: next(numbers).to_bytes(n)  # noqa: E731
+        remote = Remote(self.hub.ask, random, self.clock, self.in_thread)
         self.registry = Registry()
         self.registry.register("remote", remote)
+
+    def in_thread(self, work: Callable[[], Any]) -> Deferred[Any]:
+        """Do it at once."""
+        return succeed(work())
 
     def calling(self, name: str, params: Any, caller: Caller) -> Deferred[Any]:
         """Call one method."""

@@ -38,10 +38,12 @@ class Wire:
     closed: list[CloseReason] = field(factory=list)
     room: bool = True
 
-    def send_text(self, text: bytes) -> None:
-        """Keep a frame, unless closing."""
+    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
+        """Keep a text, which is small enough for one piece, unless closing."""
+        assert first
+        assert last
         if not self.closed:
-            self.got.append(json.loads(text))
+            self.got.append(json.loads(piece))
 
     def close_with(self, reason: CloseReason) -> None:
         """Note why."""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.limits import MIB, QUEUED_PUSHES, UNSENT_BYTES
+from bridge.protocol.limits import MIB, PIECE_BYTES, QUEUED_PUSHES, UNSENT_BYTES
 from bridge.web.outbox import Outbox
 
 
@@ -17,7 +17,17 @@ class OutboxTests(SynchronousTestCase):
         """Make an outbox that keeps what it sends."""
         self.sent: list[bytes] = []
         self.overflows = 0
-        self.outbox = Outbox(self.sent.append, self.overflow)
+        self.pieces: list[bytes] = []
+        self.outbox = Outbox(self.send, self.overflow)
+
+    def send(self, piece: bytes, first: bool, last: bool) -> None:
+        """Keep a text when it is whole."""
+        self.assertEqual(first, not self.pieces)
+        self.assertLessEqual(len(piece), PIECE_BYTES)
+        self.pieces.append(piece)
+        if last:
+            self.sent.append(b"".join(self.pieces))
+            self.pieces.clear()
 
     def overflow(self) -> None:
         """Count."""
@@ -84,9 +94,9 @@ class OutboxTests(SynchronousTestCase):
         for n in range(4):
             self.outbox.put(b"%d" % n)
 
-        def send(text: bytes) -> None:
-            self.sent.append(text)
-            if text == b"1":
+        def send(piece: bytes, first: bool, last: bool) -> None:
+            self.send(piece, first, last)
+            if piece == b"1":
                 self.outbox.pause()
 
         self.outbox.send = send
@@ -118,6 +128,51 @@ class OutboxTests(SynchronousTestCase):
             self.outbox.resume()
             self.sent.clear()
         self.assertEqual(self.overflows, 0)
+
+    def full_after_each(self, piece: bytes, first: bool, last: bool) -> None:
+        """Send to a transport that is full after each piece, as a real one is."""
+        self.send(piece, first, last)
+        self.outbox.pause()
+
+    def test_large_text_goes_in_pieces(self) -> None:
+        """Each piece waits for room; what comes meanwhile comes after the whole."""
+        self.outbox.send = self.full_after_each
+        texts = [b"a" * (3 * PIECE_BYTES), b"b" * (PIECE_BYTES + 1), b"c" * PIECE_BYTES]
+        for text in texts:
+            self.outbox.put(text)
+        self.assertEqual((len(self.pieces), self.sent), (1, []))
+        for expected in ([], texts[:1], texts[:1], texts[:2], texts):
+            self.outbox.resume()
+            self.assertEqual(self.sent, expected)
+        self.outbox.resume()
+        self.assertEqual(self.pieces, [])
+
+    def test_text_under_way_does_not_count(self) -> None:
+        """A text larger than all that may wait is sent, when it is its turn."""
+        self.outbox.send = self.full_after_each
+        text = b"a" * (UNSENT_BYTES + 1)
+        self.outbox.put(text)
+        while not self.sent:
+            self.outbox.resume()
+        self.assertEqual((self.sent, self.overflows), ([text], 0))
+
+    def test_close_within_a_text(self) -> None:
+        """Before a close the rest goes at once, and what waits behind it does not."""
+        self.outbox.send = self.full_after_each
+        self.outbox.put(b"a" * (PIECE_BYTES + 5))
+        self.outbox.put(b"b")
+        self.outbox.finish()
+        self.outbox.finish()
+        self.assertEqual(self.sent, [b"a" * (PIECE_BYTES + 5)])
+
+    def test_overflow_within_a_text(self) -> None:
+        """Of a page that does not read, the rest of what was begun is dropped too."""
+        self.outbox.send = self.full_after_each
+        self.outbox.put(b"a" * (PIECE_BYTES + 5))
+        self.outbox.put(b"x" * (UNSENT_BYTES + 1))
+        self.outbox.finish()
+        self.outbox.resume()
+        self.assertEqual((len(self.pieces), self.sent, self.overflows), (1, [], 1))
 
     def test_clear(self) -> None:
         """Forgetting leaves nothing to send."""

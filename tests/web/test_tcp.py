@@ -52,6 +52,10 @@ class TcpTests(TestCase):
         stack.guard.port = port.getHost().port
         factory = WebSocketClientFactory(f"ws://127.0.0.1:{stack.guard.port}/v1/ws")
         factory.protocol = Client
+        # Its timers, on the global reactor, would outlive a test.
+        factory.setProtocolOptions(
+            closeHandshakeTimeout=0, serverConnectionDropTimeout=0
+        )
         factory.opened = Deferred()
         factory.closed = Deferred()
         connector = tcp.connectTCP("127.0.0.1", stack.guard.port, factory)
