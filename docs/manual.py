@@ -53,9 +53,9 @@ def commands() -> Iterator[str]:
         yield f"`{synopsis_of(options)}`\n"
         about = " ".join((getattr(options, "longdesc", "") or "").split())
         yield f"{about}\n"
-        own = [word for word in words_of(name) if word.name not in _SHARED]
-        for word in own:
-            yield entry(*option_words(options, word))
+        for word in words_of(name):
+            if word.name not in _SHARED:
+                yield entry(*option_words(options, word))
 
 
 def shared() -> Iterator[str]:
@@ -79,9 +79,7 @@ def option_words(options: usage.Options, word: Word) -> tuple[str, str]:
         for short, stands_for in options.synonyms.items()
         if len(short) == 1 and stands_for == long
     ]
-    value = ""
-    if word.takes_value:
-        value = f" {value_name(long, options)}"
+    value = f" {value_name(long, options)}" if word.takes_value else ""
     about = word.about.rstrip(".")
     default = options.defaults.get(long)
     tells = long not in BY_NAME and word.takes_value and default is not None
@@ -93,9 +91,8 @@ def option_words(options: usage.Options, word: Word) -> tuple[str, str]:
 
 def value_name(option: str, options: usage.Options) -> str:
     """Name the value of an option."""
-    known = BY_NAME.get(option)
-    if known is not None and known.value:
-        return known.value
+    if option in BY_NAME:
+        return BY_NAME[option].value or ""
     found = re.search(rf"--{option} ([A-Z|]+)", options.getSynopsis())
     return found[1] if found else "VALUE"
 
@@ -111,8 +108,7 @@ def files() -> Iterator[str]:
     data = DataDir(Path("DATA"))
     for name, value in vars(DataDir).items():
         if isinstance(value, property):
-            head = str(getattr(data, name))
-            yield entry(f"`{head}`", summary_of(value).rstrip("."))
+            yield entry(f"`{getattr(data, name)}`", summary_of(value).rstrip("."))
 
 
 def hosts() -> Iterator[str]:

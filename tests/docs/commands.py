@@ -89,8 +89,9 @@ class World:
             start_new_session=True,
         )
         (self.home / "bin").mkdir()
-        self._program("plugin-bridge", 'exec "$PYTHON" -u -m bridge "$@"')
-        self._program("twistd", 'exec "$PYTHON" -u -m twisted "$@"')
+        command = self.home / "bin" / "plugin-bridge"
+        command.write_text('#!/bin/sh\nexec "$PYTHON" -u -m bridge "$@"\n')
+        command.chmod(0o755)
 
     def _variables(self) -> dict[str, str]:
         return {
@@ -106,11 +107,6 @@ class World:
             # What an author types there.
             "GIT_EDITOR": "sed -i 1iChange",
         }
-
-    def _program(self, name: str, script: str) -> None:
-        path = self.home / "bin" / name
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
 
     def plugin(self, name: str, source: Path) -> Path:
         """Copy a plugin into a git repository, with one to push to."""
