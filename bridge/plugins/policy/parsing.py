@@ -28,8 +28,10 @@ _LEAST_BYTES = 4 * KIB
 _READ_BYTES = 16 * KIB
 _REPORTS = 4_000
 # Of text with fewer bytes than that between reports, there may be fewer.
-_DENSE_REPORTS = 2_000
+_DENSE_REPORTS = 1_400
 _DENSE_BYTES = 36
+# Comments are nodes that the parser takes without a step to report.
+_COMMENTS = 8_000
 _SECONDS = 1.0
 _SECONDS_PER_KIB = 0.02
 _RUN_BYTES = 64_000
@@ -141,6 +143,8 @@ def _parse(data: bytes, language: Language) -> Tree:
         The parser reports after every hundred steps of its own, so those are counted.
     :raise TooComplexError: It took too long.
     """
+    if data.count(b"/*") > _COMMENTS:
+        raise TooLargeTreeError
     # Processor time, so that a busy machine changes no verdict.
     deadline = time.thread_time() + _SECONDS + _SECONDS_PER_KIB * len(data) / KIB
 
