@@ -71,12 +71,14 @@ class GuardedChannel(HTTPChannel):
 
     transport: Any
     crowd: Crowd
+    _waitingForTransport: bool  # noqa: N815
     callLater: Callable[..., IDelayedCall]  # noqa: N815
     _networkProducer: Any  # noqa: N815
     _deadline: IDelayedCall | None = None
     _begun = False
     _unread = False
     _lingering = False
+    _reading = False
     _discarded = 0
 
     def connectionMade(self) -> None:  # noqa: N802
@@ -150,9 +152,21 @@ class GuardedChannel(HTTPChannel):
     def requestDone(self, request: GuardedRequest) -> None:  # noqa: N802
         """Wait for the next request, or end."""
         self._begun = False
+        # Who was answered has a place until it has read that, if it had the token, as
+        # only calls take POST.  Others could fill the transport with refusals.
+        called = request.method == b"POST" and request.refusal is None
+        self._reading = called and self._waitingForTransport
         if self.persistent:
             self._wait(limits.KEEP_ALIVE_SECONDS)
         super().requestDone(request)
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        """Go on: what was written has been read, but for the last of it."""
+        super().resumeProducing()
+        if self._reading:
+            self._reading = False
+            if not (self._begun or self._handlingRequest):
+                self._wait(limits.KEEP_ALIVE_SECONDS)
 
     def loseConnection(self) -> None:  # noqa: N802
         """Close when all is sent; but not for ever, if nobody reads it."""
@@ -215,7 +229,8 @@ class GuardedChannel(HTTPChannel):
         """Let the other side have some seconds for what it has to do now."""
         self._wait_no_more()
         self._deadline = self.callLater(seconds, self._expired)
-        self.crowd.join(self)
+        if not self._reading:
+            self.crowd.join(self)
 
     def _wait_no_more(self) -> None:
         self.crowd.leave(self)

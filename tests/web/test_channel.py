@@ -485,6 +485,42 @@ class CrowdTests(ChannelCase):
         for transport in (reads, calls):
             self.assertEqual(read_answer(transport.value()).status, 200)
 
+    def test_who_reads_a_large_answer_is_not_dropped(self) -> None:
+        """A client that was called for has a place until it has read the answer."""
+        for close in (), (("Connection", "close"),):
+            channel, transport = self.connect()
+            headers = (BEARER, JSON, *close)
+            channel.dataReceived(
+                write_request("POST", "/v1/kettle/wait", headers, b"{}")
+            )
+            # A transport pauses the channel while it is given more than it takes.
+            channel.pauseProducing()
+            self.stack.kettle.waiting.pop().callback(Anything(1))
+            for _ in range(500):
+                self.connect()
+            self.assertFalse(transport.aborting)
+            self.assertEqual(read_answer(transport.value()).status, 200)
+            if close:
+                self.assertTrue(transport.disconnecting)
+                continue
+            channel.resumeProducing()
+            channel.dataReceived(HEALTH)
+            self.assertEqual(transport.value().count(b"HTTP/1.1 200"), 2)
+            for _ in range(500):
+                self.connect()
+            self.assertTrue(transport.aborting)
+
+    def test_attack_refusals_that_are_not_read(self) -> None:
+        """Who fills its transport with what everybody is told has no place for it."""
+        for raw in (HEALTH, write_request("POST", "/v1/kettle/wait", (JSON,), b"")):
+            channel, transport = self.connect()
+            channel.pauseProducing()
+            channel.dataReceived(raw)
+            self.assertIn(b"HTTP/1.1 ", transport.value())
+            for _ in range(500):
+                self.connect()
+            self.assertTrue(transport.aborting)
+
     def test_nothing_is_left(self) -> None:
         """A connection that has gone takes no place and has no timer."""
         for raw in (b"", b"x", HEALTH, HEALTH[:20], b"bad\r\n\r\n"):
