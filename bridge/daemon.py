@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ from .protocol.errors import CloseReason
 from .supervisor import Supervisor
 from .threads import Pool
 from .token import PairingToken
-from .values import Address
+from .values import Address, UnixAddress
 from .web.socket import BridgeFactory
 
 TOKEN_WATCH_SECONDS = 0.5
@@ -119,14 +120,12 @@ class Daemon(Service):
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
 
-    def _tell_address(self, address: Address | None) -> None:
+    def _tell_address(self, address: Address | UnixAddress) -> None:
         # A daemon that was killed has left its own.
         with contextlib.suppress(OSError):
             self._address_file.unlink()
-        if address is None:
-            return
         try:
-            write_atomically(self._address_file, f"{address}\n".encode("ascii"))
+            write_atomically(self._address_file, os.fsencode(f"{address}\n"))
         except OSError as e:
             why = e.strerror or "I/O error"
             self._log.warn("commands can't find this daemon: {why}", why=why)

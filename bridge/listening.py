@@ -19,7 +19,7 @@ from typing import Any, Final
 from attrs import define
 from twisted.internet.interfaces import IListeningPort
 
-from .values import HTTP_PORT, Address
+from .values import HTTP_PORT, Address, UnixAddress
 
 _FIRST: Final = 3
 _COUNT: Final = "LISTEN_FDS"
@@ -37,26 +37,25 @@ class Listening:
     """
     A listening socket, until the reactor has adopted it.
 
-    :ivar address: Where it listens; ``None`` on a Unix-domain socket.
+    :ivar address: Where it listens.
     """
 
     _socket: socket.socket
-    address: Address | None
+    address: Address | UnixAddress
 
     @property
     def port(self) -> int:
         """The port a Host header must name; a path has none, so HTTP's default."""
-        return HTTP_PORT if self.address is None else self.address.port
+        return self.address.port if isinstance(self.address, Address) else HTTP_PORT
 
     def __str__(self) -> str:
-        if self.address is None:
-            return f"unix:{self._socket.getsockname()}"
-        return f"http://{self.address}"
+        scheme = "http://" if isinstance(self.address, Address) else ""
+        return f"{scheme}{self.address}"
 
     def serve(self, reactor: Any, factory: Any) -> IListeningPort:
         """Hand the socket to the reactor, with a factory for its connections."""
         fd = self._socket.fileno()
-        if self.address is not None:
+        if isinstance(self.address, Address):
             port: Any = reactor.adoptStreamPort(fd, self._socket.family, factory)
         else:
             port = _adopt_unix(reactor, fd, factory)
@@ -140,7 +139,7 @@ def _ready(listening: socket.socket) -> Listening:
     if listening.family in (socket.AF_INET, socket.AF_INET6):
         host, port = listening.getsockname()[:2]
         return Listening(listening, Address(host, port))
-    return Listening(listening, None)
+    return Listening(listening, UnixAddress(os.path.abspath(listening.getsockname())))
 
 
 def _check(inherited: socket.socket) -> None:

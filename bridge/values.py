@@ -18,6 +18,7 @@ from attrs import frozen
 HTTP_PORT: Final = 80
 """What a Host header means that names no port (RFC 9110, section 4.2.1)."""
 
+_UNIX: Final = "unix:"
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*,]+", re.IGNORECASE)
 
 
@@ -31,6 +32,30 @@ class Address:
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
+
+
+@frozen
+class UnixAddress:
+    """
+    The path of a Unix-domain socket.
+
+    :ivar path: Absolute.
+    """
+
+    path: str
+
+    def __str__(self) -> str:
+        return f"{_UNIX}{self.path}"
+
+
+def listened_on(text: str) -> Address | UnixAddress:
+    """Read where a daemon listens, as it tells it."""
+    if not text.startswith(_UNIX):
+        return loopback(text)
+    named = text.removeprefix(_UNIX)
+    if not named.startswith("/"):
+        raise ValueError("must be unix: and an absolute path")
+    return UnixAddress(named)
 
 
 def loopback(text: str) -> Address:

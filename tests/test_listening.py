@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import listening
 from bridge.listening import Listening, StartError, bind, inherit
-from bridge.values import Address
+from bridge.values import Address, UnixAddress, listened_on
 
 from .directories import fresh_directory
 
@@ -83,7 +83,8 @@ class InheritTests(InheritCase):
         """A private Unix-domain socket is taken; Host is judged as on port 80."""
         given = self.unix()
         taken = self.taken(given)
-        self.assertEqual((taken.address, taken.port), (None, 80))
+        path = UnixAddress(given.getsockname())
+        self.assertEqual((taken.address, taken.port), (path, 80))
         self.assertEqual(str(taken), f"unix:{given.getsockname()}")
 
     def test_none(self) -> None:
@@ -162,7 +163,7 @@ class BindTests(SynchronousTestCase):
         """Port 0 is any free one, and its number is known at once."""
         bound = bind(Address("::1", 0))
         self.addCleanup(bound.close)
-        assert bound.address is not None
+        assert isinstance(bound.address, Address)
         self.assertEqual((bound.address.host, bound.address.port), ("::1", bound.port))
         self.assertGreater(bound.port, 0)
 
@@ -204,7 +205,7 @@ class ServeTests(TestCase):
             os.chmod(path, 0o600)
             given.listen()
             given.setblocking(False)
-            adopted = Listening(given.dup(), None)
+            adopted = Listening(given.dup(), UnixAddress(path))
             port = adopted.serve(reactor, Factory.forProtocol(Greeter))
             try:
                 self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600)
@@ -214,3 +215,14 @@ class ServeTests(TestCase):
             finally:
                 await maybeDeferred(port.stopListening)
             self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
+
+
+class ToldTests(SynchronousTestCase):
+    """Tests for what commands are told."""
+
+    def test_both_kinds(self) -> None:
+        """Where a daemon listens is read as it was written."""
+        for address in Address("::1", 9), UnixAddress("/run/a b/é"):
+            self.assertEqual(listened_on(str(address)), address)
+        for wrong in ("", "unix:", "unix:s", "10.0.0.1:1"):
+            self.assertRaises(ValueError, listened_on, wrong)

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from enum import StrEnum
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final
 
@@ -24,9 +24,9 @@ from ..protocol.wire import loads_own
 from ..store import StoreError
 from ..store.view import StateView
 from ..token import PairingToken, TokenError
-from ..values import Address
+from ..values import Address, UnixAddress
 from .bundlersource import installed_bundler
-from .client import listens_on
+from .client import connection_to, listens_on
 
 _ASK_SECONDS: Final = 5.0
 
@@ -193,8 +193,8 @@ def daemon(place: Place, listen: Address, command: str) -> Finding:
     return Finding(name, Level.NOTE, text, f"run: plugin-bridge run {command}")
 
 
-def _version(address: Address) -> str | None:
-    connection = HTTPConnection(address.host, address.port, timeout=_ASK_SECONDS)
+def _version(address: Address | UnixAddress) -> str | None:
+    connection = connection_to(address, _ASK_SECONDS)
     try:
         connection.request("GET", "/v1/health")
         answer = loads_own(connection.getresponse().read())

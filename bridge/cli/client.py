@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import socket
 import sys
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
@@ -18,7 +20,7 @@ from ..options import HostOptions
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads_own
 from ..token import PairingToken, TokenError
-from ..values import Address, loopback
+from ..values import Address, UnixAddress, listened_on
 from .keygen import CommandError, failed
 from .output import print_json
 
@@ -67,7 +69,7 @@ class Client:
     :ivar start: The command line that starts one.
     """
 
-    address: Address
+    address: Address | UnixAddress
     token: PairingToken
     start: str
 
@@ -93,9 +95,7 @@ class Client:
         raise BridgeError(code, message)
 
     def _post(self, path: str, body: bytes) -> tuple[int, Any]:
-        connection = HTTPConnection(
-            self.address.host, self.address.port, timeout=CONNECT_SECONDS
-        )
+        connection = connection_to(self.address, CONNECT_SECONDS)
         headers = {
             "Authorization": f"Bearer {self.token.reveal()}",
             "Content-Type": "application/json",
@@ -118,6 +118,30 @@ class Client:
             ) from None
         finally:
             connection.close()
+
+
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix-domain socket; the host is a name that every daemon allows."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def connection_to(address: Address | UnixAddress, seconds: float) -> HTTPConnection:
+    """
+    Make a connection to a daemon, to be opened.
+
+    :param seconds: How long opening it, and each answer, may take.
+    """
+    if isinstance(address, UnixAddress):
+        return _UnixConnection(address.path, seconds)
+    return HTTPConnection(address.host, address.port, timeout=seconds)
 
 
 def refusal(answer: Any) -> tuple[Code, str]:
@@ -165,14 +189,14 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     return Client(address, token, start)
 
 
-def listens_on(data: DataDir) -> Address:
+def listens_on(data: DataDir) -> Address | UnixAddress:
     """
     Read where the running daemon listens.
 
     :raise OSError: It does not say.
     :raise ValueError: The file is broken.
     """
-    return loopback(data.address.read_text("ascii").strip())
+    return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
 
 
 def ended(command: str, work: Callable[[], int]) -> int:

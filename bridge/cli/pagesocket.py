@@ -9,7 +9,11 @@ from typing import Any
 from attrs import define, field
 from autobahn.twisted.websocket import WebSocketClientFactory, WebSocketClientProtocol
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint
+from twisted.internet.endpoints import (
+    TCP4ClientEndpoint,
+    TCP6ClientEndpoint,
+    UNIXClientEndpoint,
+)
 from twisted.internet.error import ConnectError
 
 from .. import __version__
@@ -17,6 +21,7 @@ from ..logs.text import visible
 from ..protocol.errors import BridgeError
 from ..protocol.limits import CLOSE_SECONDS
 from ..protocol.wire import dumps, loads_own
+from ..values import Address, UnixAddress
 from .client import CONNECT_SECONDS, Client, NoDaemonError, refusal
 from .keygen import CommandError
 
@@ -142,8 +147,8 @@ async def connect(reactor: Any, client: Client) -> PageSocket:
     :raise CommandError: It refuses.
     """
     address = client.address
-    kind = TCP6ClientEndpoint if ":" in address.host else TCP4ClientEndpoint
-    factory = WebSocketClientFactory(f"ws://{address}/v1/ws", reactor=reactor)
+    host = "localhost" if isinstance(address, UnixAddress) else str(address)
+    factory = WebSocketClientFactory(f"ws://{host}/v1/ws", reactor=reactor)
     factory.protocol = partial(  # type: ignore[assignment]  # it is only called
         _Protocol, client.token.reveal()
     )
@@ -151,8 +156,15 @@ async def connect(reactor: Any, client: Client) -> PageSocket:
         openHandshakeTimeout=CONNECT_SECONDS, closeHandshakeTimeout=CLOSE_SECONDS
     )
     try:
-        protocol: Any = await kind(reactor, address.host, address.port).connect(factory)
+        protocol: Any = await _endpoint(reactor, address).connect(factory)
     except ConnectError:
         raise NoDaemonError(f"no daemon listens on {address}") from None
     page: PageSocket = await protocol.paired
     return page
+
+
+def _endpoint(reactor: Any, address: Address | UnixAddress) -> Any:
+    if isinstance(address, UnixAddress):
+        return UNIXClientEndpoint(reactor, address.path)
+    kind = TCP6ClientEndpoint if ":" in address.host else TCP4ClientEndpoint
+    return kind(reactor, address.host, address.port)

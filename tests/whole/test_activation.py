@@ -17,7 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocketBadStatusException, create_connection
 
 from ..web.stack import read_answer, write_request
-from .daemon import PATIENCE_SECONDS, Daemon, command, environment
+from .daemon import PATIENCE_SECONDS, Daemon, command, environment, run
 
 # A supervisor's child: the socket is descriptor 3, and the variables name this process.
 _AS_A_SUPERVISOR = """
@@ -38,10 +38,10 @@ class ActivationTests(SynchronousTestCase):
         self.addCleanup(directory.cleanup)
         self.home = Path(directory.name)
 
-    def start(self, given: socket.socket) -> subprocess.Popen[str]:
+    def start(self, given: socket.socket, *more: str) -> subprocess.Popen[str]:
         """Start a daemon with a socket; its own --listen could not be listened on."""
         options = f"--data-dir={self.home / 'data'}", "--listen=127.0.0.1:1"
-        daemon = command("run", "--host=reference", *options)
+        daemon = command("run", "--host=reference", *options, *more)
         return subprocess.Popen(
             [sys.executable, "-c", _AS_A_SUPERVISOR, str(given.fileno()), *daemon],
             cwd=self.home,
@@ -122,6 +122,34 @@ class ActivationTests(SynchronousTestCase):
                 process.terminate()
                 process.communicate(timeout=PATIENCE_SECONDS)
             self.assertTrue(path.is_socket())
+
+    def test_commands_find_it(self) -> None:
+        """Commands find a daemon that listens at a path, by its data directory."""
+        path = self.home / "s\u00f6cket"
+        place = "--host=reference", f"--data-dir={self.home / 'data'}"
+        with self.listening_at(path, 0o600) as given:
+            process = self.start(given, "--dev")
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    if "listening on unix:" in line:
+                        break
+                asked = *place, "state", "list", '{"ns": "x"}'
+                called = run(self.home, "call", *asked)
+                self.assertIn('"entries"', called.stdout, called.stderr)
+                looked = run(self.home, "doctor", *place)
+                self.assertRegex(looked.stdout, r"ok +daemon: version .* unix:/")
+                evaluated = run(self.home, "eval", *place, "return 1")
+                self.assertIn("no page is paired", evaluated.stderr)
+                exported = self.home / "plugins.json"
+                self.assertEqual(
+                    run(self.home, "export", *place, str(exported)).returncode, 0
+                )
+                imported = run(self.home, "import", *place, str(exported))
+                self.assertEqual((imported.returncode, imported.stderr), (0, ""))
+            finally:
+                process.terminate()
+                process.communicate(timeout=PATIENCE_SECONDS)
 
     def test_attack_path_open_to_others(self) -> None:
         """A path that others may connect to ends the start, in one line."""
