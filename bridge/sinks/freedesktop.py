@@ -12,11 +12,14 @@ from typing import Any, ClassVar, Final
 
 from attrs import define, field
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..desktop import DesktopError, INotifications, Note, Server, Urgency
 from ..desktop.notes import DEFAULT_MS
+from ..protocol.limits import DESKTOP_SECONDS, SINK_RETRY_SECONDS
 from .fanout import Health, ISink, SinkError, UnavailableError
 from .icons import IconFiles, ImageError
 from .maker import SinkParts
@@ -47,7 +50,8 @@ class Freedesktop:
     Shows desktop notifications.
 
     When there is no bus or no server at the start, it is no target; it becomes one as
-    soon as a server appears, and from then on is only ``up`` or ``down``.
+    soon as a server appears, and from then on is only ``up`` or ``down``.  A mute
+    server is asked again, less and less often.
     """
 
     name: ClassVar[str] = "freedesktop"
@@ -64,9 +68,12 @@ class Freedesktop:
 
     _desktop: INotifications
     _icons: IconFiles
+    _clock: IReactorTime
     _desktop_entry: str = ""
     has_started: bool = field(default=False, init=False)
     _unwatch: Any = field(default=None, init=False)
+    _again: IDelayedCall | None = field(default=None, init=False)
+    _pause: float = field(default=DESKTOP_SECONDS, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -80,14 +87,39 @@ class Freedesktop:
             await self._desktop.find()
         except (CancelledError, DesktopError) as e:
             self._unwatch = self._desktop.watch(self._changed)
+            self._look_later()
             raise SinkError(str(e) or "no answer in time") from None
         self.has_started = True
 
     def _changed(self, health: str) -> None:
         """Become a target, though late, when a server has come that answers."""
         if health == Health.UP:
-            finding = self._desktop.find()
-            finding.addCallbacks(self._found, lambda f: f.trap(DesktopError) and None)
+            self._pause = DESKTOP_SECONDS
+            self._look()
+        else:
+            self._look_no_more()
+
+    def _look(self) -> None:
+        self._look_no_more()
+        finding = self._desktop.find()
+        finding.addCallbacks(self._found, self._not_found)
+
+    def _not_found(self, failure: Failure) -> None:
+        failure.trap(DesktopError)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        """Ask a server again that has the name: nothing tells when it answers."""
+        if self._unwatch is None or self.health() != Health.UP:
+            return
+        self._look_no_more()
+        self._again = self._clock.callLater(self._pause, self._look)
+        self._pause = min(2 * self._pause, SINK_RETRY_SECONDS)
+
+    def _look_no_more(self) -> None:
+        if self._again is not None and self._again.active():
+            self._again.cancel()
+        self._again = None
 
     def _found(self, _: Server) -> None:
         if self._unwatch is not None:
@@ -96,6 +128,7 @@ class Freedesktop:
             self._log.info("sink {name} has started", name=self.name)
 
     def _stop_watching(self) -> None:
+        self._look_no_more()
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
@@ -165,4 +198,4 @@ def note(
 def make(parts: SinkParts) -> Freedesktop:
     """Make it."""
     icons = IconFiles(parts.icons, parts.reactor, parts.thread)
-    return Freedesktop(parts.desktop, icons, parts.desktop_entry)
+    return Freedesktop(parts.desktop, icons, parts.reactor, parts.desktop_entry)

@@ -118,7 +118,8 @@ class SinkCase(TestCase):
     def sink(self) -> Any:
         """Make the sink."""
         icons = IconFiles(self.icons, reactor, at_once)
-        sink = Freedesktop(self.desktop, icons, "sample")
+        hasty: Any = HastyReactor(20)
+        sink = Freedesktop(self.desktop, icons, hasty, "sample")
         self.addCleanup(sink.close)
         return sink
 
@@ -264,6 +265,35 @@ class LifeTests(SinkCase):
         fanout = Fanout(hasty, [sink])
         await fanout.start()
         self.assertEqual(fanout.targets(), [])
+
+    async def test_mute_server_that_answers_later(self) -> None:
+        """A server that is slow to start is a target as soon as it answers."""
+        slow = await join(self, self.bus)
+        await slow.own()
+        sink = self.sink()
+        with self.assertRaises(SinkError):
+            await sink.start()
+        await until(lambda: len(slow.named("GetCapabilities")) >= 3)
+        self.assertFalse(sink.has_started)
+        slow.answers["GetCapabilities"] = ("as", [[]])
+        slow.answers["GetServerInformation"] = ("ssss", ["Slow", "Tests", "1", "1.2"])
+        await until(lambda: sink.has_started)
+        await sink.deliver(LEAST)
+        self.assertEqual(len(slow.named("Notify")), 1)
+        self.assertIsNone(sink._again)
+
+    async def test_mute_server_that_goes(self) -> None:
+        """A server that is gone is not asked again; the next one tells itself."""
+        mute = await join(self, self.bus)
+        await mute.own()
+        sink = self.sink()
+        with self.assertRaises(SinkError):
+            await sink.start()
+        self.assertIsNotNone(sink._again)
+        mute.link.drop()
+        await until(lambda: sink.health() == Health.DOWN and sink._again is None)
+        await serve(self, self.bus)
+        await until(lambda: sink.has_started)
 
 
 class RealServerTests(SinkCase):
