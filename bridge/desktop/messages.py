@@ -8,6 +8,12 @@ from typing import Any, Final
 from attrs import frozen
 
 
+class Byte(int):
+    """A number that goes over the bus as a byte (``y``) where any type may stand."""
+
+    dbusSignature: Final = "y"  # noqa: N815 (what the D-Bus library looks for)
+
+
 class DesktopError(Exception):
     """
     The desktop could not be reached, or did not do what was asked.

@@ -19,7 +19,7 @@ from zope.interface import implementer
 
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS
 from .bus import Bus, Link, Opener, load
-from .messages import BUS, Call, DesktopError, Remote, Signal
+from .messages import BUS, Byte, Call, DesktopError, Remote, Signal
 from .notes import INotifications, Note, Question, Server, Shown
 
 SERVICE: Final = "org.freedesktop.Notifications"
@@ -239,8 +239,6 @@ def _id(result: tuple[Any, ...]) -> int:
 
 
 def _notify(owner: str, note: Note, actions: Sequence[tuple[str, str]]) -> Call:
-    from txdbus.marshal import Byte
-
     hints: dict[str, Any] = {"urgency": Byte(note.urgency)}
     if note.suppress_sound:
         hints["suppress-sound"] = True
