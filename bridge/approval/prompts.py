@@ -102,7 +102,12 @@ def _origin(url: str) -> str:
     """Two lines, so that a path cannot be taken for a host."""
     host = host_of(url)
     path = "" if host == "unknown" else urlsplit(url).path
-    return f"Host: {host}\nPath: {shown(path.replace('&', '%26'), _PATH_CHARACTERS)}"
+    line = shown(path.replace("&", "%26"), _URL_CHARACTERS)
+    if len(line) > _PATH_CHARACTERS:
+        # The end of a path decides as much as its beginning does.
+        half = (_PATH_CHARACTERS - len(_ELLIPSIS)) // 2
+        line = line[:half] + _ELLIPSIS + line[-half:]
+    return f"Host: {host}\nPath: {line}"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from ..addresses import is_host_name
 from ..protocol.errors import BridgeError, Prefix, plugin_error
@@ -58,6 +58,9 @@ def _broken_part(parts: SplitResult) -> str | None:
         return "no query"
     if not parts.hostname:
         return "a host is required"
+    if any(unquote(part) in (".", "..") for part in parts.path.split("/")):
+        # Whoever fetches leaves them out: the prompt would show another repository.
+        return "no . or .. between the slashes of its path"
     if not _is_host(parts.netloc, parts.hostname):
         return "the host is not a host name or an address"
     return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, Self
 
 from attrs import define, field
@@ -21,6 +22,7 @@ _PIECE_BYTES = 64 * KIB
 _STRUCTURE = b",:[{"
 _WIDE_FLOAT = float(2**63)
 _INTEGERS = range(-(2**63), 2**64)
+_MOST_DIGITS = len("-100000000000000000000")
 _LONG_INTEGER = re.compile(rb"(?<![0-9.eE+-])-?[0-9]{19,}(?![0-9.eE])")
 
 
@@ -110,7 +112,7 @@ def check_value(text: bytes, value: Any) -> None:
             Code.BAD_REQUEST, f"JSON nested deeper than {JSON_DEPTH} levels"
         )
     if wide and _holds_wide_integer(text):
-        raise BridgeError(Code.BAD_REQUEST, "an integer of more than 64 bits")
+        raise BridgeError(Code.BAD_REQUEST, "an integer that cannot be kept exactly")
 
 
 def _holds_wide_integer(text: bytes) -> bool:
@@ -119,7 +121,20 @@ def _holds_wide_integer(text: bytes) -> bool:
     plain = b"".join(
         outside.take(piece).translate(None, spaces) for piece in _pieces(text)
     )
-    return any(int(found) not in _INTEGERS for found in _LONG_INTEGER.findall(plain))
+    return not all(map(_is_kept, _LONG_INTEGER.findall(plain)))
+
+
+def _is_kept(digits: bytes) -> bool:
+    """
+    Whether an integer stays what it is to whoever wrote it.
+
+    To a page every number is a double, which it writes with the fewest digits that tell
+    it from others, and as an integer below 1e21 (ECMA-262, Number::toString).
+    """
+    if len(digits) > _MOST_DIGITS:
+        return False
+    number = int(digits)
+    return number in _INTEGERS or int(Decimal(repr(float(number)))) == number
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:

@@ -144,7 +144,12 @@ class PromptTests(SynchronousTestCase):
             for line in PROMPTS.install(url, "/data").body.split("\n")
             if line.startswith("Path: ")
         ]
-        self.assertEqual(line, "Path: /" + "a" * 116 + "...")
+        self.assertEqual(line, "Path: /" + "a" * 57 + "..." + "a" * 58)
+
+    def test_attack_path_that_ends_elsewhere(self):
+        """What a long path ends with is shown: it tells which repository it is."""
+        url = check_url("https://forge.example/trusted/" + "x/" * 200 + "evil.git")
+        self.assertIn("/evil.git\n", PROMPTS.install(url, "/data").body)
 
     def test_ampersand_of_a_path_is_percent_encoded(self):
         """A path with an ampersand is shown as the same path without one."""

@@ -68,6 +68,22 @@ class CheckUrlTests(SynchronousTestCase):
             url = f"https://{user}@example.org/x"
             self.assertEqual(self.rule(url), "no user name or password")
 
+    def test_attack_another_repository_than_is_shown(self) -> None:
+        """Dot segments, which a client leaves out before it asks, are refused."""
+        for path in (
+            "trusted/plugin/../../evil.git",
+            "trusted/" + "x/../" * 40 + "../evil.git",
+            "trusted/./plugin.git",
+            "trusted/%2e%2E/evil.git",
+            "trusted/.%2e/evil.git",
+            "..",
+        ):
+            self.assertEqual(
+                self.rule(f"https://example.org/{path}"),
+                "no . or .. between the slashes of its path",
+            )
+        check_url("https://example.org/a..b/...git/.hidden")
+
     def test_query(self) -> None:
         """A query has no meaning for a repository."""
         self.assertEqual(self.rule("https://example.org/x?y=1"), "no query")

@@ -99,6 +99,31 @@ class ManyTests(SynchronousTestCase):
         )
 
 
+class MoreTextTests(SynchronousTestCase):
+    """Tests for what else a text's rule may ask for."""
+
+    def test_lines(self) -> None:
+        """Tabs and line breaks may be spared from the control characters."""
+        rule = Text(9, control=False, lines=True)
+        self.assertFalse(rule.broken("a\tb\r\nc"))
+        self.assertTrue(rule.broken("a\x1bb"))
+        self.assertEqual(
+            rule.describe(),
+            "at most 9 characters, no control characters but tabs and line breaks",
+        )
+
+    def test_blank(self) -> None:
+        """A text may have to say something."""
+        rule = Text(9, blank=False)
+        self.assertTrue(rule.broken("  "))
+        self.assertFalse(rule.broken(" a"))
+        self.assertEqual(rule.describe(), "at most 9 characters, not blank")
+
+    def test_exact(self) -> None:
+        """A text of one length only is worded so."""
+        self.assertEqual(Text(4, least=4).describe(), "4 characters")
+
+
 class OneOfTests(SynchronousTestCase):
     """Tests for the rule for choices."""
 

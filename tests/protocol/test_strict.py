@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,6 +38,9 @@ def stripped(text: bytes) -> bytes:
     return bytes(kept)
 
 
+INEXACT = "an integer that cannot be kept exactly"
+
+
 class StrictCase(SynchronousTestCase):
     """Reads texts."""
 
@@ -51,15 +55,26 @@ class IntegerTests(StrictCase):
     """Tests for integers that would silently become floats."""
 
     def test_bounds(self) -> None:
-        """What 64 bits hold, signed or not, is read exactly; one more is refused."""
+        """What 64 bits hold, signed or not, is read exactly; what else is refused."""
         for number in (2**64 - 1, -(2**63), 2**63, 10**18, -1, 0):
             self.assertEqual(loads(b"%d" % number), number)
             self.assertIs(type(loads(b"[%d]" % number)[0]), int)
-        for number in (2**64, -(2**63) - 1, 10**20, -(10**25), 10**300):
+        for number in (2**64, -(2**63) - 1, 10**20 + 1, -(10**25), 10**300):
             for shape in (b"%d", b"[%d]", b'{"a": %d }', b"[1,[%d,2]]", b"\n%d\t"):
                 self.assertEqual(
-                    self.refused(shape % number), "an integer of more than 64 bits"
+                    self.refused(shape % number),
+                    INEXACT,
                 )
+
+    def test_as_pages_write(self) -> None:
+        """A page writes doubles below 1e21 as integers, with the fewest digits."""
+        for text, number in (
+            (b"100000000000000000000", 1e20),
+            (b"-123456789012345680000", -123456789012345680000.0),
+            (b"999999999999999900000", 999999999999999900000.0),
+        ):
+            self.assertEqual(loads(b"[%s]" % text), [number])
+        self.refused(b"123456789012345683968")
 
     def test_floats(self) -> None:
         """A number written as a float is one, however large."""
@@ -82,7 +97,7 @@ class IntegerTests(StrictCase):
         number = b"9" * 30
         for offset in range(PIECE - 34, PIECE + 4):
             text = b'["%s",%s]' % (b"x" * (offset - 4), number)
-            self.assertEqual(self.refused(text), "an integer of more than 64 bits")
+            self.assertEqual(self.refused(text), INEXACT)
             self.assertEqual(loads(b'["%s",1e300]' % (b"x" * offset))[1], 1e300)
 
     @given(st.integers(-(10**30), 10**30), values)
@@ -92,6 +107,8 @@ class IntegerTests(StrictCase):
         text = json.dumps([beside, number], ensure_ascii=False).encode("utf-8")
         if -(2**63) <= number < 2**64:
             self.assertEqual(loads(text)[1], number)
+        elif abs(number) < 10**21 and Decimal(repr(float(number))) == number:
+            self.assertEqual(loads(text)[1], float(number))
         else:
             self.refused(text)
 

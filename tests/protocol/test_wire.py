@@ -18,6 +18,7 @@ from bridge.protocol.wire import (
     camel,
     converter,
     dumps,
+    ignores_unknown,
     loads,
     loads_own,
     loads_unique,
@@ -285,3 +286,24 @@ class LoadsUniqueTests(SynchronousTestCase):
     def test_reads_what_loads_reads(self, value: Any) -> None:
         """Without duplicates both read the same."""
         self.assertEqual(loads_unique(dumps(value)), value)
+
+
+@ignores_unknown
+@frozen
+class Lenient:
+    """A class that may be given more."""
+
+    size: int
+
+
+class IgnoresUnknownTests(SynchronousTestCase):
+    """Tests for classes that are read from more than they have."""
+
+    def test_unknown_is_ignored(self) -> None:
+        """What it has no field for is left out; what it has is judged."""
+        read = structure(converter, {"size": 1, SECRET: 2}, Lenient)
+        self.assertEqual(read, Lenient(1))
+        error = self.assertRaises(
+            BridgeError, structure, converter, {"size": "1", SECRET: 2}, Lenient
+        )
+        self.assertEqual(error.message, "size: wrong type")
