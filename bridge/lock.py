@@ -63,6 +63,7 @@ def acquire(
 
     :param patience: Seconds to wait for whoever holds it.
     :raise LockedError: It is still held.
+    :raise OSError: It can't be made or written.
     """
     waited = 0.0
     file = os.fdopen(
@@ -77,8 +78,12 @@ def acquire(
             raise LockedError(pid)
         sleep(0.05)
         waited += 0.05
-    file.truncate(0)
-    file.write(b"%d\n" % os.getpid())
+    try:
+        file.truncate(0)
+        file.write(b"%d\n" % os.getpid())
+    except OSError:
+        file.close()
+        raise
     return FileLock(file)
 
 

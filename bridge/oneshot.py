@@ -66,8 +66,10 @@ class ExclusiveBuilder:
         path = self._data.build / "lock"
         try:
             lock = await self._in_thread(acquire, path, BUILD_PATIENCE_SECONDS)
-        except LockedError:
+        except (LockedError, OSError) as e:
             error = f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
+            if isinstance(e, OSError):
+                error = f"the bundle could not be made: {e.strerror or 'I/O error'}"
             ids = sorted(map(plugin_of, directories))
             return Report(ok=False, duration_ms=0, plugins=ids, errors=[error])
         try:

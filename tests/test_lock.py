@@ -2,6 +2,7 @@
 
 import os
 import stat
+from pathlib import Path
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -25,6 +26,12 @@ class LockTests(SynchronousTestCase):
         self.assertEqual(refused.pid, os.getpid())
         first.release()
         acquire(self.path).release()
+
+    def test_cannot_be_written(self):
+        """A lock that can't be written is not held, and leaves nothing open."""
+        before = len(os.listdir("/proc/self/fd"))
+        self.assertRaises(OSError, acquire, Path("/dev/full"))
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
 
     def test_looked_at(self):
         """Whether it is held can be asked, also where there is none."""

@@ -28,6 +28,12 @@ from .prompts import Prompt, sender, shown
 DESKTOP_ENTRY: Final = "plugin-bridge"
 _KEY_BYTES: Final = 16
 
+ANSWERING: Final = {
+    "dunst": "To answer: middle-click here, or run dunstctl context, and choose.",
+    "mako": "To answer: run makoctl menu with a menu program, and choose.",
+}
+"""How to answer on servers that draw no buttons, by the name they give."""
+
 
 @implementer(IApprover)
 @define(eq=False)
@@ -92,7 +98,7 @@ class DesktopApprover:
         note = Note(
             sender(self._application),
             prompt.title,
-            prompt.text,
+            await self._text(prompt),
             icon="dialog-warning",
             urgency=Urgency.CRITICAL,
             desktop_entry=DESKTOP_ENTRY,
@@ -112,6 +118,15 @@ class DesktopApprover:
             raise denied("the user declined")
         if choice != confirm:
             raise denied("the prompt was answered with something else")
+
+    async def _text(self, prompt: Prompt) -> str:
+        """What is asked, and how to answer where no button is drawn."""
+        try:
+            server = await self._notifications.find()
+        except DesktopError as e:
+            raise unavailable(str(e)) from None
+        how = ANSWERING.get(server.name.lower())
+        return prompt.text if how is None else f"{prompt.text}\n{how}"
 
     def _key(self, name: str) -> str:
         return f"{name}-{self._random(_KEY_BYTES).hex()}"

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.approval import Prompts
-from bridge.approval.desktop import DesktopApprover
+from bridge.approval.desktop import ANSWERING, DesktopApprover
 from bridge.desktop import DesktopError, Urgency
 from bridge.desktop.messages import BUS, Call
 from bridge.protocol.errors import BridgeError
@@ -54,6 +54,14 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.assertEqual([label for _, label in actions], ["Confirm", "Deny"])
         answer.callback(actions[0][0])
         self.assertIsNone(self.successResultOf(approving))
+
+    def test_how_to_answer(self):
+        """Where no button is drawn, the prompt says how to answer."""
+        self.screen.server = evolve(SERVER, name="dunst")
+        self.asker.approve(PROMPT).addErrback(lambda _: None)
+        ((note, _, answer),) = self.screen.questions
+        self.assertEqual(note.body, f"{PROMPT.text}\n{ANSWERING['dunst']}")
+        answer.callback(None)
 
     def test_keys_are_random(self):
         """Each button of each prompt has 128 random bits in its key."""
