@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from getopt import GetoptError, gnu_getopt
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -37,11 +38,31 @@ class TableOptions(usage.Options):
                 setattr(cls, name, _taker(option))
 
     def parseOptions(self, options: Any = None) -> None:  # noqa: N802
-        """Read the command line; a usage error ends the process with status 2."""
+        """
+        Read the command line; options may follow arguments.
+
+        A usage error ends the process with status 2.
+        """
+        given = sys.argv[1:] if options is None else options
         try:
-            super().parseOptions(options)
-        except (usage.UsageError, ConfigError) as e:
+            super().parseOptions(self._options_first(given))
+        except usage.UsageError as e:
+            synopsis = getattr(self, "synopsis", "")
+            refuse_usage(f"{e}\n{synopsis}".rstrip())
+        except ConfigError as e:
             refuse_usage(str(e))
+
+    def _options_first(self, words: Sequence[str]) -> list[str]:
+        """Give the same command line with its options before its arguments."""
+        try:
+            options, arguments = gnu_getopt(words, self.shortOpt, self.longOpt)
+        except GetoptError as e:
+            raise usage.UsageError(str(e)) from None
+        first: list[str] = []
+        for name, value in options:
+            takes = f"{name[2:]}=" in self.longOpt or f"{name[1:]}:" in self.shortOpt
+            first += [name, value] if takes else [name]
+        return [*first, "--", *arguments]
 
     def opt_version(self) -> NoReturn:
         """Display the version and exit."""

@@ -3,24 +3,37 @@
 import contextlib
 import io
 from pathlib import Path
+from typing import ClassVar
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.config import OPTIONS, ConfigError
-from bridge.options import DaemonOptions, HostOptions, locate
+from bridge.options import DaemonOptions, HostOptions, TableOptions, locate
 
 from .directories import fresh_directory
+
+
+class TwoArguments(TableOptions):
+    """A command line with two arguments."""
+
+    synopsis = "Usage: two [--json] [--number N] A B"
+    optFlags: ClassVar = [["json", None, "a flag"]]  # noqa: N815 (Twisted's name)
+    optParameters: ClassVar = [["number", "n", None, "a value"]]  # noqa: N815
+
+    def parseArgs(self, first, second):  # type: ignore[override]
+        """Take both."""
+        self["taken"] = (first, second)
 
 
 class OptionsTests(SynchronousTestCase):
     """Tests for command lines made from the table."""
 
-    def exits(self, *arguments):
+    def exits(self, *arguments, options=DaemonOptions):
         """Parse what ends the process: its status, and what it says."""
         said = io.StringIO()
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
             ended = self.assertRaises(
-                SystemExit, DaemonOptions().parseOptions, list(arguments)
+                SystemExit, options().parseOptions, list(arguments)
             )
         return ended.code, said.getvalue()
 
@@ -52,6 +65,28 @@ class OptionsTests(SynchronousTestCase):
             self.assertEqual(status, 2)
             self.assertIn(named, said)
             self.assertEqual(said.count("\n"), 1)
+
+    def test_options_after_arguments(self):
+        """An option may follow an argument; after ``--`` everything is an argument."""
+        for line, expected in (
+            (("a", "--json", "-nx", "b"), (True, "x", ("a", "b"))),
+            (("a", "--number=--json", "-", "--js"), (True, "--json", ("a", "-"))),
+            (("--number", "", "a", "b"), (False, "", ("a", "b"))),
+            (("a", "--", "--json"), (False, None, ("a", "--json"))),
+        ):
+            options = TwoArguments()
+            options.parseOptions(line)
+            taken = (bool(options["json"]), options["number"], options["taken"])
+            self.assertEqual(taken, expected, line)
+
+    def test_wrong_arguments(self):
+        """Too few or many arguments, and a wrong option, are told with the usage."""
+        for line in (["a"], ["a", "b", "c"], ["a", "b", "--nonsense"]):
+            status, said = self.exits(*line, options=TwoArguments)
+            self.assertEqual(status, 2)
+            first, second = said.splitlines()
+            self.assertTrue(first.startswith("plugin-bridge: "), first)
+            self.assertEqual(second, TwoArguments.synopsis)
 
     def test_version(self):
         """``--version`` is ours, not Twisted's."""

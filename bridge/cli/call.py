@@ -60,8 +60,10 @@ def call(options: CallOptions) -> int:
 def _params(text: str) -> Any:
     try:
         params = loads(text.encode("utf-8"))
-    except (BridgeError, UnicodeEncodeError):
-        params = None
+    except UnicodeEncodeError:
+        raise usage.UsageError("JSON: not UTF-8") from None
+    except BridgeError as e:
+        raise usage.UsageError(f"JSON: {e.message}") from None
     if type(params) is not dict:
         raise usage.UsageError('JSON must be an object, such as \'{"id": "x"}\'')
     return params

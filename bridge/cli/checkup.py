@@ -27,6 +27,7 @@ from ..token import PairingToken, TokenError
 from ..values import Address, UnixAddress
 from .bundlersource import installed_bundler
 from .client import connection_to, listens_on
+from .hostsources import OWN_HOST
 
 _ASK_SECONDS: Final = 5.0
 
@@ -84,7 +85,7 @@ def _directory(place: Place, command: str) -> Finding:
     try:
         found = root.stat()
     except OSError:
-        mend = f"run: plugin-bridge setup {command}"
+        mend = _setup(place, command)
         return Finding(name, Level.WRONG, f"{root} is not there", mend)
     if os.name != "nt" and found.st_uid != os.geteuid():
         text = f"{root} belongs to another user"
@@ -117,7 +118,7 @@ def _state(place: Place) -> Finding:
 
 
 def _bundler(place: Place, command: str) -> Finding:
-    name, mend = "bundler", f"run: plugin-bridge setup {command}"
+    name, mend = "bundler", _setup(place, command)
     pin = pin_for()
     if pin is None:
         return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
@@ -131,16 +132,26 @@ def _bundler(place: Place, command: str) -> Finding:
 
 def _sources(place: Place, command: str) -> Finding:
     name = "host sources"
-    missing = [
+    missing = _missing_sources(place)
+    if missing:
+        text = f"{missing[0]} is missing, so nothing can be built"
+        return Finding(name, Level.WRONG, text, _setup(place, command))
+    return Finding(name, Level.OK, "in place")
+
+
+def _missing_sources(place: Place) -> list[str]:
+    return [
         entry
         for entry in (HOST_ENTRY, API_ENTRY)
         if not (place.data.root / entry).is_file()
     ]
-    if missing:
-        text = f"{missing[0]} is missing, so nothing can be built"
-        mend = f"run: plugin-bridge setup {command}"
-        return Finding(name, Level.WRONG, text, mend)
-    return Finding(name, Level.OK, "in place")
+
+
+def _setup(place: Place, command: str) -> str:
+    """Say how to run setup so that it can do all that it has to."""
+    brings_sources = place.profile.name == OWN_HOST or not _missing_sources(place)
+    sources = "" if brings_sources else "--host-sources ARCHIVE "
+    return f"run: plugin-bridge setup {sources}{command}"
 
 
 def _theme(place: Place) -> Finding:
@@ -219,7 +230,7 @@ async def notification_server(notifications: INotifications) -> Finding:
     try:
         server = await notifications.find()
     except DesktopError as e:
-        text = f"none answers, so no plugin can be installed: {e}"
+        text = f"none answers, so without --dev no plugin can be installed: {e}"
         mend = "log in to a desktop, or install one, such as notification-daemon"
         return Finding(name, Level.WRONG, text, mend)
     called = visible(f"{server.name} {server.version}")

@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> int:
         try:
             support.write(Path(options["bundle"]), print_line)
         except OSError as e:
-            return failed("doctor", f"the bundle cannot be written: {e.strerror}")
+            return failed("doctor", f"{options['bundle']}: {e.strerror}")
     return 1 if any(finding.level is Level.WRONG for finding in findings) else 0
 
 

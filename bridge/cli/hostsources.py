@@ -23,6 +23,9 @@ from ..plugins.bundler import API_ENTRY, HOST_ENTRY
 from ..plugins.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 
+OWN_HOST: Final = "reference"
+"""The host whose sources came with plugin-bridge."""
+
 # What is taken, of whatever else is there.
 _WANTED: Final = ("packages", "node_modules")
 _NEEDED: Final = tuple(path.removeprefix("host/") for path in (API_ENTRY, HOST_ENTRY))

@@ -28,11 +28,10 @@ from .bundlersource import (
     installed_bundler,
     read_bundler,
 )
-from .hostsources import SetupError, install_sources, read_sources
+from .hostsources import OWN_HOST, SetupError, install_sources, read_sources
 
 __all__ = ["SetupError", "SetupOptions", "main", "setup"]
 
-_OWN_HOST: Final = "reference"
 _SAMPLE: Final = "sample"
 _SAMPLE_TABLE: Final = """
 CREATE TABLE places (
@@ -153,7 +152,7 @@ class _Steps:
         """Install the host's sources."""
         if self._sources is not None:
             self._install_sources(self._sources)
-        elif self._profile.name == _OWN_HOST:
+        elif self._profile.name == OWN_HOST:
             with as_file(files("bridge").joinpath("reference")) as own:
                 self._install_sources(own)
         elif all((self._data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
@@ -173,7 +172,7 @@ class _Steps:
 
     def sample(self) -> None:
         """Make the database that the reference host's pages may read."""
-        if self._profile.name != _OWN_HOST or _SAMPLE not in self._profile.databases:
+        if self._profile.name != OWN_HOST or _SAMPLE not in self._profile.databases:
             return
         path = self._profile.database(_SAMPLE, self._data.root)
         if path.exists():

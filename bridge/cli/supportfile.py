@@ -63,19 +63,21 @@ class Support:
             "plugins.log": _tail(place.data.log),
         }
         redact = redactor(place, environ)
-        return cls({name: redact(text).encode() for name, text in files.items()})
+        return cls(
+            {name: _ended(redact(text)).encode() for name, text in files.items()}
+        )
 
     def write(self, path: Path, say: Callable[[str], object]) -> None:
         """
-        Say what is inside, and write it.
+        Write it, once it is said what is inside.
 
         :param path: Made with mode 0600; an existing file is never replaced.
         :raise OSError: It can't be written.
         """
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         say("the bundle holds, without the token, settings and your home's name:")
         for name, content in self.files.items():
             say(f"  {name:<14} {len(content)} bytes")
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with (
             os.fdopen(fd, "wb") as file,
             tarfile.open(fileobj=file, mode="w:gz") as tar,
@@ -102,6 +104,11 @@ def redactor(place: Place, environ: Mapping[str, str]) -> Callable[[str], str]:
         return _USERINFO.sub("", text)
 
     return redact
+
+
+def _ended(text: str) -> str:
+    """End the last line of a text that has one."""
+    return text + "\n" if text and not text.endswith("\n") else text
 
 
 def _versions() -> list[str]:

@@ -103,14 +103,14 @@ def _documented(
 
 def summary_of(documented: object) -> str:
     """
-    Give the first sentence of a docstring.
+    Give the first sentence of a docstring, as plain text.
 
     :raise ValueError: There is none: what callers can reach is documented.
     """
     lines = (documented.__doc__ or "").strip().split("\n\n")[0].split()
     if not lines:
         raise ValueError(f"undocumented: {documented!r}")
-    return " ".join(lines)
+    return " ".join(lines).replace("``", "")
 
 
 def methods_of(service: type[Any]) -> Iterator[Method]:

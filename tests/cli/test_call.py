@@ -51,6 +51,24 @@ class CallTests(CallCase):
         self.assertEqual((status, out), (1, ""))
         self.assertEqual(err, "plugin-bridge call: bad_request: ns: required\n")
 
+    def test_wrong_parameters(self):
+        """What is wrong with the parameters is told, object or not."""
+        for text, said in (
+            ("[]", "JSON must be an object"),
+            ("{", "JSON: not JSON"),
+            ('{"value": 100000000000000000000}', "64"),
+            ('{"\udce9": 1}', "JSON: not UTF-8"),
+        ):
+            with self.assertRaises(usage.UsageError) as caught:
+                self.run_main("state", "set", text)
+            self.assertIn(said, str(caught.exception))
+
+    def test_options_follow(self):
+        """An option may stand after the parameters."""
+        self.answering(200, {"a": [1, 2]})
+        done = self.run_main("a", "b", "{}", "--compact")
+        self.assertEqual(done, (0, '{"a":[1,2]}\n', ""))
+
     def test_usage(self):
         """Names that are none, and parameters that are no object, are usage errors."""
         for arguments in (
@@ -59,6 +77,7 @@ class CallTests(CallCase):
             ("state", "get", "[]"),
             ("state", "get", "{"),
             ("state", "get", '{"\udce9": 1}'),
+            ("state", "get", "{}", "--nonsense"),
         ):
             # The latter is told by bridge.cli.main, with status 2.
             with self.assertRaises((SystemExit, usage.UsageError)) as caught:

@@ -48,6 +48,18 @@ class DiskTests(SynchronousTestCase):
         self.assertIn("plugin-bridge setup --host", self.found()["bundler"].mend)
         self.assertFalse(self.root.exists())
 
+    def test_setup_needs_sources(self) -> None:
+        """A host whose sources do not ship here is told to bring them, until it has."""
+        self.place = locate("vrcnext", self.root, None)
+        found = self.found()
+        for name in ("data directory", "bundler", "host sources"):
+            mend = found[name].mend
+            self.assertIn("plugin-bridge setup --host-sources ARCHIVE --host", mend)
+        for name in (checkup.HOST_ENTRY, checkup.API_ENTRY):
+            (self.root / name).parent.mkdir(parents=True)
+            (self.root / name).touch()
+        self.assertNotIn("--host-sources", self.found()["bundler"].mend)
+
     def test_settings_cannot_be_read(self) -> None:
         """Damaged settings are told, with what the daemon will do."""
         self.place.data.create()

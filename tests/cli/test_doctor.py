@@ -75,7 +75,8 @@ class DoctorTests(SynchronousTestCase):
         self.assertIn("listens on 127.0.0.1:", done.stdout)
         self.assertIn("none answers", done.stdout)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot be written", again.stderr)
+        self.assertEqual(again.stderr, f"plugin-bridge doctor: {file}: File exists\n")
+        self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         listed = [
             line.split()[0] for line in done.stdout.splitlines() if "bytes" in line
@@ -85,6 +86,7 @@ class DoctorTests(SynchronousTestCase):
             files = [tar.extractfile(name) for name in tar.getnames()]
             texts = [file.read().decode() for file in files if file is not None]
         self.assertEqual(listed, names)
+        self.assertTrue(all(text.endswith("\n") for text in texts if text))
         whole = "\n".join(texts)
         for kept_out in (token, "hunter2", "password", str(self.home), "u:p"):
             self.assertNotIn(kept_out, whole)

@@ -104,6 +104,14 @@ class DocumentedTests(SynchronousTestCase):
         """The first paragraph of a docstring is the summary, in one line."""
         self.assertEqual(summary_of(Kettle), "Boils water.")
 
+    def test_plain_text(self) -> None:
+        """The marks of literals are for reading the source; people are shown none."""
+
+        class Marked:
+            """Boils ``water``."""
+
+        self.assertEqual(summary_of(Marked), "Boils water.")
+
     def test_undocumented(self) -> None:
         """A method that callers could reach without a docstring can't be made."""
 
