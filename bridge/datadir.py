@@ -48,6 +48,8 @@ class DataDir:
                 path.mkdir(mode=0o700, exist_ok=True)
         except DataDirError:
             raise
+        except FileExistsError as e:
+            raise DataDirError(f"{e.filename} is not a directory") from None
         except OSError as e:
             raise DataDirError(f"cannot make {self.root}: {e.strerror}") from None
         return notice

@@ -63,8 +63,12 @@ class DataDirTests(SynchronousTestCase):
         """A file where the directory should be is an error, and kept."""
         self.root.parent.mkdir(parents=True)
         self.root.write_bytes(b"x")
-        self.assertRaises(DataDirError, DataDir(self.root).create)
+        error = self.assertRaises(DataDirError, DataDir(self.root).create)
+        self.assertEqual(str(error), f"{self.root} is not a directory")
         self.assertEqual(self.root.read_bytes(), b"x")
+        below = DataDir(self.root / "data")
+        error = self.assertRaises(DataDirError, below.create)
+        self.assertEqual(str(error), f"cannot make {below.root}: Not a directory")
 
     def test_paths(self) -> None:
         """Everything is where the operator was told it is."""

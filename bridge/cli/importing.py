@@ -124,7 +124,7 @@ class Importer:
             if plugin.id in there:
                 self.say(f"{name}: is installed already\n")
                 continue
-            self.say(f"{name}: asked for; answer the prompt on your desktop\n")
+            self.say(f"{name}: asked for; if a prompt is shown, answer it\n")
             try:
                 await self._page.call("plugins", "install", {"url": plugin.url})
             except BridgeError as e:

@@ -173,11 +173,13 @@ async def start(
 
     :param say: Takes a line of what is being done.
     :raise DemoError: Something can't be started.
+    :raise ForgeError: What the git server needs is missing.
     """
+    # First, as it is what a machine may lack.
+    authority = make_authority(place.ca_file)
     place.data.create()
     setup(place.profile, place.data, None, None, say)
     say("publishing a signed sample plugin, on a git server with its own certificate")
-    authority = make_authority(place.ca_file)
     publish_plugin(place, random, now)
     forge: Forge = start_forge(reactor, place.repositories, authority, place.ca_file)
     say("building the page's bundle, still without plugins")

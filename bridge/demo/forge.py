@@ -94,7 +94,8 @@ def make_authority(ca_file: Path) -> CA:
         import trustme
     except ImportError:
         raise ForgeError(
-            "trustme is missing: pip install 'plugin-bridge[demo]'"
+            "trustme is missing: pip install 'plugin-bridge[demo]', or in a checkout "
+            "pip install '.[demo]'"
         ) from None
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(ca_file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import unicodedata
@@ -37,7 +38,12 @@ def open_regular(path: Path) -> BinaryIO:
     """
     if path.is_symlink():
         raise NotRegularError
-    fd = os.open(path, _FLAGS)
+    try:
+        fd = os.open(path, _FLAGS)
+    except OSError as e:
+        if e.errno == errno.ENXIO:  # a socket, or a device that is not there
+            raise NotRegularError from None
+        raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise NotRegularError

@@ -17,7 +17,7 @@ from ..protocol.limits import (
 from ..protocol.wire import BrokenRuleError, converter, unstructure
 from ..rpc.registry import Nothing, method
 from ..sinks.fanout import Delivery, Failed, Fanout
-from ..sinks.notification import Patch, Title, notification, patched
+from ..sinks.notification import Notification, Patch, Title, notification, patched
 
 
 @frozen
@@ -181,8 +181,16 @@ class Notify:
         patches = {} if params.overrides is None else params.overrides.patches
         for called, sink in self._called(params.sinks).items():
             patch = self._patch(patches, sink.name)
-            said = params if patch is None else patched(params, patch)
-            yield Delivery(called, sink, notification(said, self._application))
+            yield Delivery(called, sink, self._judged(params, patch))
+
+    def _judged(self, params: Sending, patch: Patch | None) -> Notification:
+        if patch is None:
+            return notification(params, self._application)
+        try:
+            return notification(patched(params, patch), self._application)
+        except BridgeError as e:
+            notification(params, self._application)  # its own fault is told as its own
+            raise BridgeError(e.code, f"overrides: {e.message}") from None
 
     def _called(self, names: list[str] | None) -> dict[str, Any]:
         """Find the targets, each once, by the name its caller used first."""

@@ -82,7 +82,7 @@ class Store:
         file = Generations(path)
 
         def read(content: bytes) -> Tables:
-            return Tables.load(_parse(content, path.name))
+            return Tables.load(_parse(content, path))
 
         try:
             tables, notice = file.load(read)
@@ -193,13 +193,14 @@ def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:
     yield b"}"
 
 
-def _parse(content: bytes, name: str) -> dict[str, dict[str, Any]]:
+def _parse(content: bytes, path: Path) -> dict[str, dict[str, Any]]:
     try:
         parsed = loads_unique(content)
     except BridgeError:
         raise DamagedError from None
     if type(parsed) is not dict or any(type(v) is not dict for v in parsed.values()):
         raise StoreError(
-            f"{name}: not an object of objects; a newer version may have written it"
+            f"{path}: not an object of objects; start the version that wrote it, if a "
+            "newer one did, or move it away, and its .bak too if this is said again"
         )
     return parsed

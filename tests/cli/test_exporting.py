@@ -128,6 +128,7 @@ class RoundTripTests(InstallCase):
             page.result("plugins", "uninstall", {"id": "good"})
             back = self.imported(daemon, file)
             self.assertEqual(back.returncode, 0, back.stdout + back.stderr)
+            self.assertIn("if a prompt is shown, answer it\n", back.stdout)
             self.assertIn("good: installed", back.stdout)
             listed = page.result("plugins", "list")["plugins"]
             self.assertEqual([plugin["id"] for plugin in listed], ["good"])

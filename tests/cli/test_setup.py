@@ -151,7 +151,7 @@ class FailureTests(SetupCase):
         """A data directory that can't be made is told."""
         self.data.root.write_text("")
         told = self.refused()
-        self.assertIn("cannot make", told)
+        self.assertIn(f"{self.data.root} is not a directory", told)
 
     def test_database_that_cannot_be_made(self):
         """A database that can't be made is told."""

@@ -1,13 +1,17 @@
 """Tests for bridge.demo.demo: how it starts and ends the daemon."""
 
+import sys
 from pathlib import Path
+from unittest import mock
 
+from twisted.internet.defer import Deferred
 from twisted.internet.error import ProcessDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.demo.demo import NAME, DaemonProcess, DemoError, Place, command
+from bridge.demo.demo import NAME, DaemonProcess, DemoError, Place, command, start
 from bridge.demo.demo import publish_plugin as publish
+from bridge.demo.forge import ForgeError
 from bridge.host import load_profile
 from bridge.plugins.manifest import load_manifest
 from bridge.plugins.policy.scan import scan_tree
@@ -42,6 +46,20 @@ class DaemonProcessTests(SynchronousTestCase):
         failure = self.failureResultOf(self.daemon.listening, DemoError)
         self.assertIn("plugin-bridge: no", str(failure.value))
         self.successResultOf(self.daemon.ended)
+
+
+class StartTests(SynchronousTestCase):
+    """Tests for starting everything."""
+
+    def test_missing_trustme(self):
+        """What only the demo needs is looked for before anything is done."""
+        place = Place(fresh_directory(self), load_profile("reference"))
+        said: list[str] = []
+        with mock.patch.dict(sys.modules, {"trustme": None}):
+            starting = start(object(), place, said.append, bytes, NOW)
+            failure = self.failureResultOf(Deferred.fromCoroutine(starting), ForgeError)
+        self.assertIn("pip install '.[demo]'", str(failure.value))
+        self.assertEqual((said, list(place.root.iterdir())), ([], []))
 
 
 class PublishTests(SynchronousTestCase):

@@ -1,6 +1,8 @@
 """Tests for ``bridge.plugins.copying``."""
 
+import contextlib
 import os
+import socket
 from unittest import mock
 
 from hypothesis import given, settings
@@ -108,6 +110,14 @@ class CopyFilesTests(SynchronousTestCase):
         """A directory that is named as a file is what git has as a submodule."""
         (self.root / "inner").mkdir()
         self.assertEqual(self.refusal("inner"), "policy: inner:1 submodule")
+
+    def test_socket(self):
+        """A socket, which can't even be opened, is refused by name."""
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening:
+            listening.bind(str(self.root / "sock"))
+        self.assertEqual(
+            self.refusal("sock"), "clone_failed: neither a file nor a directory (sock)"
+        )
 
     def test_pipe(self):
         """What is no file is not opened."""

@@ -297,13 +297,15 @@ class RefusalTests(NotifyCase):
         )
         many: dict[str, Any] = {str(i): {} for i in range(33)}
         self.assertEqual(self.refused(overrides=many), "overrides: at most 32 sinks")
-        self.assertIn(
-            "height: 16 to 1024", self.refused(overrides={"overlay": {"height": 1}})
+        bad = {"overlay": {"height": 1}}
+        self.assertEqual(self.refused(overrides=bad), "overrides: height: 16 to 1024")
+        self.assertEqual(
+            self.refused(height=2, overrides=bad),
+            "height: 16 to 1024",
         )
         image = {"useBase64Icon": True}
-        self.assertIn(
-            "icon: ", self.refused(icon="error", overrides={"overlay": image})
-        )
+        refusal = self.refused(icon="error", overrides={"overlay": image})
+        self.assertTrue(refusal.startswith("overrides: icon: "), refusal)
 
     def test_the_base_must_be_good_too(self) -> None:
         """What no target shows must keep the rules all the same."""
@@ -341,7 +343,10 @@ class RefusalTests(NotifyCase):
                     {field: path, "useBase64Icon": True},
                 ):
                     message = self.refused(**said)
-                    self.assertTrue(message.startswith(f"{field}: "), said)
+                    self.assertTrue(
+                        message.removeprefix("overrides: ").startswith(f"{field}: "),
+                        said,
+                    )
                     self.assertNotIn(path, message)
 
     def test_attack_image_that_is_none(self) -> None:

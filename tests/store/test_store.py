@@ -351,7 +351,8 @@ class OpenTests(StoreCase):
         ):
             self.path.write_bytes(content)
             error = self.assertRaises(StoreError, self.reopened)
-            self.assertIn("state.json: not an object of objects", str(error))
+            self.assertIn(f"{self.path}: not an object of objects", str(error))
+            self.assertIn("move it away", str(error))
             self.assertEqual(self.path.read_bytes(), content)
 
     def test_unusable_directory(self) -> None:
