@@ -56,7 +56,7 @@ class CallTests(CallCase):
         for text, said in (
             ("[]", "JSON must be an object"),
             ("{", "JSON: not JSON"),
-            ('{"value": 100000000000000000000}', "64"),
+            ('{"value": 100000000000000000001}', "JSON: an integer that cannot be"),
             ('{"\udce9": 1}', "JSON: not UTF-8"),
         ):
             with self.assertRaises(usage.UsageError) as caught:

@@ -210,7 +210,9 @@ class ServerTests(SynchronousTestCase):
         screen = FakeScreen()
         screen.failure = "there is no session bus"
         with patch.object(screen, "find", lambda: fail(DesktopError("no bus"))):
-            self.assertEqual(self.found(screen).level, Level.WRONG)
+            found = self.found(screen)
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertIn("without --dev no plugin can be installed: no bus", found.text)
 
 
 class ToldTests(SynchronousTestCase):
