@@ -183,8 +183,8 @@ class Prompts:
         return Prompt(
             Operation.TRUST_KEY,
             f"Trust a new signing key for {shown(plugin_id)}?",
-            f"{self._asks} install a plugin signed with a key you have not accepted "
-            f"before.\nKey: {shown(key_id)}\n{_origin(url)}\n"
+            f"{self._asks} install or update a plugin signed with a key you have not "
+            f"accepted before.\nKey: {shown(key_id)}\n{_origin(url)}\n"
             f'Plugin: "{shown(name)}", version {shown(version)}\n'
             f"Permissions: {_listed(permissions)}\n"
             f"Optional permissions: {_listed(optional)}",
