@@ -58,7 +58,9 @@ class MainTests(SynchronousTestCase):
         ):
             status, text = self.outcome(*arguments)
             self.assertEqual(status, 2, text)
-            self.assertEqual(text.count("\n"), 1)
+            why, *usage = text.splitlines()
+            self.assertTrue(why.startswith("plugin-bridge: "))
+            self.assertTrue(all(line.startswith("Usage: ") for line in usage), usage)
 
     def test_run_is_twistd(self):
         """``run`` hands its options to ``twistd -n bridge``."""
