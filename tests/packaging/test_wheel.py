@@ -28,8 +28,14 @@ def interpreters() -> Iterator[str]:
     for version in VERSIONS:
         found = sorted(kept.glob(f"{version}.*/bin/python"))
         path = str(found[-1]) if found else shutil.which(f"python{version}")
-        if version != own and path is not None:
+        if version != own and path is not None and _runs(path):
             yield path
+
+
+def _runs(python: str) -> bool:
+    """Whether it is a Python: a version switcher's stand-in may have none to run."""
+    asked = subprocess.run([python, "-c", ""], capture_output=True, check=False)
+    return asked.returncode == 0
 
 
 @pytest.fixture(scope="module")
