@@ -29,7 +29,10 @@ DESKTOP_ENTRY: Final = "plugin-bridge"
 _KEY_BYTES: Final = 16
 
 ANSWERING: Final = {
-    "dunst": "To answer: middle-click here, or run dunstctl context, and choose.",
+    "dunst": (
+        "To answer: middle-click the prompt, or run dunstctl context, and choose from "
+        "the menu, which needs dmenu or rofi; a left click refuses."
+    ),
     "mako": "To answer: run makoctl menu with a menu program, and choose.",
 }
 """How to answer on servers that draw no buttons, by the name they give."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from attrs import frozen
 
+from ..approval.desktop import ANSWERING
 from ..desktop import DesktopError, INotifications
 from ..listening import StartError, bind
 from ..lock import is_held
@@ -30,15 +31,6 @@ from .client import connection_to, listens_on
 from .hostsources import OWN_HOST
 
 _ASK_SECONDS: Final = 5.0
-
-CLICKS: Final = {
-    "dunst": (
-        "dunst shows no buttons: middle-click the prompt, or run dunstctl context, and "
-        "choose from the menu, which needs dmenu or rofi; a left click refuses"
-    ),
-    "mako": "mako shows no buttons: run makoctl menu and a menu program, and choose",
-}
-"""How to answer a prompt on servers without buttons, by the name they give."""
 
 
 class Level(StrEnum):
@@ -238,7 +230,7 @@ async def notification_server(notifications: INotifications) -> Finding:
     if "actions" not in server.capabilities:
         text = f"{called} has no buttons, so every prompt is refused (it has: {able})"
         return Finding(name, Level.WRONG, text, "use one that has, such as dunst")
-    click = CLICKS.get(server.name.lower(), "click Confirm or Deny")
+    click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
     return Finding(name, Level.OK, f"{called}: {click} (it has: {able})")
 
 
