@@ -23,11 +23,13 @@ class LogPush:
     """
     Gives every event to ``push`` as a log record.
 
-    What is logged while it pushes is not pushed: a push that fails would log, and
-    be pushed, for ever.
+    Never at once: Twisted logs "Received SIGTERM" inside the signal handler, where
+    the reactor may be half-way through forgetting the very socket a push would write
+    to.  What is logged while it pushes is not pushed: a push that fails would log,
+    and be pushed, for ever.
 
-    :ivar _push: Takes a record; called in the reactor's thread only.
-    :ivar _in_reactor: Calls a function in the reactor's thread, from any other.
+    :ivar _push: Takes a record; called by the reactor only.
+    :ivar _in_reactor: Has the reactor call a function soon, from wherever it is asked.
     """
 
     _push: Callable[[dict[str, Any]], None]
@@ -37,17 +39,13 @@ class LogPush:
 
     def __call__(self, event: LogEvent) -> None:
         """See ``ILogObserver``."""
-        if isInIOThread():
-            self._tell(event)
-        else:
-            self._in_reactor(self._tell, event)
+        if not (self._pushing and isInIOThread()):
+            self._in_reactor(self._tell, as_record(read_event(event, self._secrets)))
 
-    def _tell(self, event: LogEvent) -> None:
-        if self._pushing:
-            return
+    def _tell(self, record: dict[str, Any]) -> None:
         self._pushing = True
         try:
-            self._push(as_record(read_event(event, self._secrets)))
+            self._push(record)
         finally:
             self._pushing = False
 

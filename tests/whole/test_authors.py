@@ -70,16 +70,24 @@ class AuthorTests(SynchronousTestCase):
         self.assertNotIn("\x1b", said)
 
     def test_usage(self):
-        """A wrong command line, and a host that is none, exit with status 2."""
+        """A wrong command line exits with status 2, and the usage is shown."""
         for arguments in (
             ["check"],
-            ["check", "--host=nowhere", str(self.plugin)],
             ["verify", "a", "b"],
             ["fingerprint", "a"],
             ["dev"],
         ):
             said = self.do(*arguments, status=2)
-            self.assertEqual(said.count("\n"), 1, said)
+            first, second = said.splitlines()
+            self.assertEqual(first, "plugin-bridge: Wrong number of arguments.")
+            self.assertTrue(
+                second.startswith(f"Usage: plugin-bridge {arguments[0]} "), said
+            )
+
+    def test_no_such_host(self):
+        """A host profile that is none exits with status 2, and is told in one line."""
+        said = self.do("check", "--host=nowhere", str(self.plugin), status=2)
+        self.assertEqual(said.count("\n"), 1, said)
 
     def test_types(self):
         """The template passes the strict compiler, with the link its README names."""
