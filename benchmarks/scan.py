@@ -22,7 +22,9 @@ from bridge.protocol.limits import KIB, SOURCE_BYTES, SOURCE_FILES
 from tests.plugins.policy.hostile import FRAMES, UNITS, longest_hold, source
 
 ROUNDS = 3
-HOSTILE_ROUNDS = 1
+# A busy machine makes a hold look longer: what looks long is looked at again.
+HOSTILE_ROUNDS = 5
+LOOKS_LONG = 0.015
 SHOWN = 8
 HELD = 160 * KIB
 _FUNCTION = """\
@@ -57,7 +59,10 @@ def _holds() -> Iterator[tuple[float, str]]:
     for frame in FRAMES:
         for name, unit in UNITS.items():
             scan = functools.partial(scan_source, "a.ts", source(unit, frame, HELD))
-            hold = min(longest_hold(scan) for _ in range(HOSTILE_ROUNDS))
+            hold = longest_hold(scan)
+            for _ in range(HOSTILE_ROUNDS - 1):
+                if hold > LOOKS_LONG:
+                    hold = min(hold, longest_hold(scan))
             yield hold * 1000, f"{name} {frame and f'in {frame}'}".strip()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -27,6 +28,8 @@ from .values import Address, UnixAddress
 from .web.socket import BridgeFactory
 
 TOKEN_WATCH_SECONDS = 0.5
+# A thread that computes may keep the reactor waiting for that long, not for 5 ms.
+THREAD_TURN_SECONDS = 0.001
 
 
 class Stops(Protocol):
@@ -95,6 +98,7 @@ class Daemon(Service):
         """Listen."""
         super().startService()
         globalLogPublisher.addObserver(self._logged.push)
+        sys.setswitchinterval(THREAD_TURN_SECONDS)
         self._prepare()
         for pool in self._pools:
             pool.start()

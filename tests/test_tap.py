@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import sys
 from typing import Any
 
 import treq
@@ -52,6 +53,7 @@ class DaemonTests(TestCase):
         keep: Any = self.events.append
         globalLogPublisher.addObserver(keep)
         self.addCleanup(globalLogPublisher.removeObserver, keep)
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
         daemon = tap.assemble(reactor, self.options(*arguments))
         daemon.startService()
         self.addCleanup(lambda: daemon.running and maybeDeferred(daemon.stopService))
@@ -72,6 +74,7 @@ class DaemonTests(TestCase):
     async def test_runs(self):
         """It listens, says its banner, answers, and stops."""
         daemon = self.start("--dev", "--no-log-capture")
+        self.assertLess(sys.getswitchinterval(), 0.005)
         self.assertIn("developer mode: ON", self.said())
         self.assertIn("log file of the page: disabled", self.said())
         status, health = await self.get(daemon, "/v1/health")
@@ -147,6 +150,7 @@ class DaemonTests(TestCase):
 
     def test_joins_an_application(self):
         """Joining an application makes its lines the log's."""
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
         daemon = tap.assemble(reactor, self.options())
         self.addCleanup(daemon._release)
         self.addCleanup(daemon._listening.close)

@@ -9,24 +9,25 @@ at a time, in trees of bounded size, and no further when it is full of errors.
 
 from __future__ import annotations
 
-import io
-import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 import tree_sitter_typescript
 from attrs import frozen
 from tree_sitter import Language, Node, Parser, Point, Tree
 
-from ...protocol.limits import KIB, SOURCE_ERRORS, SOURCE_NESTING
+from ...protocol.limits import KIB, SOURCE_ERRORS
 from .budget import Budget, TooComplexError
+from .crowding import Crowding
 
 WINDOW_BYTES = 32 * KIB
-STATEMENT_BYTES = 256 * KIB
+STATEMENT_BYTES = 128 * KIB
 _LEAST_BYTES = 4 * KIB
 _READ_BYTES = 16 * KIB
-_REPORTS = 4_000
+_REPORTS = 3_000
+# What does not parse makes trees that take the longest to free.
+_BROKEN_REPORTS = 1_500
 # Of text with fewer bytes than that between reports, there may be fewer.
 _DENSE_REPORTS = 1_400
 _DENSE_BYTES = 36
@@ -34,26 +35,10 @@ _DENSE_BYTES = 36
 _COMMENTS = 8_000
 _SECONDS = 1.0
 _SECONDS_PER_KIB = 0.02
-_RUN_BYTES = 64_000
-_ANGLES = 200
-_ARROWS = 10_000
-_SLACK = 4
-_TAGS = 1_000
 _MOST_ERRORS = 30_000
 
 _TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 _STATEMENTS = frozenset({"comment", "hash_bang_line", "statement_block"})
-# An apostrophe after a letter is one in JSX text: no string starts there.
-_QUIET = re.compile(
-    rb"//.*|/\*(?:.*?\*/|.*)|(?<![A-Za-z])'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|[<>]="
-)
-_STRUCTURE = re.compile(rb"=>|</|/>|[()\[\]{};,<>]")
-_ANGLE = {b"<": 1, b"</": 1, b">": -1, b"/>": -1}
-# Every ``<a>`` that nothing closes makes the end of the input longer for the parser.
-_TAG = {b"<": 1, b"</": -1, b"/>": -1}
-_OPEN = frozenset({b"(", b"[", b"{"})
-_CLOSED = frozenset({b")", b"]", b"}"})
-_SEPARATORS = frozenset({b";", b",", b"{", b"}"})
 
 
 class TooLargeTreeError(TooComplexError):
@@ -100,12 +85,12 @@ def pieces(content: bytes, language: Language, budget: Budget) -> Iterator[Piece
     :raise BadSyntaxError: It is not clean TypeScript or JavaScript.
     :raise TooComplexError: Parsing it would cost too much.
     """
-    if _is_crowded(content):
-        raise TooComplexError
+    crowding = Crowding(content)
     start, row, size, usual = 0, 0, WINDOW_BYTES, WINDOW_BYTES
     while start < len(content):
         end = _line_end(content, start + size)
         data = content[start:end]
+        crowding.read_to(end)
         try:
             tree = _parse(data, language)
         except TooLargeTreeError:
@@ -148,17 +133,18 @@ def _parse(data: bytes, language: Language) -> Tree:
     # Processor time, so that a busy machine changes no verdict.
     deadline = time.thread_time() + _SECONDS + _SECONDS_PER_KIB * len(data) / KIB
 
-    reports = 0
+    reports = broken = 0
     is_large = False
 
     def read(offset: int, point: Point) -> bytes:
         return data[offset : offset + _READ_BYTES]
 
     def is_enough(offset: int, has_error: bool) -> bool:
-        nonlocal reports, is_large
+        nonlocal reports, broken, is_large
         reports += 1
+        broken += has_error
         is_dense = reports > _DENSE_REPORTS and offset < reports * _DENSE_BYTES
-        is_large = is_dense or reports > _REPORTS
+        is_large = is_dense or reports > _REPORTS or broken > _BROKEN_REPORTS
         return is_large or time.thread_time() > deadline
 
     try:
@@ -227,71 +213,3 @@ def _is_noise(errors: list[int], data: bytes) -> bool:
     # The cut leaves an error or two; but inside a comment, all of it are errors.
     is_commented = data.rfind(b"/*") > data.rfind(b"*/")
     return len(errors) > SOURCE_ERRORS and not is_commented
-
-
-def _quiet(match: re.Match[bytes]) -> bytes:
-    text = match[0]
-    is_open = text.startswith(b"/*") and (len(text) < 4 or not text.endswith(b"*/"))
-    return b"/*" if is_open else b" "
-
-
-def _is_crowded(data: bytes) -> bool:
-    """
-    Whether a text nests deeper than a parser's time is worth.
-
-    What looks like a comment or a string is left out, and misleads where it is none;
-    so brackets are also counted as they come, and then more of them may be open.
-    """
-    if _is_deep(io.BytesIO(data), _SLACK, len(data)):
-        return True
-    return _is_deep(_code(data), 1, _RUN_BYTES)
-
-
-def _code(data: bytes) -> Iterator[bytes]:
-    """The lines of a text without what looks like comments and strings."""
-    commented = False
-    for whole in io.BytesIO(data):
-        line = whole.rstrip(b"\n")
-        if commented:
-            _, closed, line = line.partition(b"*/")
-            commented = not closed
-        code, opened, _ = _QUIET.sub(_quiet, line).partition(b"/*")
-        commented = commented or bool(opened)
-        yield code
-
-
-def _is_deep(lines: Iterable[bytes], slack: int, most_run: int) -> bool:
-    arrows = [0]
-    angles = tags = run = 0
-    for line in lines:
-        run += len(line.strip())
-        for token in _STRUCTURE.findall(line):
-            _count_arrows(arrows, token)
-            angles = max(0, angles + _ANGLE.get(token, 0))
-            tags = max(0, tags + _TAG.get(token, 0))
-            if token in _SEPARATORS:
-                run = 0
-                angles, tags = (angles, tags) if token == b"," else (0, 0)
-        if (
-            len(arrows) > SOURCE_NESTING * slack
-            or arrows[-1] > _ARROWS * slack
-            or angles > _ANGLES * slack
-            or tags > _TAGS
-            or run > most_run
-        ):
-            return True
-    return False
-
-
-def _count_arrows(open_brackets: list[int], token: bytes) -> None:
-    """Keep, for each open bracket, the arrow functions not ended since."""
-    if token in _OPEN:
-        open_brackets.append(0)
-    elif token in _CLOSED:
-        # The last one stays when more are closed than were opened.
-        if len(open_brackets) > 1:
-            open_brackets.pop()
-    elif token == b"=>":
-        open_brackets[-1] += 1
-    elif token in _SEPARATORS:
-        open_brackets[-1] = 0

@@ -52,7 +52,7 @@ class PieceTests(SynchronousTestCase):
     def test_statements_of_half_the_widest(self) -> None:
         """Statements that two of fill the widest window are pieces of their own."""
         statement = (
-            b"const a = [\n" + b"  ['some words', 'others'],\n" * 4_300 + b"];\n"
+            b"const a = [\n" + b"  ['some words', 'others'],\n" * 2_200 + b"];\n"
         )
         content = statement * 4 + UNIT
         self.assertEqual(sum(end for end, _ in self.pieces(content)), len(content))
