@@ -6,9 +6,10 @@ import os
 import stat
 from collections.abc import Iterator
 from enum import StrEnum
+from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -187,7 +188,12 @@ def daemon(place: Place, listen: Address, command: str) -> Finding:
         if version is None:
             text = f"it runs, and does not answer on {address}"
             return Finding(name, Level.WRONG, text, "stop it, and start it again")
-        return Finding(name, Level.OK, f"version {version} listens on {address}")
+        text = f"version {version} listens on {address}"
+        if _is_dev(address):
+            text += " with --dev: EVERY operation is approved without asking"
+            mend = "start it without --dev, unless you develop plugins"
+            return Finding(name, Level.NOTE, text, mend)
+        return Finding(name, Level.OK, text)
     if _is_taken(listen):
         text = f"another program listens on {listen}"
         mend = "end that program, or choose another address with --listen"
@@ -197,13 +203,28 @@ def daemon(place: Place, listen: Address, command: str) -> Finding:
 
 
 def _version(address: Address | UnixAddress) -> str | None:
-    connection = connection_to(address, _ASK_SECONDS)
     try:
-        connection.request("GET", "/v1/health")
-        answer = loads_own(connection.getresponse().read())
+        _, answer = _ask(address, "/v1/health")
         return visible(str(answer["version"])) if answer["ok"] is True else None
     except (OSError, HTTPException, BridgeError, KeyError, TypeError):
         return None
+
+
+def _is_dev(address: Address | UnixAddress) -> bool:
+    """Whether a path is there that only ``--dev`` opens; no token is sent."""
+    try:
+        status, _ = _ask(address, "/v1/describe")
+    except (OSError, HTTPException, BridgeError):
+        return False
+    return status == HTTPStatus.UNAUTHORIZED
+
+
+def _ask(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
+    connection = connection_to(address, _ASK_SECONDS)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, loads_own(answer.read())
     finally:
         connection.close()
 

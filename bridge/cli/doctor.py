@@ -72,13 +72,20 @@ def main(arguments: list[str]) -> int:
         *oneshot.run(reactor, lambda: on_desktop(reactor, place, options)),
     ]
     _print(findings, bool(options["json"]))
+    say = _aside if options["json"] else print_line
     if options["bundle"]:
         support = Support.collect(place, findings, os.environ)
         try:
-            support.write(Path(options["bundle"]), print_line)
+            support.write(Path(options["bundle"]), say)
         except OSError as e:
             return failed("doctor", f"{options['bundle']}: {e.strerror}")
     return 1 if any(finding.level is Level.WRONG for finding in findings) else 0
+
+
+def _aside(text: str) -> None:
+    """Say what must not stand beside the one object on standard output."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def _print(findings: list[Finding], as_json: bool) -> None:
@@ -110,7 +117,7 @@ async def on_desktop(
                 place.profile.application,
                 os.urandom,
             )
-            print_line("a prompt is shown: answer it")
+            _aside("a prompt is shown: answer it")
             findings.append(await answered(approver.approve(TEST_PROMPT)))
         return findings
     finally:

@@ -50,6 +50,8 @@ class DoctorTests(SynchronousTestCase):
         self.home = fresh_directory(self)
         self.data = self.home / "data"
         self.where = ("--host=reference", f"--data-dir={self.data}")
+        # The usual port may be somebody else's here.
+        self.anywhere = "--listen=127.0.0.1:0"
         ready = run(self.home, "setup", *self.where, f"--bundler={esbuild()}")
         self.assertEqual(ready.returncode, 0, ready.stderr)
 
@@ -75,6 +77,7 @@ class DoctorTests(SynchronousTestCase):
         self.assertIn("listens on 127.0.0.1:", done.stdout)
         self.assertIn("none answers", done.stdout)
         self.assertEqual(done.returncode, 1)
+        self.assertNotIn("--dev", done.stdout.partition("notification server")[0])
         self.assertEqual(again.stderr, f"plugin-bridge doctor: {file}: File exists\n")
         self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
@@ -93,10 +96,23 @@ class DoctorTests(SynchronousTestCase):
         for said in ("plugin:x: 1 values", "twisted ", "BRIDGE_LOG=debug", "[token]"):
             self.assertIn(said, whole)
 
+    def test_json_is_all_there_is(self) -> None:
+        """What is said besides goes elsewhere; a daemon with --dev is told of."""
+        file = self.home / "report.tar.gz"
+        with running(self.home, "--dev"):
+            done = run(self.home, "doctor", *self.where, "--json", f"--bundle={file}")
+        report = json.loads(done.stdout)
+        found = {f["name"]: f for f in report["findings"]}
+        self.assertEqual(found["daemon"]["level"], Level.NOTE)
+        self.assertIn("with --dev", found["daemon"]["text"])
+        self.assertIn("start it without --dev", found["daemon"]["mend"])
+        self.assertIn("doctor.json", done.stderr)
+        self.assertIn(f"written to {file}", done.stderr)
+
     def doctor(self, session: Session, *options: str) -> subprocess.Popen[str]:
         """Start it in a desktop session."""
         return subprocess.Popen(
-            command("doctor", *self.where, *options),
+            command("doctor", *self.where, self.anywhere, *options),
             cwd=self.home,
             env={**session.environment, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
@@ -128,7 +144,7 @@ class DoctorTests(SynchronousTestCase):
         buttons = session.buttons(box.half("lower"))
         session.click(*buttons[0].middle)
         said, _ = process.communicate(timeout=60)
-        report = json.loads(said.partition("\n")[2])
+        report = json.loads(said)
         found = {f["name"]: f for f in report["findings"]}
         self.assertEqual(found["test prompt"]["text"], "it was confirmed")
         self.assertIn("Notification Daemon", found["notification server"]["text"])
