@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from ..desktop import DesktopError, INotifications, Note, Urgency
+from ..desktop import DesktopError, INotifications, Note, QuestionExpiredError, Urgency
 from ..desktop.notes import NEVER_MS
 from ..protocol.errors import BridgeError
 from ..protocol.limits import PROMPT_SECONDS
@@ -111,6 +111,8 @@ class DesktopApprover:
         try:
             question = await self._notifications.ask(note, buttons)
             choice = await question.answer.addTimeout(PROMPT_SECONDS, self._clock)
+        except QuestionExpiredError:
+            raise denied("the desktop took the prompt away unanswered") from None
         except DesktopError as e:
             raise unavailable(str(e)) from None
         except defer.TimeoutError:

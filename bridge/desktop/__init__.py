@@ -17,7 +17,15 @@ first connection is made.
 from __future__ import annotations
 
 from .messages import DesktopError
-from .notes import INotifications, Note, Question, Server, Shown, Urgency
+from .notes import (
+    INotifications,
+    Note,
+    Question,
+    QuestionExpiredError,
+    Server,
+    Shown,
+    Urgency,
+)
 from .notifications import Notifications
 
 __all__ = [
@@ -26,6 +34,7 @@ __all__ = [
     "Note",
     "Notifications",
     "Question",
+    "QuestionExpiredError",
     "Server",
     "Shown",
     "Urgency",

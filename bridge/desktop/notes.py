@@ -11,6 +11,8 @@ from twisted.internet.defer import Deferred
 from zope.interface import Attribute as Described
 from zope.interface import Interface
 
+from .messages import DesktopError
+
 DEFAULT_MS: Final = -1
 NEVER_MS: Final = 0
 
@@ -77,6 +79,10 @@ class Shown:
     owner: str
 
 
+class QuestionExpiredError(DesktopError):
+    """The server took a question away before anybody answered it."""
+
+
 @define(eq=False)
 class Question:
     """
@@ -84,8 +90,10 @@ class Question:
 
     :ivar server: Who shows it.
     :ivar answer: Fires once: with the key of the action that the user chose, or
-        ``None`` when the note was closed without one.  Fails with ``DesktopError``
-        when its server or the bus is gone.  Cancelling it closes the note.
+        ``None`` when the note was closed without one.  Fails with
+        ``QuestionExpiredError`` when its server let it expire, and with
+        ``DesktopError`` when its server or the bus is gone.  Cancelling it closes
+        the note.
     """
 
     server: Server

@@ -20,10 +20,12 @@ from zope.interface import implementer
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS
 from .bus import Bus, Link, Opener, load
 from .messages import BUS, Byte, Call, DesktopError, Remote, Signal
-from .notes import INotifications, Note, Question, Server, Shown
+from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
 
 SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = Remote(SERVICE, "/org/freedesktop/Notifications", SERVICE)
+# Of the reasons of NotificationClosed the one that is the server's own.
+_EXPIRED: Final = 1
 
 
 @implementer(INotifications)
@@ -109,9 +111,9 @@ class Notifications:
             return
         note = (self._owner, signal.arguments[0])
         if signal.is_of(server, "ActionInvoked", "us"):
-            self._ended(note, signal.arguments[1])
+            self._chosen(note, signal.arguments[1])
         elif signal.is_of(server, "NotificationClosed", "uu"):
-            self._ended(note, None)
+            self._closed(note, signal.arguments[1])
 
     def lost(self) -> None:
         """Take it that the bus is gone."""
@@ -175,14 +177,21 @@ class Notifications:
         self._open[key] = answer
         return Question(server, answer)
 
-    def _ended(self, note: tuple[str, int], choice: str | None) -> None:
+    def _chosen(self, note: tuple[str, int], choice: str) -> None:
+        answer = self._open.pop(note, None)
+        if answer is not None:
+            # Some servers leave a note standing whose button was pressed.
+            self._close(*note)
+            answer.callback(choice)
+
+    def _closed(self, note: tuple[str, int], reason: int) -> None:
         answer = self._open.pop(note, None)
         if answer is None:
             return
-        if choice is not None:
-            # Some servers leave a note standing whose button was pressed.
-            self._close(*note)
-        answer.callback(choice)
+        if reason == _EXPIRED:
+            answer.errback(QuestionExpiredError("the notification server took it away"))
+        else:
+            answer.callback(None)
 
     def _close(self, owner: str, number: int) -> None:
         link = self._bus.link

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.approval import Prompts
 from bridge.approval.desktop import ANSWERING, DesktopApprover
-from bridge.desktop import DesktopError, Urgency
+from bridge.desktop import DesktopError, QuestionExpiredError, Urgency
 from bridge.desktop.messages import BUS, Call
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
@@ -85,6 +85,15 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             _, actions, answer = self.screen.questions[-1]
             answer.callback(None if index is None else actions[index][0])
             self.assertEqual(self.refusal(approving), f"denied: {why}")
+
+    def test_expired(self):
+        """A prompt that the server takes away by itself was dismissed by nobody."""
+        approving = self.asker.approve(PROMPT)
+        self.screen.questions[-1][2].errback(QuestionExpiredError("expired"))
+        self.assertEqual(
+            self.refusal(approving),
+            "denied: the desktop took the prompt away unanswered",
+        )
 
     def test_any_other_key(self):
         """Only the one key confirms."""

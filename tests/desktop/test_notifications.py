@@ -7,7 +7,13 @@ from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 from zope.interface.verify import verifyObject
 
-from bridge.desktop import DesktopError, INotifications, Note, Urgency
+from bridge.desktop import (
+    DesktopError,
+    INotifications,
+    Note,
+    QuestionExpiredError,
+    Urgency,
+)
 from bridge.desktop.messages import BUS, Call
 from bridge.desktop.notifications import SERVICE
 
@@ -248,12 +254,18 @@ class AskTests(NotificationsCase):
         self.assertEqual(await question.answer, "yes-1")
 
     async def test_closed(self):
-        """Closed without a choice, for whatever reason."""
+        """Closed without a choice, by the user or for a reason that says little."""
         server = await serve(self, self.bus, "actions")
-        for number, reason in enumerate((1, 2, 3, 4, 99), 1):
+        for number, reason in enumerate((2, 3, 4, 99), 1):
             question = await self.client.ask(NOTE, CHOICES)
             server.emit("NotificationClosed", number, reason, signature="uu")
             self.assertIsNone(await question.answer)
+
+    async def test_expired(self):
+        """A server that takes a question away by itself has not asked the user."""
+        server, question = await self.asked()
+        server.emit("NotificationClosed", 1, 1, signature="uu")
+        await self.assertFailure(question.answer, QuestionExpiredError)
 
     async def test_first_signal_counts(self):
         """What comes after the answer changes nothing."""
