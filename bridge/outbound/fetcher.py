@@ -20,7 +20,7 @@ from ..protocol.limits import (
 from .judge import Judge
 from .names import LookUp, SystemNames
 from .request import Request
-from .text import INFLATED, not_text, read_text
+from .text import INFLATED, read_text, unknown_coding
 
 if TYPE_CHECKING:
     from .client import Client, Reply
@@ -171,7 +171,7 @@ class Fetcher:
     async def _read(self, reply: Reply) -> Fetched:
         inflated = reply.coding in INFLATED
         if reply.pieces and not inflated and reply.coding not in ("", "identity"):
-            raise not_text()
+            raise unknown_coding()
         text = await self._call(read_text, reply.pieces, inflated)
         # These told of what came, not of the text that is passed on.
         gone = ("content-encoding", "content-length") if inflated else ()

@@ -36,6 +36,12 @@ def not_text() -> BridgeError:
     return BridgeError(Code.BAD_REQUEST, "the response: not text in UTF-8")
 
 
+def unknown_coding() -> BridgeError:
+    """Word the refusal of a body that is packed in a way nobody asked for."""
+    words = "the response: its Content-Encoding is neither gzip nor deflate"
+    return BridgeError(Code.BAD_REQUEST, words)
+
+
 def read_text(pieces: Sequence[bytes], inflated: bool) -> orjson.Fragment:
     """
     Read a body as strict UTF-8, whatever charset it claims.

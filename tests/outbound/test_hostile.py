@@ -16,6 +16,10 @@ from .servers import HERE, OutboundCase, responding, sending
 HEAD = b"HTTP/1.1 200 OK\r\n"
 TOO_LARGE = (Code.BAD_REQUEST, "the response: at most 16777216 bytes")
 NOT_TEXT = (Code.BAD_REQUEST, "the response: not text in UTF-8")
+UNKNOWN_CODING = (
+    Code.BAD_REQUEST,
+    "the response: its Content-Encoding is neither gzip nor deflate",
+)
 BROKE_OFF = (Code.UNAVAILABLE, "the response broke off")
 NOT_HTTP = (Code.UNAVAILABLE, "the server's answer is not HTTP, or broke off")
 BAD_HEAD = (
@@ -170,7 +174,7 @@ class BodyTests(OutboundCase):
             answer = await self.refused(
                 responding(b"x", b"Content-Encoding: " + coding)
             )
-            self.assertEqual(answer, NOT_TEXT)
+            self.assertEqual(answer, UNKNOWN_CODING)
 
     async def test_attack_invalid_utf8(self):
         """Bytes that are no UTF-8, also where the body ends within a character."""
