@@ -36,7 +36,7 @@ class Field:
     @property
     def words(self) -> str:
         """Meaning and rules."""
-        code = f"`{self.rules}`" if "matching" in self.rules else self.rules
+        code = f"`{self.rules}`" if set("*[") & set(self.rules) else self.rules
         return _joined([self.meaning.rstrip("."), code])
 
 

@@ -39,6 +39,7 @@ class Text:
     :ivar control: Whether control characters may be in it.
     :ivar lines: Whether line breaks and tabs may be in it all the same.
     :ivar blank: Whether it may be nothing but spaces.
+    :ivar words: What ``like`` asks for, where the pattern itself would tell nobody.
     """
 
     most: int
@@ -47,6 +48,7 @@ class Text:
     control: bool = True
     lines: bool = False
     blank: bool = True
+    words: str = ""
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
@@ -66,7 +68,7 @@ class Text:
         elif self.least:
             words = f"{self.least} to {self.most} characters"
         if self.like:
-            words += f", matching {self.like}"
+            words += f", {self.words or f'matching {self.like}'}"
         if not self.control:
             words += ", no control characters"
         if self.lines:

@@ -63,8 +63,7 @@ def _fitting(kind: Kind, value: Any) -> Argument | None:
         if kind is Kind.INT:
             struct.pack(">i", value)
         elif kind is Kind.FLOAT:
-            value = float(value)
-            struct.pack(">f", value)
+            struct.pack(">f", value := float(value))
     except (struct.error, OverflowError):
         return None
     if kind is Kind.STRING and "\0" in value:
@@ -90,7 +89,12 @@ class OscArgument:
 
 
 # Graphic ASCII, but for what OSC 1.0 has kept for patterns and packets.
-_ADDRESS = Text(OSC_ADDRESS_BYTES, like=r"/((?![#*,?\[\]{}])[!-~])*", least=1)
+_ADDRESS = Text(
+    OSC_ADDRESS_BYTES,
+    like=r"/((?![#*,?\[\]{}])[!-~])*",
+    least=1,
+    words="a slash and then printable ASCII, without spaces and # * , ? [ ] { }",
+)
 
 Port = Annotated[int, Between(OSC_LEAST_PORT, 65535)]
 
@@ -235,9 +239,8 @@ class Osc:
         args = [argument for arg in params.args if (argument := read_argument(arg))]
         datagram = encode(Message(params.address, args))
         if len(datagram) > OSC_DATAGRAM_BYTES:
-            raise BridgeError(
-                Code.BAD_REQUEST, f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
-            )
+            words = f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
+            raise BridgeError(Code.BAD_REQUEST, words)
         self._sender.send(datagram, params.port)
         return Sent(ok=True, bytes=len(datagram), port=params.port)
 
@@ -273,9 +276,8 @@ class Osc:
 
     def _check(self, port: int) -> None:
         if port in self._taken:
-            raise BridgeError(
-                Code.BAD_REQUEST, "port: not the daemon's own, nor the overlay's"
-            )
+            words = "port: not the daemon's own, nor the overlay's"
+            raise BridgeError(Code.BAD_REQUEST, words)
 
     def _ended(self, caller: Caller) -> None:
         self._callers.discard(caller)

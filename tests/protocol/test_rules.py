@@ -44,6 +44,10 @@ class TextTests(SynchronousTestCase):
             Text(5, like="[a-z]+", control=False).describe(),
             "at most 5 characters, matching [a-z]+, no control characters",
         )
+        self.assertEqual(
+            Text(5, like="[a-z]+", words="small letters").describe(),
+            "at most 5 characters, small letters",
+        )
 
     @given(texts, st.integers(0, 12))
     @settings(deadline=None)
