@@ -30,6 +30,17 @@ def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
         )
 
 
+class _OscPort(DatagramProtocol):
+    """
+    A protocol that Twisted does not log the start and the end of.
+
+    It would log its ``repr``, which goes on to every page, and in which is all that
+    is held: for a receiver that is the whole daemon, settings too.
+    """
+
+    noisy = False
+
+
 @define
 class Sender:
     """
@@ -50,7 +61,7 @@ class Sender:
         """
         try:
             if self._port is None:
-                self._port = _bound(self._reactor, 0, DatagramProtocol())
+                self._port = _bound(self._reactor, 0, _OscPort())
             self._port.write(datagram, (_LOOPBACK, port))
         except OSError:
             raise BridgeError(
@@ -63,8 +74,8 @@ class Sender:
         return succeed(None) if port is None else maybeDeferred(port.stopListening)
 
 
-@define(slots=False)
-class Receiver(DatagramProtocol):
+@define(slots=False, repr=False)
+class Receiver(_OscPort):
     """
     Receives on one port.
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
 from twisted.trial.unittest import TestCase
+from zope.interface import implementer
 
 from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import BridgeError, Code
@@ -252,6 +254,25 @@ class ListenTests(OscCase):
                 ],
             },
         )
+
+    async def test_attack_what_a_log_tells(self) -> None:
+        """No port's start or end tells in the log, and so the page, what is held."""
+        said: list[str] = []
+
+        @implementer(ILogObserver)
+        def observe(event: dict[str, Any]) -> None:
+            said.append(formatEvent(event))
+
+        globalLogPublisher.addObserver(observe)
+        self.addCleanup(globalLogPublisher.removeObserver, observe)
+        await self.call("listen", port=self.port)
+        await self.call("send", address="/a")
+        await self.call("stop")
+        await self.osc.close()
+        self.assertTrue(said)
+        for text in said:
+            self.assertLess(len(text), 100, text[:200])
+            self.assertNotIn(" object at ", text)
 
     async def test_idempotent(self) -> None:
         """A second ``listen`` starts nothing, and one ``stop`` ends it."""
