@@ -150,7 +150,7 @@ class QueryTests(SqlCase):
         """No refusal repeats what was sent, nor says where a file is."""
         for params in (
             {"database": text},
-            {"sql": f"SELECT {text}; {text}"},
+            {"sql": f"SELECT nope({text}; {text}"},
             {"sql": f"SELECT nope('{text.replace(chr(39), '')}') FROM [{text}]"},
             {"params": [text]},
             {"params": {text: text}},
