@@ -14,6 +14,7 @@ import base64
 import contextlib
 import hashlib
 import io
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ def small_png(image: bytes) -> bytes:
     """
     from PIL import Image
 
+    # It warns of what is refused below, and printed is what no user can act on.
+    warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
     try:
         with Image.open(io.BytesIO(image), formats=_FORMATS) as opened:
             _check(opened.size)

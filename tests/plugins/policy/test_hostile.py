@@ -27,11 +27,10 @@ class HoldTests(SynchronousTestCase):
     def test_attack_every_unit(self) -> None:
         """Nothing that is repeated holds the interpreter."""
         for name, unit in UNITS.items():
-            hold = longest_hold(
-                functools.partial(scan_source, "a.ts", source(unit, size=96 * KIB))
-            )
+            content = source(unit, size=48 * KIB)
+            hold = longest_hold(functools.partial(scan_source, "a.ts", content))
             if hold > GENEROUS:
-                hold = self.least("a.ts", source(unit, size=96 * KIB))
+                hold = self.least("a.ts", content)
             self.assertLess(hold, GENEROUS, name)
 
     def test_attack_every_frame(self) -> None:
