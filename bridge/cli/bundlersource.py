@@ -20,7 +20,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from ..datadir import DataDir, write_atomically
+from ..plugins.executable import read_checksum
 from ..plugins.files import TooLargeError, read_bounded
+from ..plugins.metafile import BuildError
 from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
 from .hostsources import SetupError
@@ -148,6 +150,16 @@ def installed_bundler(data: DataDir, pin: Pin) -> bool:
         and checksum == pin.binary.encode() + b"\n"
         and os.access(data.bin / BINARY_NAME, os.X_OK)
     )
+
+
+def would_run(data: DataDir) -> bool:
+    """Whether the daemon would run the bundler: it is what its checksum file says."""
+    try:
+        digest = read_checksum(data.bin)
+        binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
+    except (OSError, BuildError):
+        return False
+    return hashlib.sha256(binary).hexdigest() == digest
 
 
 def install_bundler(content: bytes, data: DataDir, pin: Pin) -> None:

@@ -20,14 +20,14 @@ from ..lock import is_held
 from ..logs.text import visible
 from ..options import Place
 from ..plugins.bundler import API_ENTRY, HOST_ENTRY
-from ..plugins.pins import BINARY_NAME, VERSION, pin_for
+from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..protocol.errors import BridgeError
 from ..protocol.wire import loads_own
 from ..store import StoreError
 from ..store.view import StateView
 from ..token import PairingToken, TokenError
 from ..values import Address, UnixAddress
-from .bundlersource import installed_bundler
+from .bundlersource import installed_bundler, would_run
 from .client import connection_to, listens_on
 from .hostsources import OWN_HOST
 
@@ -119,7 +119,10 @@ def _bundler(place: Place, command: str) -> Finding:
         return Finding(name, Level.OK, f"esbuild {VERSION}, its digest is right")
     if (place.data.bin / BINARY_NAME).exists():
         text = f"bin/{BINARY_NAME} is not esbuild {VERSION} as it was pinned"
-        return Finding(name, Level.NOTE, text, f"{mend} --force")
+        if would_run(place.data):
+            return Finding(name, Level.NOTE, text, f"{mend} --force")
+        text += f", nor what bin/{CHECKSUM_NAME} says, so nothing can be built"
+        return Finding(name, Level.WRONG, text, f"{mend} --force")
     return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", mend)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from hashlib import sha256
 from unittest.mock import patch
 
 from attrs import evolve
@@ -97,12 +98,20 @@ class DiskTests(SynchronousTestCase):
         self.assertIn("pairing token", self.wrong())
 
     def test_another_bundler(self) -> None:
-        """A bundler that was not pinned is told."""
+        """A bundler that was not pinned is told; it is wrong if it would not run."""
         self.place.data.create()
         self.place.data.bin.mkdir()
         (self.place.data.bin / "esbuild").write_bytes(b"")
-        found = self.found()["bundler"]
-        self.assertEqual((found.level, found.mend[-7:]), (Level.NOTE, "--force"))
+        digest = self.place.data.bin / "esbuild.sha256"
+        for said, level in (
+            (None, Level.WRONG),
+            ("0" * 64, Level.WRONG),
+            (sha256(b"").hexdigest(), Level.NOTE),
+        ):
+            if said is not None:
+                digest.write_text(said)
+            found = self.found()["bundler"]
+            self.assertEqual((found.level, found.mend[-7:]), (level, "--force"))
 
     def test_no_bundler_for_this_system(self) -> None:
         """Where there is no bundler at all, that is said."""
