@@ -51,6 +51,7 @@ from ..protocol.limits import (
 )
 from .dial import Always, Dialled
 from .request import Request
+from .target import refused
 from .text import too_large
 
 _BROKE_OFF = "the response broke off"
@@ -149,12 +150,12 @@ class Client:
 
         :param addresses: The judged addresses of the target; at least one.
         :raise BridgeError: ``unavailable``: no response was received whole;
-            ``bad_request``: it is too large.
+            ``bad_request``: it is too large, or TLS can't be spoken with that name.
         """
         target = request.target
         tls = None
         if target.scheme == "https":
-            tls = optionsForClientTLS(target.host, trustRoot=self._trust)
+            tls = self._tls(target.host)
         dialled = Dialled(self._reactor, addresses, target.port, tls, request.seconds)
         try:
             return await self._ask(request, dialled)
@@ -167,6 +168,14 @@ class Client:
             if dialled.connection is not None:
                 dialled.connection.abort()
                 await dialled.connection.closed
+
+    def _tls(self, host: str) -> Any:
+        """Say how to speak TLS with a host, and whose certificate it must show."""
+        try:
+            return optionsForClientTLS(host, trustRoot=self._trust)
+        except UnicodeError:
+            # Twisted wants a name by RFC 5891, in which there is no underscore.
+            raise refused("over TLS, a host name by the rules of IDNA") from None
 
     async def _ask(self, request: Request, dialled: Dialled) -> Reply:
         pool = HTTPConnectionPool(self._reactor, persistent=False)

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, execute, succeed
 from twisted.internet.error import ConnectError
@@ -285,6 +285,7 @@ class DialTests(SynchronousTestCase):
         st.sampled_from(("", ":80", ":8080", ":", ":x")),
         st.lists(ADDRESSES, max_size=4),
     )
+    @example("https", "_", "", ["2606:4700::1"])
     def test_attack_any_url_and_any_answers(
         self, scheme: str, host: str, port: str, answers: list[str]
     ) -> None:

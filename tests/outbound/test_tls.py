@@ -52,6 +52,17 @@ class CertificateTests(OutboundCase):
         other = self.certificates.context("127.0.0.2", "good.net")
         self.assertEqual(await self.from_server(other, HERE), UNTRUSTED)
 
+    async def test_name_that_no_certificate_is_checked_for(self):
+        """A name that DNS has and IDNA has not is refused, not taken for a defect."""
+        context = self.certificates.context("good.net")
+        for host in ("a_b.net", "r3---sn.net"):
+            self.names[host] = [HERE]
+            answer = await self.from_server(context, host)
+            self.assertEqual(
+                answer,
+                (Code.BAD_REQUEST, "url: over TLS, a host name by the rules of IDNA"),
+            )
+
     async def test_attack_wrong_name(self):
         """A good certificate of somebody else."""
         context = self.certificates.context("evil.net", "*.good.net")
