@@ -177,7 +177,7 @@ class HostileTests(SynchronousTestCase):
             self.assertTrue(found & {"fetch", "too complex to check"} or "[x" in code)
 
     def test_attack_many_breaches(self) -> None:
-        """A quarter MiB of breaches ends as fifty hits, and as quickly as other text."""
+        """A quarter MiB of breaches ends as fifty hits, as quickly as other text."""
         for unit in (b"\0\n", b"eval(s);\n", b"self.x;\n", b"import '/x';\n"):
             started = time.thread_time()
             hits = scan_source("a.ts", unit * (MIB // 4 // len(unit)))
