@@ -104,7 +104,7 @@ def _state(place: Place) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
-        mend = "start the daemon once: it loads the previous generation and says so"
+        mend = "start the daemon: it loads the previous generation, or says why not"
         return Finding("settings", Level.WRONG, str(e), mend)
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
     return Finding("settings", Level.OK, f"{values} values")
@@ -198,9 +198,10 @@ def daemon(place: Place, listen: Address, command: str) -> Finding:
             return Finding(name, Level.NOTE, text, mend)
         return Finding(name, Level.OK, text)
     if _is_taken(listen):
-        text = f"another program listens on {listen}"
-        mend = "end that program, or choose another address with --listen"
-        return Finding(name, Level.WRONG, text, mend)
+        ours = _version(listen) is not None
+        who = "the daemon of another data directory" if ours else "another program"
+        mend = "end it, or choose another address with --listen"
+        return Finding(name, Level.WRONG, f"{who} listens on {listen}", mend)
     text = f"not running; {listen} is free"
     return Finding(name, Level.NOTE, text, f"run: plugin-bridge run {command}")
 

@@ -29,8 +29,12 @@ class StateView:
             values = loads_unique(path.read_bytes())
         except FileNotFoundError:
             return cls()
-        except (OSError, BridgeError):
-            raise StoreError(f"{path} cannot be read; start the daemon once") from None
+        except OSError as e:
+            raise StoreError(f"{path} cannot be read: {e.strerror}") from None
+        except BridgeError:
+            raise StoreError(
+                f"{path} is damaged; starting the daemon mends it"
+            ) from None
         if type(values) is not dict or any(
             type(v) is not dict for v in values.values()
         ):

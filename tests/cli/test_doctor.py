@@ -74,10 +74,20 @@ class DoctorTests(SynchronousTestCase):
             )
             token = daemon.token
             again = run(self.home, "doctor", *self.where, f"--bundle={file}")
+            other = run(
+                self.home,
+                "doctor",
+                "--host=reference",
+                f"--data-dir={self.home / 'other'}",
+                f"--listen=127.0.0.1:{daemon.port}",
+            )
         self.assertIn("listens on 127.0.0.1:", done.stdout)
         self.assertIn("none answers", done.stdout)
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("--dev", done.stdout.partition("notification server")[0])
+        self.assertIn(
+            "WRONG daemon: the daemon of another data directory", other.stdout
+        )
         self.assertEqual(again.stderr, f"plugin-bridge doctor: {file}: File exists\n")
         self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)

@@ -32,3 +32,9 @@ class StateViewTests(SynchronousTestCase):
             self.assertRaises(StoreError, StateView.read, self.path)
             self.assertEqual(self.path.read_bytes(), content)
         self.assertTrue(temporary.exists())
+
+    def test_unreadable(self):
+        """What the system refuses is told in its words."""
+        self.path.mkdir()
+        error = self.assertRaises(StoreError, StateView.read, self.path)
+        self.assertIn("cannot be read: Is a directory", str(error))
