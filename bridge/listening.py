@@ -8,6 +8,7 @@ A supervisor may listen in its stead, and start it at the first connection
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import os
 import socket
@@ -82,7 +83,11 @@ def bind(address: Address) -> Listening:
             (address.host, address.port), family=family, backlog=_BACKLOG
         )
     except OSError as e:
-        raise StartError(f"cannot listen on {address}: {e.strerror}") from None
+        # Python adds the address to the words of the system, a second time here.
+        why = os.strerror(e.errno or 0)
+        if e.errno == errno.EADDRINUSE:
+            why = "another program does; end it, or choose another with --listen"
+        raise StartError(f"cannot listen on {address}: {why}") from None
     return _ready(listening)
 
 

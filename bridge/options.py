@@ -47,8 +47,7 @@ class TableOptions(usage.Options):
         try:
             super().parseOptions(self._options_first(given))
         except usage.UsageError as e:
-            synopsis = getattr(self, "synopsis", "")
-            refuse_usage(f"{e}\n{synopsis}".rstrip())
+            refuse_usage(f"{e}{self.after_refusal()}")
         except ConfigError as e:
             refuse_usage(str(e))
 
@@ -63,6 +62,12 @@ class TableOptions(usage.Options):
             takes = f"{name[2:]}=" in self.longOpt or f"{name[1:]}:" in self.shortOpt
             first += [name, value] if takes else [name]
         return [*first, "--", *arguments]
+
+    def after_refusal(self) -> str:
+        """Say, after what is wrong with the command line, what is right."""
+        return f"\n{getattr(self, 'synopsis', '')}".rstrip()
+
+    opt_h = usage.Options.opt_help
 
     def opt_version(self) -> NoReturn:
         """Display the version and exit."""
@@ -116,6 +121,17 @@ class DaemonOptions(TableOptions):
         "After SIGTERM and SIGINT it ends in order, and then by that signal. Exit "
         "status: 0 done, 1 when it cannot start, 2 when an option is wrong."
     )
+
+    def parseArgs(  # noqa: N802
+        self, *arguments: str
+    ) -> None:
+        """Take none."""
+        if arguments:
+            raise usage.UsageError("it takes options, and no arguments")
+
+    def after_refusal(self) -> str:
+        """Keep to one line, as everything does that keeps the daemon from starting."""
+        return "; see plugin-bridge run --help"
 
 
 class HostOptions(TableOptions):

@@ -229,6 +229,9 @@ def _lock(data: DataDir) -> Any:
         return acquire(data.lock, LOCK_PATIENCE_SECONDS)
     except LockedError as e:
         pid = f" (process {e.pid})" if e.pid else ""
-        raise StartError(f"another daemon{pid} uses {data.root}") from None
+        raise StartError(
+            f"another daemon{pid} uses {data.root}; "
+            "end it, or give this one another with --data-dir"
+        ) from None
     except OSError as e:
         raise StartError(f"cannot lock {data.root}: {e.strerror}") from None

@@ -157,7 +157,19 @@ class BindTests(SynchronousTestCase):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             error = self.assertRaises(StartError, bind, Address("127.0.0.1", port))
-        self.assertIn(f"127.0.0.1:{port}", str(error))
+        self.assertEqual(
+            str(error),
+            f"cannot listen on 127.0.0.1:{port}: another program does; "
+            "end it, or choose another with --listen",
+        )
+
+    def test_address_of_no_interface(self) -> None:
+        """What the system refuses is told in its words alone, the address once."""
+        error = self.assertRaises(StartError, bind, Address("192.0.2.1", 1))
+        self.assertEqual(
+            str(error),
+            "cannot listen on 192.0.2.1:1: Cannot assign requested address",
+        )
 
     def test_free_port(self) -> None:
         """Port 0 is any free one, and its number is known at once."""

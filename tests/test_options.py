@@ -64,7 +64,15 @@ class OptionsTests(SynchronousTestCase):
             status, said = self.exits(*arguments)
             self.assertEqual(status, 2)
             self.assertIn(named, said)
+            self.assertTrue(said.endswith("; see plugin-bridge run --help\n"), said)
             self.assertEqual(said.count("\n"), 1)
+
+    def test_short_help(self):
+        """``-h`` is what people try first."""
+        for options in (DaemonOptions, TwoArguments):
+            long = self.exits("--help", options=options)
+            self.assertEqual(self.exits("-h", options=options), long)
+            self.assertEqual(long[0], 0)
 
     def test_options_after_arguments(self):
         """An option may follow an argument; after ``--`` everything is an argument."""

@@ -80,13 +80,17 @@ def read_export(path: Path) -> Export:
     except OSError as e:
         raise CommandError(f"the file cannot be read: {e.strerror}") from None
     except BridgeError as e:
-        raise CommandError(f"the file is not of plugin-bridge export: {e}") from None
+        raise CommandError(
+            f"the file is not of plugin-bridge export: {e.message}"
+        ) from None
     if type(value) is dict and value.get("version") != VERSION:
         raise CommandError(f"the file is not of version {VERSION} of export")
     try:
         return structure(converter, value, Export)
     except BridgeError as e:
-        raise CommandError(f"the file is not of plugin-bridge export: {e}") from None
+        raise CommandError(
+            f"the file is not of plugin-bridge export: {e.message}"
+        ) from None
 
 
 @define

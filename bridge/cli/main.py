@@ -48,7 +48,8 @@ def help_text() -> str:
             *lines,
             "",
             "plugin-bridge COMMAND --help tells a command's options.",
-            "Exit status: 0 done, 1 failed with one line that says why, 2 wrong usage.",
+            "Exit status: 0 done, 1 failed with one line that says why, 2 wrong usage,",
+            "3 no daemon runs that could be asked.",
             "",
         ]
     )
@@ -57,6 +58,8 @@ def help_text() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command; gives the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["help"] and given[1:]:
+        given = [given[1], "--help"]
     if not given or given[0] in ("-h", "--help", "help"):
         sys.stdout.write(help_text())
         return 0 if given else 2

@@ -42,6 +42,11 @@ class MainTests(SynchronousTestCase):
                 self.assertEqual(status, 0, text)
                 self.assertIn(f"plugin-bridge {name}", text)
 
+    def test_help_on_one(self):
+        """``help COMMAND`` tells the options of one."""
+        self.assertEqual(self.outcome("help", "setup"), self.outcome("setup", "--help"))
+        self.assertEqual(self.outcome("help")[0], 0)
+
     def test_version(self):
         """``--version`` tells it."""
         status, text = self.outcome("--version")
