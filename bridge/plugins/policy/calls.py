@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from tree_sitter import Node
 
+from .constants import TAG
 from .constructs import ASSIGNED, CODE_TAGS, TIMERS
 from .literals import Page, branches, children, constant, named, parts, strings
 
@@ -13,6 +15,7 @@ _BORROWED = frozenset({"call", "apply", "bind"})
 _CREATORS = frozenset({"createElement", "createElementNS"})
 _SETTERS = frozenset({"setAttribute", "setAttributeNS", "createAttribute"})
 _REFLECTORS = frozenset({"Reflect", "Object"})
+_PLAIN = frozenset({"identifier", "member_expression", "subscript_expression"})
 _KEYED = frozenset({"pair", "method_definition", "shorthand_property_identifier"})
 
 
@@ -36,6 +39,29 @@ def call_rules(call: Node, page: Page) -> Iterator[str]:
             yield "srcdoc"
         if of in _REFLECTORS:
             yield from _set_markup(arguments, page)
+
+
+def named_arguments(call: Node, page: Page) -> Iterator[tuple[str, Node]]:
+    """The arguments that may hold a refused string, each after its ``Use.place``."""
+    callee = call.child_by_field_name("function")
+    arguments = call.child_by_field_name("arguments")
+    if callee is None or arguments is None or callee.type not in _PLAIN:
+        return
+    name, _, borrowed = _called(callee, page)
+    if name in _CREATORS:
+        yield from ((TAG, value) for value in _values(arguments))
+    if name in TIMERS:
+        count = 2 if borrowed else 1
+        yield from ((name, value) for value in islice(_values(arguments), count))
+
+
+def called_with_text(call: Node, page: Page) -> str | None:
+    """The name that a call calls with a string as its first argument."""
+    callee = call.child_by_field_name("function")
+    arguments = call.child_by_field_name("arguments")
+    if callee is None or arguments is None or callee.type != "identifier":
+        return None
+    return page.name(callee) if _starts_with_text(arguments, False, page) else None
 
 
 def member_names(node: Node, page: Page) -> list[str]:

@@ -86,17 +86,21 @@ _PAIRS: Final = {
     ("Reflect", "get"): "Reflect.get",
     ("opener", ""): "opener",
 }
+CALLED_WITH_TEXT: Final = "("
+"""Stands for a call whose first argument is a string, among the members of a name."""
+
 _FRAMES: Final = frozenset({"top", "parent", "frames"})
 _ANY_MEMBER: Final = frozenset({"self", "process"})
 
 TELLING_MEMBERS: Final = (
     WINDOW_MEMBERS
     | {member for _, member in _PAIRS}
+    | {CALLED_WITH_TEXT}
     | {"argv", "binding", "cwd", "dlopen", "env", "exit", "mainModule", "versions"}
 )
 """Members noted of every name, as it may turn out to stand for one of ``ROOTS``."""
 
-ROOTS: Final = _FRAMES | _ANY_MEMBER | {root for root, _ in _PAIRS}
+ROOTS: Final = _FRAMES | _ANY_MEMBER | TIMERS | {root for root, _ in _PAIRS}
 """Global names of which only some uses are refused."""
 
 RULES: Final = (
@@ -161,8 +165,11 @@ def access_rule(root: str, member: str) -> str | None:
     Judge a use of a global name.
 
     :param root: The name; ``.document`` for any object's member ``document``.
-    :param member: The member used; ``[`` for a computed one, empty for none.
+    :param member: The member used; ``[`` for a computed one, empty for none; or
+        ``CALLED_WITH_TEXT``.
     """
+    if root in TIMERS and member == CALLED_WITH_TEXT:
+        return f"{root} with a string"
     if root in _ANY_MEMBER and member:
         return root
     if root in _FRAMES and (member == "[" or member in WINDOW_MEMBERS):

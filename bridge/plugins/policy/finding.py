@@ -8,6 +8,7 @@ from attrs import Factory, define, field
 from tree_sitter import Node
 
 from .budget import TooComplexError
+from .constants import Constants, Use
 from .constructs import (
     CALLBACKS,
     MEMBERS,
@@ -17,8 +18,8 @@ from .constructs import (
     access_rule,
 )
 from .imports import TOOLING, import_rule, names_tooling
-from .literals import Page, constant
-from .scopes import Access, Aliases, Scope
+from .literals import Page, branches, constant, text_of
+from .scopes import Access, Aliases, Scope, object_name
 
 _CHUNK = 64 * 1024
 _MOST_FOUND = 1_000
@@ -35,6 +36,7 @@ class Finding:
     :ivar page: The piece that is being read.
     :ivar scope: The block that is being read.
     :ivar aliases: Which names can hold the global object's members.
+    :ivar constants: Which names can hold strings.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Finding:
     page: Page = field(init=False)
     scope: Scope = field(factory=Scope)
     aliases: Aliases = field(factory=Aliases)
+    constants: Constants = field(factory=Constants)
     _found: set[tuple[int, str]] = Factory(set)
     _tooling: set[int] = Factory(set)
     _accesses: set[Access] = Factory(set)
@@ -69,6 +72,23 @@ class Finding:
         if member in TELLING_MEMBERS or name in ROOTS or self.aliases.knows(name):
             line = self.page.line(node)
             self._accesses.add(Access(name, member, line, self.scope))
+
+    def bind(self, name: str, value: Node) -> None:
+        """Note what a name can hold, as far as it matters."""
+        for branch in branches(value, self.page):
+            held = object_name(branch, self.page)
+            if held is not None:
+                self.aliases.bind(name, held, self.scope)
+            text = text_of(branch, self.page)
+            if text is not None:
+                self.constants.bind(name, text, self.scope)
+
+    def named(self, place: str, node: Node | None) -> None:
+        """Note names that stand where certain strings are refused; see ``Use``."""
+        for branch in () if node is None else branches(node, self.page):
+            if branch.type == "identifier":
+                name, line = self.page.name(branch), self.page.line(branch)
+                self.constants.use(Use(name, place, line, self.scope))
 
     def member(self, node: Node, name: str) -> None:
         """Judge the name of any object's member."""
@@ -107,7 +127,7 @@ class Finding:
 
     def hits(self) -> list[tuple[int, str]]:
         """Everything found, by line, then in the order of the table."""
-        judged: set[tuple[int, str]] = set()
+        judged = self.constants.hits()
         for access in self._accesses:
             for root in self.aliases.roots(access.name, access.scope):
                 rule = access_rule(root, access.member)

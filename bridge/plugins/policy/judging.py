@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from tree_sitter import Node
 
-from .calls import call_rules, key_names, member_names
-from .constructs import ASSIGNED, CALLBACKS, CODE_TAGS, WORDS
+from .calls import (
+    call_rules,
+    called_with_text,
+    key_names,
+    member_names,
+    named_arguments,
+)
+from .constants import ASSIGNMENT, MEMBER
+from .constructs import ASSIGNED, CALLBACKS, CALLED_WITH_TEXT, CODE_TAGS, WORDS
 from .declaring import DECLARED, declare, is_type_only
 from .finding import Finding
-from .literals import children, constant, is_sum, named, parts, unwrapped
-from .scopes import object_names, pattern_keys
+from .literals import children, constant, is_sum, named, parts
+from .scopes import assigned_members, object_names, pattern_keys
 
 _SOURCE_MAP = re.compile(rb"[#@]\s*sourceMappingURL\s*=")
-_TARGETS = {
-    "pair_pattern": "value",
-    "assignment_pattern": "left",
-    "object_assignment_pattern": "left",
-}
-_LISTS = frozenset({"object_pattern", "array_pattern", "rest_pattern"})
 
 
 def judge(finding: Finding, node: Node, kind: str) -> None:
@@ -116,6 +117,8 @@ def _shorthand(finding: Finding, node: Node) -> None:
 
 
 def _pair(finding: Finding, node: Node) -> None:
+    if node.type == "pair_pattern":
+        finding.named(MEMBER, node.child_by_field_name("key"))
     for name in key_names(node, finding.page):
         if node.type == "pair_pattern":
             finding.member(node, name)
@@ -137,6 +140,7 @@ def _member(finding: Finding, node: Node) -> None:
     for name in names:
         finding.member(place, name)
     if node.type == "subscript_expression":
+        finding.named(MEMBER, place)
         names.append("[")
     for root in object_names(target, finding.page):
         for name in names:
@@ -148,30 +152,14 @@ def _assignment(finding: Finding, node: Node) -> None:
     right = node.child_by_field_name("right")
     if left is None:
         return
-    targets = [] if left.type == "identifier" else _targets(finding, left)
+    targets = [] if left.type == "identifier" else assigned_members(left, finding.page)
     for target in targets:
+        finding.named(ASSIGNMENT, target.child_by_field_name("index"))
         for name in member_names(target, finding.page):
             if name in ASSIGNED:
                 finding.add(target, f"{name} assignment")
     if right is not None and node.type != "for_in_statement":
         _bind(finding, left, right)
-
-
-def _targets(finding: Finding, left: Node) -> Iterator[Node]:
-    """The members an assignment's left side assigns to."""
-    pending = [left]
-    while pending:
-        finding.page.spend()
-        node = pending.pop()
-        inner = unwrapped(node)
-        if node.type in _LISTS:
-            pending.extend(named(node))
-        elif node.type in _TARGETS:
-            inner = node.child_by_field_name(_TARGETS[node.type])
-        elif node.type in ("member_expression", "subscript_expression"):
-            yield node
-        if inner is not None:
-            pending.append(inner)
 
 
 def _bound(finding: Finding, node: Node) -> None:
@@ -184,12 +172,10 @@ def _bound(finding: Finding, node: Node) -> None:
 
 
 def _bind(finding: Finding, pattern: Node, value: Node) -> None:
-    if pattern.type not in ("identifier", "object_pattern"):
-        return
-    for name in set(object_names(value, finding.page)):
-        if pattern.type == "identifier":
-            finding.aliases.bind(finding.page.name(pattern), name, finding.scope)
-        else:
+    if pattern.type == "identifier":
+        finding.bind(finding.page.name(pattern), value)
+    elif pattern.type == "object_pattern":
+        for name in set(object_names(value, finding.page)):
             for key in pattern_keys(pattern):
                 for member in key_names(key, finding.page):
                     finding.access(key, name, member)
@@ -206,6 +192,11 @@ def _call(finding: Finding, node: Node) -> None:
         finding.add(node, "dynamic import")
     for rule in call_rules(node, finding.page):
         finding.add(node, rule)
+    for place, argument in named_arguments(node, finding.page):
+        finding.named(place, argument)
+    name = called_with_text(node, finding.page)
+    if name is not None:
+        finding.access(node, name, CALLED_WITH_TEXT)
 
 
 def _require(finding: Finding, node: Node) -> None:

@@ -22,6 +22,7 @@ _WRAPPERS = frozenset(
 _LAST_MATTERS = frozenset(
     {"sequence_expression", "type_assertion", "parenthesized_expression"}
 )
+_TEXTS = frozenset({"string", "template_string", "binary_expression"})
 _LOGICAL = frozenset({"||", "&&", "??"})
 
 
@@ -162,7 +163,8 @@ def branches(node: Node, page: Page) -> Iterator[Node]:
         elif one.type == "binary_expression" and operator(one) in _LOGICAL:
             pending.extend(named(one))
         elif one.type == "assignment_expression":
-            pending.extend(list(named(one))[-1:])
+            right = one.child_by_field_name("right")
+            pending.extend([] if right is None else [right])
         else:
             yield one
 
@@ -173,3 +175,13 @@ def strings(node: Node, page: Page) -> Iterator[str]:
         text = constant(branch, page)
         if text is not None:
             yield text
+
+
+def text_of(branch: Node, page: Page) -> str | None:
+    """The string that one of ``branches`` is, empty when its content is not known."""
+    if branch.type not in _TEXTS:
+        return None
+    found = parts(branch, page)
+    if branch.type != "template_string" and found == [None] * len(found):
+        return None
+    return "" if None in found else "".join(each for each in found if each)

@@ -14,7 +14,7 @@ from attrs import Factory, define, frozen
 from tree_sitter import Node
 
 from .constructs import ROOTS
-from .literals import Page, branches, children, named
+from .literals import Page, branches, children, named, unwrapped
 
 _CHASED = 200
 _NESTED_PATTERNS = frozenset(
@@ -27,6 +27,12 @@ _FIELDS = {
     "required_parameter": "pattern",
     "optional_parameter": "pattern",
 }
+_TARGETS = {
+    "pair_pattern": "value",
+    "assignment_pattern": "left",
+    "object_assignment_pattern": "left",
+}
+_LISTS = frozenset({"object_pattern", "array_pattern", "rest_pattern"})
 _NAMES = frozenset(
     {"identifier", "shorthand_property_identifier_pattern", "type_identifier"}
 )
@@ -135,12 +141,20 @@ def object_names(node: Node, page: Page) -> Iterator[str]:
     ``.document`` stands for any object's member of that name.
     """
     for branch in branches(node, page):
-        if branch.type == "identifier":
-            yield page.name(branch)
-        elif branch.type in ("member_expression", "nested_identifier"):
-            member = branch.child_by_field_name("property")
-            if member is not None and page.name(member) == "document":
-                yield ".document"
+        name = object_name(branch, page)
+        if name is not None:
+            yield name
+
+
+def object_name(branch: Node, page: Page) -> str | None:
+    """The name whose value one of ``branches`` is; see ``object_names``."""
+    if branch.type == "identifier":
+        return page.name(branch)
+    if branch.type in ("member_expression", "nested_identifier"):
+        member = branch.child_by_field_name("property")
+        if member is not None and page.name(member) == "document":
+            return ".document"
+    return None
 
 
 def pattern_keys(pattern: Node) -> Iterator[Node]:
@@ -154,3 +168,20 @@ def pattern_keys(pattern: Node) -> Iterator[Node]:
             key = child if child.type in _NAMES else None
         if key is not None:
             yield key
+
+
+def assigned_members(left: Node, page: Page) -> Iterator[Node]:
+    """The members an assignment's left side assigns to."""
+    pending = [left]
+    while pending:
+        page.spend()
+        node = pending.pop()
+        inner = unwrapped(node)
+        if node.type in _LISTS:
+            pending.extend(named(node))
+        elif node.type in _TARGETS:
+            inner = node.child_by_field_name(_TARGETS[node.type])
+        elif node.type in ("member_expression", "subscript_expression"):
+            yield node
+        if inner is not None:
+            pending.append(inner)

@@ -192,6 +192,14 @@ class HostileTests(SynchronousTestCase):
         self.assertEqual(len(scan_source("a.ts", code.encode())), POLICY_HITS)
         self.assertLess(time.thread_time() - started, 20)
 
+    def test_attack_assignments(self) -> None:
+        """Values that go through many names are followed so far, and no further."""
+        line = "a=" * 60 + "'x';\n"
+        started = time.thread_time()
+        (hit,) = scan_source("a.ts", (line * (SOURCE_BYTES // len(line))).encode())
+        self.assertEqual(hit.rule, "too complex to check")
+        self.assertLess(time.thread_time() - started, 20)
+
     def test_other_threads_run(self) -> None:
         """A scan leaves other threads their turns."""
         unit = b"export const f = (a: number) => [a, `b${a}`, { c: a * 2 }];\n"
