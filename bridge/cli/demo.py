@@ -28,7 +28,8 @@ class DemoOptions(TableOptions):
     ]
     longdesc = (
         "Starts a daemon, the reference page, and a git server with a signed sample "
-        "plugin, all temporary and on this machine only; Ctrl-C ends and removes them."
+        "plugin, all temporary and on this machine only; Ctrl-C ends and removes them. "
+        "It needs git, and plugin-bridge installed with its extra: plugin-bridge[demo]."
     )
 
 
