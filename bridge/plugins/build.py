@@ -37,7 +37,8 @@ class Report:
     :ivar ok: Whether there is a new bundle.
     :ivar duration_ms: How many milliseconds it took.
     :ivar plugins: The ids that were to be in the bundle, sorted.
-    :ivar errors: Why there is no new bundle; empty when there is one.
+    :ivar errors: Why there is no new bundle; when there is one, which installed plugins
+        were left out of it, and why.
     """
 
     ok: bool
