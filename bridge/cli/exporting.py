@@ -89,7 +89,7 @@ def main(arguments: list[str]) -> int:
     except OSError as e:
         return failed("export", f"the file cannot be written: {e.strerror}")
     values = sum(len(entries) for entries in export.state.values())
-    sys.stderr.write(f"{len(export.plugins)} plugins and {values} settings\n")
+    sys.stderr.write(f"plugins: {len(export.plugins)}, settings: {values}\n")
     return 0
 
 

@@ -98,7 +98,7 @@ class RoundTripTests(InstallCase):
             str(file),
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stderr, "1 plugins and 1 settings\n")
+        self.assertEqual(done.stderr, "plugins: 1, settings: 1\n")
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         return file
 
@@ -162,7 +162,7 @@ class RoundTripTests(InstallCase):
                 f"--data-dir={daemon.data}",
                 str(file),
             )
-            self.assertIn("0 plugins and 1 settings", done.stderr)
+            self.assertIn("plugins: 0, settings: 1", done.stderr)
             self.assertEqual(self.imported(daemon, file).returncode, 0)
             again = run(
                 self.home,
