@@ -20,6 +20,8 @@ class Budget:
     """
     Counts the syntax nodes of one tree's sources; nodes, and so no clock, decide.
 
+    Once when they are parsed, and those that are judged once more: each costs as much.
+
     :ivar nodes: How many there may still be.
     """
 
@@ -27,7 +29,7 @@ class Budget:
 
     def spend(self, nodes: int, errors: int = 0) -> None:
         """
-        Count what one parse made.
+        Count nodes that were parsed, or judged.
 
         :param errors: Places that did not parse: each costs a parser many tries.
         :raise TooComplexError: It was too much.

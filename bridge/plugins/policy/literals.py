@@ -22,6 +22,11 @@ _WRAPPERS = frozenset(
 _LAST_MATTERS = frozenset(
     {"sequence_expression", "type_assertion", "parenthesized_expression"}
 )
+_BRANCHING = (
+    _WRAPPERS
+    | _LAST_MATTERS
+    | {"ternary_expression", "binary_expression", "assignment_expression"}
+)
 _TEXTS = frozenset({"string", "template_string", "binary_expression"})
 _LOGICAL = frozenset({"||", "&&", "??"})
 
@@ -155,6 +160,9 @@ def branches(node: Node, page: Page) -> Iterator[Node]:
     while pending:
         page.spend()
         one = pending.pop()
+        if one.type not in _BRANCHING:
+            yield one
+            continue
         inner = unwrapped(one)
         if inner is not None:
             pending.append(inner)

@@ -50,12 +50,13 @@ class Reading:
     _types: int = 0
     _outer: list[tuple[int, Scope]] = Factory(list)
 
-    def read(self, root: Node, end: int, page: Page) -> None:
+    def read(self, root: Node, end: int, page: Page) -> int:
         """
         Walk one piece of a file.
 
         :param root: The parent of its statements.
         :param end: The statement that starts there, and those after it, are left out.
+        :return: How many nodes were judged.
         :raise TooComplexError: Its expressions are nested too deep.
         """
         self.finding.turn(page)
@@ -63,6 +64,7 @@ class Reading:
         self._last, self._jsx = None, 0
         cursor = root.walk()
         depth = int(cursor.goto_first_child())
+        judged = 0
         while depth:
             node = cursor.node
             if node is None or (depth == 1 and node.start_byte >= end):
@@ -71,6 +73,7 @@ class Reading:
             if kind in _CARED_FOR or node.id in self._casts:
                 self._enter(node, kind, depth)
                 self._visit(node, kind, page)
+                judged += 1
             if kind != "regex" and cursor.goto_first_child():
                 depth += 1
                 continue
@@ -82,6 +85,7 @@ class Reading:
         self._leave(0)
         # Nothing of the tree is kept.
         self._last = None
+        return judged
 
     def _enter(self, node: Node, kind: str, depth: int) -> None:
         if not self._types and (kind in TYPES or node.id in self._casts):

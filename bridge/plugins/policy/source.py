@@ -38,7 +38,7 @@ def source_hits(
     try:
         for piece in pieces(content, grammar(suffix), budget):
             page = Page(piece.data, piece.row, page.steps)
-            reading.read(piece.root, piece.end, page)
+            budget.spend(reading.read(piece.root, piece.end, page))
         return finding.hits()
     except BadSyntaxError as e:
         refused.append((e.args[0], "syntax error"))

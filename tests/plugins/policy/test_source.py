@@ -8,7 +8,9 @@ import sys
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.budget import Budget
+from bridge.plugins.policy.parsing import grammar, pieces
 from bridge.plugins.policy.source import source_hits
+from bridge.protocol.limits import SOURCE_NODES
 
 LOADED = "import sys, bridge.tap\n{}print('tree_sitter' in sys.modules)"
 SCANNED = "from bridge.plugins.policy.scan import scan_source as s; s('a.ts', b'f()')\n"
@@ -27,6 +29,19 @@ class SourceTests(SynchronousTestCase):
                 (1, "eval"),
                 (2, "imports a test file"),
             ],
+        )
+
+    def test_judged_nodes_count_twice(self) -> None:
+        """What costs a walk most is what the budget counts once more."""
+        judged, only_parsed = Budget(), Budget()
+        source_hits("a.ts", "a.b;\n", (), judged)
+        for _ in pieces(b"a.b;\n", grammar(".ts"), only_parsed):
+            pass
+        self.assertLess(judged.nodes, only_parsed.nodes)
+        self.assertEqual(source_hits("a.ts", "a.b;\n", (), Budget(judged.nodes)), [])
+        spent = Budget(SOURCE_NODES - judged.nodes - 1)
+        self.assertEqual(
+            source_hits("a.ts", "a.b;\n", (), spent), [(1, "too complex to check")]
         )
 
     def test_not_finished(self) -> None:
