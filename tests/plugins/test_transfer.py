@@ -84,7 +84,7 @@ class TransferTests(SynchronousTestCase):
             timer.start()
             started = time.monotonic()
             self.assertEqual(near.recv(1), b"")
-            self.assertLess(time.monotonic() - started, 2)
+            self.assertLess(time.monotonic() - started, 20)
             timer.join()
 
     def test_late_socket(self) -> None:

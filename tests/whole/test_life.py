@@ -206,7 +206,7 @@ class LifeTests(SynchronousTestCase):
             ended = run(self.home, "run", f"--data-dir={daemon.data}", "--rotate-token")
             rotated = time.monotonic()
             self.assertEqual(page.closed_with(), (1001, "token_rotated"))
-            self.assertLess(time.monotonic() - rotated, 5)
+            self.assertLess(time.monotonic() - rotated, 20)
             self.assertNotEqual(ended.stdout.strip(), old)
             with daemon.page() as again:
                 self.assertEqual(again.welcome["type"], "welcome")

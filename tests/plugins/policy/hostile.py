@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Final
 
 from attrs import define, field
@@ -124,3 +126,31 @@ def longest_hold(call: Callable[[], object]) -> float:
         watch.ended = True
         watch.join()
     return watch.longest
+
+
+ORDINARY_CALLS: Final = 10
+"""Calls per byte that the scan of everyday text makes, at most (it is 8 to 9)."""
+
+
+def calls_made(call: Callable[[], object]) -> int:
+    """
+    Call, and count every call of a function that this makes.
+
+    A machine that is busy with other things, and coverage's tracing, change nothing
+    about it: this tells how much work a source is, where a clock would tell how much
+    the machine had to do.
+    """
+    made = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal made
+        if event.endswith("call"):
+            made += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return made

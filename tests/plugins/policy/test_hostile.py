@@ -11,7 +11,7 @@ from bridge.protocol.limits import KIB
 
 from .hostile import FRAMES, UNITS, longest_hold, source
 
-ROUNDS = 3
+ROUNDS = 8
 GENEROUS = 0.1
 """Seconds; what is aimed at, and reached on a machine at rest, is a fifth of it."""
 

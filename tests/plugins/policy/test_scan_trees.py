@@ -15,9 +15,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.policy.hits import Hit
 from bridge.plugins.policy.scan import refuse, scan_source, scan_tree
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.limits import MIB, POLICY_HITS, SOURCE_BYTES
+from bridge.protocol.limits import KIB, MIB, POLICY_HITS, SOURCE_BYTES
 
 from .disguises import ACCEPTED, SNIPPETS
+from .hostile import ORDINARY_CALLS, calls_made
+
+EVERYDAY = b"export const f = (a: number) => [a, `b${a}`, { c: a * 2 }];\n"
 
 
 class TreeTests(SynchronousTestCase):
@@ -147,14 +150,25 @@ class TreeTests(SynchronousTestCase):
 class HostileTests(SynchronousTestCase):
     """Sources made to keep the daemon busy."""
 
+    def scanned(self, content: bytes) -> list[Hit]:
+        """Scan a source, and see that it is no more work than others of its size."""
+        hits: list[Hit] = []
+        made = calls_made(lambda: hits.extend(scan_source("a.ts", content)))
+        self.assertLess(made / len(content), 3 * ORDINARY_CALLS)
+        return hits
+
+    def test_everyday_text(self) -> None:
+        """What the hostile sources are compared with is true of everyday text."""
+        content = EVERYDAY * (KIB * 64 // len(EVERYDAY))
+        made = calls_made(lambda: scan_source("a.ts", content)) / len(content)
+        self.assertTrue(ORDINARY_CALLS / 2 < made < ORDINARY_CALLS, made)
+
     def test_attack_endless_nesting(self) -> None:
-        """Two MiB of brackets, quotes or operators are refused in a second or two."""
+        """Two MiB of brackets, quotes or operators are refused without being walked."""
         for unit in (b"[", b"(", b"{", b"a<", b"`${", b"<a>", b"()=>", b"!", b"a?b:"):
             line = unit * (90 // len(unit)) + b"\n"
-            started = time.thread_time()
-            (hit,) = scan_source("a.ts", line * (2 * MIB // len(line)))
+            (hit,) = self.scanned(line * (2 * MIB // len(line)))
             self.assertEqual(hit.rule, "too complex to check")
-            self.assertLess(time.thread_time() - started, 20)
 
     def test_attack_one_line(self) -> None:
         """One line of two MiB is refused without being parsed."""
@@ -177,33 +191,26 @@ class HostileTests(SynchronousTestCase):
             self.assertTrue(found & {"fetch", "too complex to check"} or "[x" in code)
 
     def test_attack_many_breaches(self) -> None:
-        """A quarter MiB of breaches ends as fifty hits, as quickly as other text."""
+        """Breach after breach ends as fifty hits, with no more work than others."""
         for unit in (b"\0\n", b"eval(s);\n", b"self.x;\n", b"import '/x';\n"):
-            started = time.thread_time()
-            hits = scan_source("a.ts", unit * (MIB // 4 // len(unit)))
+            hits = self.scanned(unit * (MIB // 16 // len(unit)))
             self.assertEqual(len(hits), POLICY_HITS)
-            self.assertLess(time.thread_time() - started, 5)
 
     def test_attack_aliases(self) -> None:
         """A long chain of names for each other is followed once, not at every use."""
         lines = [f"a{n + 1}=a{n};a{n + 1}.cookie;" for n in range(15_000)]
         code = "a0=document;\n" + "\n".join(lines)
-        started = time.thread_time()
-        self.assertEqual(len(scan_source("a.ts", code.encode())), POLICY_HITS)
-        self.assertLess(time.thread_time() - started, 20)
+        self.assertEqual(len(self.scanned(code.encode())), POLICY_HITS)
 
     def test_attack_assignments(self) -> None:
         """Values that go through many names are followed so far, and no further."""
         line = "a=" * 60 + "'x';\n"
-        started = time.thread_time()
-        (hit,) = scan_source("a.ts", (line * (SOURCE_BYTES // len(line))).encode())
+        (hit,) = self.scanned((line * (SOURCE_BYTES // len(line))).encode())
         self.assertEqual(hit.rule, "too complex to check")
-        self.assertLess(time.thread_time() - started, 20)
 
     def test_other_threads_run(self) -> None:
         """A scan leaves other threads their turns."""
-        unit = b"export const f = (a: number) => [a, `b${a}`, { c: a * 2 }];\n"
-        content = unit * (MIB // 8 // len(unit))
+        content = EVERYDAY * (MIB // 8 // len(EVERYDAY))
         scanning = threading.Thread(target=scan_source, args=("a.ts", content))
         turns = 0
         scanning.start()
