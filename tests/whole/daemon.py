@@ -87,6 +87,13 @@ class Daemon:
         """The pairing token."""
         return (self.data / "token").read_text("ascii").strip()
 
+    def memory(self, kind: str = "VmRSS") -> int:
+        """Its resident memory in KiB; the most it ever held for ``VmHWM``."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text("ascii")
+        found = re.search(rf"{kind}:\s+(\d+)", status)
+        assert found is not None
+        return int(found[1])
+
     def stop(self, signal_number: int = 15) -> int:
         """End the daemon; gives its exit status."""
         self.process.send_signal(signal_number)

@@ -1,7 +1,6 @@
 """Hostile repositories, installed from a real git server into a real daemon."""
 
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,14 +21,6 @@ MEMORY = 128 * 1024
 
 SECONDS = 60
 """Half of a clone's deadline; what ends sooner was ended by another rule."""
-
-
-def peak(daemon: Daemon) -> int:
-    """Give the most memory the daemon ever held, in KiB."""
-    status = Path(f"/proc/{daemon.process.pid}/status").read_text("ascii")
-    found = re.search(r"VmHWM:\s+(\d+)", status)
-    assert found is not None
-    return int(found[1])
 
 
 def text(size: int) -> str:
@@ -57,13 +48,14 @@ class HostileTests(InstallCase):
     def assert_refused(self, attacks: dict[str, tuple[str, str]], *ca: Path) -> None:
         """See each URL refused with its message, in time and in bounded memory."""
         with self.attacked(*ca) as (daemon, page):
-            before, usual = self.left(), peak(daemon)
+            before, usual = self.left(), daemon.memory("VmHWM")
             for name, (url, expected) in attacks.items():
                 begun = time.monotonic()
                 message = page.refusal("plugins", "install", {"url": url})
                 self.assertTrue(message.startswith(expected), (name, message))
                 self.assertLess(time.monotonic() - begun, SECONDS, name)
-                self.assertLess(peak(daemon) - usual, MEMORY, name)
+                held = daemon.memory("VmHWM") - usual
+                self.assertLess(held, MEMORY, name)
                 self.assertEqual(self.left(), before, name)
 
     def with_files(self, name: str, **options: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import re
 import socket
 import struct
 import time
@@ -46,14 +45,6 @@ def asked(number: int, method: str, **params: object) -> bytes:
 def descriptors(daemon: Daemon) -> int:
     """Give how many files and sockets the daemon has open."""
     return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
-
-
-def resident(daemon: Daemon) -> int:
-    """Give the daemon's resident memory in KiB."""
-    status = Path(f"/proc/{daemon.process.pid}/status").read_text("ascii")
-    found = re.search(r"VmRSS:\s+(\d+)", status)
-    assert found is not None
-    return int(found[1])
 
 
 def reset(raw: RawSocket) -> None:
@@ -155,10 +146,10 @@ class LoadTests(SynchronousTestCase):
             self.connect_variously(daemon, 60)
             self.until(lambda: descriptors(daemon) < 60)
             time.sleep(2.0)
-            files, memory = descriptors(daemon), resident(daemon)
+            files, memory = descriptors(daemon), daemon.memory()
             self.connect_variously(daemon, 600)
             self.until(lambda: descriptors(daemon) <= files)
-            self.assertLess(resident(daemon) - memory, 4096)
+            self.assertLess(daemon.memory() - memory, 4096)
 
     def connect_variously(self, daemon: Daemon, count: int) -> None:
         """Open so many sockets, and end each in another way."""

@@ -205,7 +205,7 @@ class HostileTests(SynchronousTestCase):
     def test_attack_assignments(self) -> None:
         """Values that go through many names are followed so far, and no further."""
         line = "a=" * 60 + "'x';\n"
-        (hit,) = self.scanned((line * (SOURCE_BYTES // len(line))).encode())
+        (hit,) = self.scanned((line * (MIB // 2 // len(line))).encode())
         self.assertEqual(hit.rule, "too complex to check")
 
     def test_other_threads_run(self) -> None:
