@@ -57,7 +57,8 @@ class Request:
 @frozen
 class Logs:
     """
-    Log lines of a page; never answered, so what is in it is read later.
+    Log lines of a page; never answered, so what is in it is read later.  Of those that
+    are not strict JSON, what can be read is taken.
 
     :ivar records: As ``logs/write`` takes them.
     """
@@ -97,7 +98,8 @@ def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
     try:
         value = loads(text, size)
     except BridgeError as error:
-        return _refuse(error, _lenient(text))
+        lenient = _lenient(text)
+        return _salvaged(lenient) or _refuse(error, lenient)
     try:
         return _structure(value)
     except BridgeError as error:
@@ -138,6 +140,17 @@ def _lenient(text: bytes) -> Any:
         return _LENIENT.raw_decode(readable)[0]
     except (ValueError, RecursionError):
         return dict(_FIELDS.findall(readable)[::-1])
+
+
+def _salvaged(value: Any) -> Logs | None:
+    """
+    Take log records of what is not strict JSON.
+
+    Half a surrogate pair, where a page has cut a text, is to cost no other record.
+    """
+    if type(value) is not dict or value.keys() != {"type", "records"}:
+        return None
+    return Logs(value["records"]) if value["type"] == "logs" else None
 
 
 def _refuse(error: BridgeError, value: Any) -> RefusedFrame:

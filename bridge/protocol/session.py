@@ -77,10 +77,15 @@ class WriteLogs:
 
 
 @frozen
-class ReportDroppedLogs:
-    """Log, once, that this many frames of log records were over the budget."""
+class DropLogs:
+    """
+    Count log records that are not written.
 
-    frames: int
+    :ivar why: In words of ours.
+    """
+
+    records: int
+    why: str
 
 
 Effect = (
@@ -91,7 +96,7 @@ Effect = (
     | Refuse
     | PushError
     | WriteLogs
-    | ReportDroppedLogs
+    | DropLogs
 )
 
 
@@ -149,10 +154,8 @@ class Budgets:
     _requests: TokenBucket = field(init=False)
     _light: TokenBucket = field(init=False)
     _logs: TokenBucket = field(init=False)
-    _dropped: int = 0
     _flood_since: float = -math.inf
     _last_drop: float = -math.inf
-    _last_report: float = -math.inf
 
     def __attrs_post_init__(self) -> None:
         rates = self._rates
@@ -177,27 +180,26 @@ class Budgets:
         )
         return Refuse(request.id, error)
 
-    def logs(self, logs: Logs) -> list[Effect]:
-        """Pass log records on, or drop and count them; a long flood closes."""
+    def logs(self, logs: Logs | None) -> list[Effect]:
+        """
+        Pass log records on, or drop and count them; a long flood closes.
+
+        :param logs: ``None`` for a frame that cannot be read.
+        """
         if self._logs.take() is not None:
-            return [WriteLogs(logs.records), *self._report()]
+            if logs is None:
+                return [DropLogs(1, "their frame cannot be read")]
+            return [WriteLogs(logs.records)]
         now = self._rates.now()
         if now - self._last_drop > 1.0:
             self._flood_since = now
         self._last_drop = now
-        self._dropped += 1
+        records = None if logs is None else logs.records
+        count = len(records) if type(records) is list else 1
+        dropped = DropLogs(count, "they come too fast")
         if now - self._flood_since >= limits.LOG_FLOOD_SECONDS:
-            return [Close(CloseReason.LOG_FLOOD)]
-        return self._report()
-
-    def _report(self) -> list[Effect]:
-        """Tell what was dropped since the last report, once a second."""
-        now = self._rates.now()
-        if not self._dropped or now - self._last_report < 1.0:
-            return []
-        self._last_report = now
-        dropped, self._dropped = self._dropped, 0
-        return [ReportDroppedLogs(dropped)]
+            return [dropped, Close(CloseReason.LOG_FLOOD)]
+        return [dropped]
 
 
 def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
@@ -261,7 +263,7 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
         _: Session, _rates: Rates, budgets: Budgets, refused: RefusedFrame
     ) -> list[Effect]:
         if not refused.answered:
-            return []
+            return budgets.logs(None)
         if refused.id is None:
             return [PushError(refused.error)]
         return [Refuse(refused.id, refused.error)]

@@ -119,13 +119,19 @@ class Logs:
             return
         self._writer.write(self._lines(good)).addErrback(self._lost, len(good))
 
+    def drop(self, records: int, why: str) -> None:
+        """Count records that are not written; said as for ``frame``."""
+        if records:
+            self._why = why
+            self._dropped.add(records)
+
     def close(self) -> None:
         """Say what was dropped and not said yet."""
         self._dropped.flush()
 
     def _read(self, batch: Any) -> list[Record]:
         records, bad = read_records(batch)
-        self._drop(bad, "they break a rule")
+        self.drop(bad, "they break a rule")
         return records
 
     def _lines(self, records: list[Record]) -> bytes:
@@ -133,12 +139,7 @@ class Logs:
         return redacted(text, self._secrets).encode("utf-8")
 
     def _lost(self, failure: Failure, count: int) -> None:
-        self._drop(count, getattr(failure.value, "message", "a defect"))
-
-    def _drop(self, count: int, why: str) -> None:
-        if count:
-            self._why = why
-            self._dropped.add(count)
+        self.drop(count, getattr(failure.value, "message", "a defect"))
 
     def _say_dropped(self, count: int) -> None:
         self._log.warn(

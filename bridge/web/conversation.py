@@ -34,6 +34,9 @@ class LogSink(Protocol):
     def frame(self, records: Any) -> None:
         """Write the records."""
 
+    def drop(self, records: int, why: str) -> None:
+        """Count records that are not written, and tell how many, and why."""
+
     @property
     def overloaded(self) -> bool:
         """Whether records come faster than they can be written."""
@@ -188,7 +191,7 @@ class Conversation:
         effect: effects.Refuse
         | effects.PushError
         | effects.CountRefusedHello
-        | effects.ReportDroppedLogs,
+        | effects.DropLogs,
     ) -> None:
         match effect:
             case effects.Refuse(request_id, error):
@@ -198,8 +201,8 @@ class Conversation:
                 self.push(Event.ERROR, frames.push(Event.ERROR, told))
             case effects.CountRefusedHello():
                 self._edge.guard.count_refused_hello()
-            case effects.ReportDroppedLogs(count):
-                self._log.warn("dropped {count} frames of log lines", count=count)
+            case effects.DropLogs(records, why):
+                self._edge.logs.drop(records, why)
 
     def _write_logs(self, records: Any) -> None:
         self._edge.logs.frame(records)

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol import frames
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.frames import Hello, Logs, RefusedFrame, Request, read_frame
-from bridge.protocol.limits import MIB
+from bridge.protocol.limits import LENIENT_BYTES, MIB
 from bridge.protocol.wire import dumps, loads
 
 from ..strategies import (
@@ -175,7 +175,7 @@ class LooseTests(FrameCase):
     def test_broken_logs_are_not_answered(self) -> None:
         """What was meant as ``logs`` is never answered, however it is broken."""
         for text in (
-            b'{"type":"logs","records":[{"message":"a\nb"}]}',
+            b'{"type":"logs","records":[{"message":"a\nb"}],"more":1}',
             b'{"type":"logs","records":[',
         ):
             self.assertFalse(self.refused(text).answered, text)
@@ -234,11 +234,21 @@ class LogsTests(FrameCase):
             {"type": "logs"},
             {"type": "logs", "records": [], "extra": 1},
             {"type": "logs", "records": [], "id": "1"},
-            b'{"type":"logs","records":[NaN]}',
-            b'{"type":"logs","records":["\\ud800"]}',
+            b'{"type":"logs","records":[NaN],"id":"1"}',
+            b'{"type":"logs","records":["%s\\ud800"]}' % (b"x" * LENIENT_BYTES),
         ):
             got = self.refused(frame)
             self.assertEqual((got.id, got.answered), (None, False))
+
+    def test_not_strict(self) -> None:
+        """What is wrong with one record, a text cut within a pair, costs no other."""
+        for text, records in (
+            (b'["a\\ud83d", "b"]', ["a\ud83d", "b"]),
+            (b'[{"ts": Infinity}, 1]', [{"ts": float("inf")}, 1]),
+            (b'["a\nb"]', ["a\nb"]),
+        ):
+            frame = b'{"type":"logs","records":%s}' % text
+            self.assertEqual(read_frame(frame), Logs(records))
 
 
 class TotalTests(FrameCase):

@@ -16,11 +16,11 @@ from bridge.protocol.session import (
     Close,
     CountRefusedHello,
     Dispatch,
+    DropLogs,
     Effect,
     PushError,
     Rates,
     Refuse,
-    ReportDroppedLogs,
     Session,
     Welcome,
     WriteLogs,
@@ -144,7 +144,10 @@ class AuthenticatedTests(SessionCase):
         for refused, effects in (
             (RefusedFrame(ERROR, "9"), [Refuse("9", ERROR)]),
             (RefusedFrame(ERROR), [PushError(ERROR)]),
-            (RefusedFrame(ERROR, answered=False), []),
+            (
+                RefusedFrame(ERROR, answered=False),
+                [DropLogs(1, "their frame cannot be read")],
+            ),
         ):
             self.assertEqual(session.misframed(refused), effects)
 
@@ -254,14 +257,25 @@ class LogBudgetTests(SessionCase):
         self.assertEqual(self.flood(self.welcomed(), 400), [WriteLogs([])] * 400)
 
     def test_dropped_and_counted(self) -> None:
-        """Over the budget frames are dropped, and told of once a second."""
+        """Over the budget each record is dropped and counted, until it is filled."""
         session = self.welcomed()
         self.flood(session, 400)
-        self.assertEqual(self.flood(session, 50), [ReportDroppedLogs(1)])
+        for records, count in (([1, 2, 3], 3), ([], 0), ("no list", 1)):
+            self.assertEqual(
+                session.logged(Logs(records)), [DropLogs(count, "they come too fast")]
+            )
         self.clock.advance(1.0)
-        done = self.flood(session, 1)
-        self.assertEqual(done, [WriteLogs([]), ReportDroppedLogs(49)])
         self.assertEqual(self.flood(session, 1), [WriteLogs([])])
+
+    def test_unreadable_frames_cost_as_much(self) -> None:
+        """A flood of frames that cannot be read closes the socket, too."""
+        session = self.welcomed()
+        unreadable = RefusedFrame(ERROR, answered=False)
+        for _ in range(21):
+            done = [e for _ in range(450) for e in session.misframed(unreadable)]
+            self.clock.advance(0.5)
+        self.assertEqual(self.flood(self.welcomed(), 1), [WriteLogs([])])
+        self.assertIn(Close(CloseReason.LOG_FLOOD), done)
 
     def test_long_flood_closes(self) -> None:
         """Ten seconds over the budget close the socket."""

@@ -157,6 +157,20 @@ class FrameTests(LogsCase):
         self.assertEqual(self.counted(), [2, 8, 1])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
+    def test_dropped_by_the_socket(self) -> None:
+        """What the socket did not hand on is said, too, the last of it a second later."""
+        for _ in range(5):
+            self.logs.drop(3, "they come too fast")
+        self.logs.drop(0, "nothing")
+        self.clock.advance(1)
+        words = "dropped {} log records of the page: they come too fast"
+        self.assertEqual(self.said, [words.format(3), words.format(12)])
+
+    def test_half_a_pair(self) -> None:
+        """Of a text that was cut within a surrogate pair, the rest is written."""
+        self.logs.frame([{**GOOD, "message": "half \ud83d"}])
+        self.assertIn(b"] half\n", self.path.read_bytes())
+
     def counted(self) -> list[int]:
         """Give the numbers in what the daemon logged."""
         words = "dropped {} log records of the page: they break a rule"

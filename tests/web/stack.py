@@ -112,11 +112,16 @@ class Sink:
     """Keeps what log frames held."""
 
     got: list[Any] = field(factory=list)
+    dropped: int = 0
     overloaded: bool = False
 
     def frame(self, records: Any) -> None:
         """Keep the records."""
         self.got.append(records)
+
+    def drop(self, records: int, why: str) -> None:
+        """Count the records."""
+        self.dropped += records
 
 
 @frozen

@@ -278,6 +278,7 @@ class CallTests(ConversationCase):
         self.send({"type": "request", "id": "b", "service": "X", "method": "y"})
         self.send({"type": "request", "id": "", "service": "x", "method": "y"})
         self.send({"type": "logs", "records": [], "more": 1})
+        self.assertEqual(self.logs.dropped, 1)
         answered, pushed = self.wire.got
         self.assertEqual((answered["type"], answered["id"]), ("response", "b"))
         self.assertEqual((pushed["type"], pushed["event"]), ("push", "error"))
@@ -315,10 +316,11 @@ class CallTests(ConversationCase):
 
     def test_log_flood(self) -> None:
         """Records over the budget are dropped and told of in the daemon's log."""
-        frame = dumps({"type": "logs", "records": []})
+        frame = dumps({"type": "logs", "records": [{}, {}]})
         for _ in range(500):
             self.conversation.received(frame)
         self.assertEqual(len(self.logs.got), 400)
+        self.assertEqual(self.logs.dropped, 200)
         for _ in range(25):
             for _ in range(450):
                 self.conversation.received(frame)
