@@ -16,6 +16,8 @@ from ..protocol.limits import (
     OUTBOUND_ADDRESSES,
     OUTBOUND_AT_ONCE,
     OUTBOUND_AT_ONCE_PER_CALLER,
+    OUTBOUND_WAITING,
+    OUTBOUND_WAITING_PER_CALLER,
 )
 from .judge import Judge
 from .names import LookUp, SystemNames
@@ -57,13 +59,15 @@ class Reach:
 @define(eq=False)
 class _Fetch:
     """
-    A fetch that is under way.
+    A fetch that waits for its turn, or is under way.
 
     :ivar caller: Who asked.
+    :ivar turn: Fires when it may begin.
     :ivar why: Why it was ended, when it was.
     """
 
     caller: object
+    turn: Deferred[None]
     work: Deferred[Fetched]
     done: Deferred[None] = field(factory=Deferred)
     why: BridgeError | None = None
@@ -77,7 +81,7 @@ class _Fetch:
 @define
 class Fetcher:
     """
-    Makes fetches, so many at once.
+    Makes fetches, so many at once; the others wait, within their time.
 
     :ivar clock: Measures their time.
     :ivar call: Calls in a thread.
@@ -92,7 +96,9 @@ class Fetcher:
     _look_up: LookUp
     _make_client: Callable[[], Client]
     _client: Client | None = field(default=None, init=False)
-    _under_way: set[_Fetch] = field(factory=set, init=False)
+    _waiting: list[_Fetch] = field(factory=list, init=False)
+    _under_way: list[_Fetch] = field(factory=list, init=False)
+    _beginning: bool = field(default=False, init=False)
     _closed: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -104,14 +110,17 @@ class Fetcher:
         :param request: Its target was judged.
         :raise BridgeError: ``bad_request``: the target's addresses are not public, or
             the response is too large or not text; ``unavailable``: too many fetches
-            are under way, or no response was received in time.
+            wait already, or no response was received in time.
         """
         self._check_room(caller)
-        fetch = _Fetch(caller, Deferred.fromCoroutine(self._fetch(request)))
-        self._under_way.add(fetch)
+        turn: Deferred[None] = Deferred()
+        work = Deferred.fromCoroutine(self._in_turn(turn, request))
+        fetch = _Fetch(caller, turn, work)
+        self._waiting.append(fetch)
         deadline = self._clock.callLater(
             request.seconds, fetch.end, "no whole response within timeoutMs"
         )
+        self._begin()
         try:
             return await fetch.work
         except Exception:
@@ -121,25 +130,50 @@ class Fetcher:
         finally:
             if deadline.active():
                 deadline.cancel()
-            self._under_way.discard(fetch)
+            held = self._under_way if fetch in self._under_way else self._waiting
+            held.remove(fetch)
+            self._begin()
             fetch.done.callback(None)
 
     def close(self) -> Deferred[Any]:
         """End every fetch, and take no more."""
         self._closed = True
-        for fetch in (ending := list(self._under_way)):
+        for fetch in (ending := [*self._waiting, *self._under_way]):
             fetch.end("the daemon is stopping")
         return DeferredList([fetch.done for fetch in ending])
 
     def _check_room(self, caller: object) -> None:
         if self._closed:
             raise BridgeError(Code.UNAVAILABLE, "the daemon is stopping")
-        of_caller = sum(fetch.caller == caller for fetch in self._under_way)
-        if of_caller >= OUTBOUND_AT_ONCE_PER_CALLER:
-            most = OUTBOUND_AT_ONCE_PER_CALLER
-            raise BridgeError(Code.UNAVAILABLE, f"at most {most} fetches at once")
-        if len(self._under_way) >= OUTBOUND_AT_ONCE:
-            raise BridgeError(Code.UNAVAILABLE, "too many fetches are under way")
+        if (
+            len(self._waiting) >= OUTBOUND_WAITING
+            or _of(caller, self._waiting) >= OUTBOUND_WAITING_PER_CALLER
+        ):
+            raise BridgeError(Code.UNAVAILABLE, "too many fetches wait already")
+
+    def _begin(self) -> None:
+        """Begin those whose turn it is, one after the other."""
+        if self._beginning:
+            return  # one of them has ended while it began
+        self._beginning = True
+        while (fetch := self._next()) is not None:
+            self._waiting.remove(fetch)
+            self._under_way.append(fetch)
+            fetch.turn.callback(None)
+        self._beginning = False
+
+    def _next(self) -> _Fetch | None:
+        """Give the first of whom there is room for."""
+        if self._closed or len(self._under_way) >= OUTBOUND_AT_ONCE:
+            return None
+        for fetch in self._waiting:
+            if _of(fetch.caller, self._under_way) < OUTBOUND_AT_ONCE_PER_CALLER:
+                return fetch
+        return None
+
+    async def _in_turn(self, turn: Deferred[None], request: Request) -> Fetched:
+        await turn
+        return await self._fetch(request)
 
     async def _fetch(self, request: Request) -> Fetched:
         addresses = await self._addresses(request)
@@ -177,6 +211,10 @@ class Fetcher:
         gone = ("content-encoding", "content-length") if inflated else ()
         headers = [header for header in reply.headers if header[0] not in gone]
         return Fetched(reply.status, headers, text)
+
+
+def _of(caller: object, fetches: Sequence[_Fetch]) -> int:
+    return sum(fetch.caller == caller for fetch in fetches)
 
 
 def make_fetcher(

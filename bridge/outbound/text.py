@@ -31,6 +31,11 @@ def too_large() -> BridgeError:
     return BridgeError(Code.BAD_REQUEST, words)
 
 
+def _too_large_as_json() -> BridgeError:
+    words = f"the response: at most {OUTBOUND_RESPONSE_JSON_BYTES} bytes as JSON"
+    return BridgeError(Code.BAD_REQUEST, words)
+
+
 def not_text() -> BridgeError:
     """Word the refusal of a body that is not text."""
     return BridgeError(Code.BAD_REQUEST, "the response: not text in UTF-8")
@@ -63,7 +68,7 @@ def read_text(pieces: Sequence[bytes], inflated: bool) -> orjson.Fragment:
             piece = orjson.dumps(decoder.decode(step))[1:-1]
             json_size += len(piece)
             if json_size > OUTBOUND_RESPONSE_JSON_BYTES:
-                raise too_large()
+                raise _too_large_as_json()
             written.append(piece)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:

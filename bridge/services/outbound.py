@@ -98,7 +98,7 @@ class Outbound:
         :raise BridgeError: ``bad_request`` for a URL, method, header or body that
             breaks a rule, an address that is not public, and a response that is too
             large or no UTF-8; ``unavailable`` when no response came: no such name,
-            nobody there, TLS, the timeout, or too many fetches at once.
+            nobody there, TLS, the timeout, or too many fetches that wait.
         """
         target = read_url(params.url)
         self._fetcher.judge.check_target(target)

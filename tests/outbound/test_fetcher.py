@@ -18,31 +18,72 @@ STOPPING = (Code.UNAVAILABLE, "the daemon is stopping")
 class AtOnceTests(OutboundCase):
     """Tests for the bounds."""
 
-    async def test_attack_many_fetches(self):
-        """A caller has so many at once, and all callers together."""
+    def setUp(self):
+        """Have three at once, two of a caller, of a server that waits."""
+        super().setUp()
         self.patch(fetcher, "OUTBOUND_AT_ONCE", 3)
         self.patch(fetcher, "OUTBOUND_AT_ONCE_PER_CALLER", 2)
         port = self.serve(lambda visit: None)
+        self.fetching = self.fetcher()
+        self.wanted = {"url": f"http://{HERE}:{port}/"}
+
+    def ask(self, caller: Program, **more: object) -> Deferred[object]:
+        """Ask for a fetch."""
+        return self.calling({**self.wanted, **more}, self.fetching, caller)
+
+    async def visited(self, times: int) -> None:
+        """Wait until the server was asked so often."""
+        while len(self.server.visits) < times:
+            await deferLater(reactor, 0.01)
+
+    async def assert_unavailable(self, asked: Deferred[object], words: str) -> None:
+        """Check how a fetch ends."""
+        error = await self.assertFailure(asked, BridgeError)
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertIn(words, error.message)
+
+    async def test_turns(self):
+        """A caller has so many at once, and all together; others wait in order."""
         one, other = Program(), Program()
-        fetching = self.fetcher()
-        wanted = {"url": f"http://{HERE}:{port}/"}
-        held = [self.calling(wanted, fetching, caller) for caller in (one, one, other)]
-        for caller, words in ((one, "at most 2 fetches"), (other, "too many fetches")):
-            error = await self.assertFailure(
-                self.calling(wanted, fetching, caller), BridgeError
-            )
-            self.assertEqual(error.code, Code.UNAVAILABLE)
-            self.assertIn(words, error.message)
-        while len(self.server.visits) < 3:
-            await deferLater(reactor, 0.01)
+        held = [self.ask(caller) for caller in (one, one, one, other, other)]
+        await self.visited(3)
+        self.assertEqual(len(self.fetching._under_way), 3)
+        for begun in range(4, 6):
+            self.server.visits[begun - 4].ok(b"x")
+            await self.visited(begun)
+            self.assertLessEqual(len(self.fetching._under_way), 3)
+        for visit in self.server.visits[2:]:
+            visit.ok(b"x")
+        done = await DeferredList(held)
+        self.assertTrue(all(ok for ok, _ in done))
+        self.assertEqual((self.fetching._waiting, self.fetching._under_way), ([], []))
+
+    async def test_waits_within_its_time(self):
+        """The time of a fetch begins when it is asked for, and room is made anew."""
+        one = Program()
+        held = [self.ask(one) for _ in range(2)]
+        await self.assert_unavailable(self.ask(one, timeoutMs=50), "within timeoutMs")
+        self.assertEqual(self.fetching._waiting, [])
+        again = self.ask(one)
+        await self.visited(2)
         self.server.visits[0].ok(b"x")
-        await DeferredList(held, fireOnOneCallback=True)
-        again = self.calling(wanted, fetching, one)
-        while len(self.server.visits) < 4:
-            await deferLater(reactor, 0.01)
-        await fetching.close()
+        await self.visited(3)
+        await self.fetching.close()
         ended = await DeferredList([*held, again], consumeErrors=True)
         self.assertEqual([ok for ok, _ in ended].count(True), 1)
+
+    async def test_attack_many_fetches(self):
+        """So many of a caller wait, and of all; the end of the daemon ends them."""
+        self.patch(fetcher, "OUTBOUND_WAITING", 3)
+        self.patch(fetcher, "OUTBOUND_WAITING_PER_CALLER", 2)
+        one, other = Program(), Program()
+        held = [self.ask(one) for _ in range(4)]
+        await self.assert_unavailable(self.ask(one), "too many fetches wait")
+        held += [self.ask(other) for _ in range(2)]
+        await self.assert_unavailable(self.ask(other), "too many fetches wait")
+        await self.fetching.close()
+        for asked in held:
+            await self.assert_unavailable(asked, "the daemon is stopping")
 
 
 class EndTests(OutboundCase):

@@ -81,6 +81,12 @@ class ReadTests(SynchronousTestCase):
         self.assertEqual(self.read(bomb, True, 1 << 20), text.too_large().message)
         self.assertLessEqual(sum(inflated), 11 * text._STEP_BYTES)
 
+    def test_too_large_as_json(self) -> None:
+        """A body of 16 MiB that is twice as large as JSON is refused for that."""
+        self.patch(text, "OUTBOUND_RESPONSE_JSON_BYTES", 100)
+        told = self.read(b'"' * 60, False, 1 << 20)
+        self.assertEqual(told, "the response: at most 100 bytes as JSON")
+
     def test_json(self) -> None:
         """What is written is JSON, also of what has to be escaped."""
         body = '"\\\n\x00é😀\u2028</script>'

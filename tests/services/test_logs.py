@@ -158,7 +158,7 @@ class FrameTests(LogsCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_dropped_by_the_socket(self) -> None:
-        """What the socket did not hand on is said, too, the last of it a second later."""
+        """What the socket did not hand on is said, the last of it a second later."""
         for _ in range(5):
             self.logs.drop(3, "they come too fast")
         self.logs.drop(0, "nothing")
