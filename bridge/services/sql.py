@@ -16,12 +16,14 @@ from ..databases.results import Rows
 from ..databases.statements import is_blank, is_one_statement
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
+    SQL_COLUMNS,
     SQL_PARAMS,
     SQL_RESULT_BYTES,
     SQL_ROWS,
     SQL_SECONDS,
     SQL_SLOW_VALUE_BYTES,
     SQL_STATEMENT_BYTES,
+    SQL_VALUE_BYTES,
 )
 from ..protocol.rules import Many
 from ..protocol.wire import converter, ignores_unknown
@@ -37,7 +39,8 @@ _ABOUT: Final = {
     "statements": "One statement per call; a semicolon at its end is fine.",
     "reads": (
         "Only SELECT, without ATTACH and PRAGMA; integers beyond 2^53-1 are strings; "
-        f"values over {SQL_SLOW_VALUE_BYTES} bytes only without functions that search."
+        f"values over {SQL_SLOW_VALUE_BYTES} bytes only without functions that search, "
+        f"none over {SQL_VALUE_BYTES}; at most {SQL_COLUMNS} columns."
     ),
     "blobs": "A blob is {blobBytes}, and with blobs: true {blobBytes, base64}.",
 }
