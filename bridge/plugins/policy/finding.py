@@ -60,18 +60,21 @@ class Finding:
         if len(self._found) < _MOST_FOUND:
             self._found.add((self.page.line(node), rule))
 
-    def access(self, node: Node, name: str, member: str) -> None:
+    def access(
+        self, node: Node, name: str, member: str, scope: Scope | None = None
+    ) -> None:
         """
         Note a use of a name, to be judged when the whole file is known.
 
         :param member: See ``Access``.
+        :param scope: Where the name is looked up, if not in the block that is read.
         :raise TooComplexError: There are more than people write.
         """
         if len(self._accesses) >= _MOST_ACCESSES:
             raise TooComplexError
         if member in TELLING_MEMBERS or name in ROOTS or self.aliases.knows(name):
             line = self.page.line(node)
-            self._accesses.add(Access(name, member, line, self.scope))
+            self._accesses.add(Access(name, member, line, scope or self.scope))
 
     def bind(self, name: str, value: Node) -> None:
         """Note what a name can hold, as far as it matters."""
@@ -98,8 +101,11 @@ class Finding:
     def specifier(self, node: Node) -> None:
         """Judge what an import names."""
         specifier = constant(node, self.page)
-        if specifier is None:
-            return
+        if specifier is not None:
+            self.imported(node, specifier)
+
+    def imported(self, node: Node, specifier: str) -> None:
+        """Judge the name that a node imports."""
         rule = import_rule(self.name, specifier, self.modules)
         if rule == TOOLING:
             self._tooling.add(self.page.line(node))

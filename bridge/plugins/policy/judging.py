@@ -16,8 +16,9 @@ from .calls import (
     named_arguments,
 )
 from .constants import ASSIGNMENT, MEMBER
-from .constructs import ASSIGNED, CALLBACKS, CALLED_WITH_TEXT, CODE_TAGS, WORDS
+from .constructs import ASSIGNED, CALLBACKS, CALLED_WITH_TEXT, WORDS
 from .declaring import DECLARED, declare, is_type_only
+from .elements import attribute, closing, element, pragmas
 from .finding import Finding
 from .literals import children, constant, is_sum, named, parts
 from .scopes import assigned_members, object_names, pattern_keys
@@ -51,13 +52,21 @@ def _comment(finding: Finding, node: Node) -> None:
     place = data.find(b"sourceMappingURL", node.start_byte, node.end_byte)
     if place >= 0 and _SOURCE_MAP.search(data, node.start_byte, node.end_byte):
         finding.add(node, "source map reference")
+    pragmas(finding, node)
 
 
 def _imports_by_call(finding: Finding, node: Node) -> None:
     arguments = node.child_by_field_name("arguments")
-    if arguments is not None and node.children[0].type == "import":
+    if arguments is not None and _is_import(finding, node):
         for argument in named(arguments):
             finding.specifier(argument)
+
+
+def _is_import(finding: Finding, call: Node) -> bool:
+    callee = call.children[0]
+    # In a decorator, the keyword is a name like any other to this parser.
+    is_name = callee.type == "identifier" and finding.page.name(callee) == "import"
+    return is_name or callee.type == "import"
 
 
 def _source(finding: Finding, node: Node) -> None:
@@ -126,6 +135,12 @@ def _pair(finding: Finding, node: Node) -> None:
             finding.add(node, "srcdoc")
 
 
+def _method(finding: Finding, node: Node) -> None:
+    names = {name.lower() for name in key_names(node, finding.page)}
+    if "srcdoc" in names and node.parent is not None and node.parent.type == "object":
+        finding.add(node, "srcdoc")
+
+
 def _property(finding: Finding, node: Node) -> None:
     if CALLBACKS in finding.page.name(node):
         finding.add(node, CALLBACKS)
@@ -172,13 +187,15 @@ def _bound(finding: Finding, node: Node) -> None:
 
 
 def _bind(finding: Finding, pattern: Node, value: Node) -> None:
-    if pattern.type == "identifier":
+    if pattern.type in ("identifier", "shorthand_property_identifier_pattern"):
         finding.bind(finding.page.name(pattern), value)
     elif pattern.type == "object_pattern":
         for name in set(object_names(value, finding.page)):
             for key in pattern_keys(pattern):
                 for member in key_names(key, finding.page):
                     finding.access(key, name, member)
+                if key.type == "computed_property_name":
+                    finding.access(key, name, "[")
 
 
 def _import_alias(finding: Finding, node: Node) -> None:
@@ -187,7 +204,7 @@ def _import_alias(finding: Finding, node: Node) -> None:
 
 
 def _call(finding: Finding, node: Node) -> None:
-    if node.children[0].type == "import":
+    if _is_import(finding, node):
         _imports_by_call(finding, node)
         finding.add(node, "dynamic import")
     for rule in call_rules(node, finding.page):
@@ -229,28 +246,6 @@ def _joined(finding: Finding, node: Node) -> None:
             run.clear()
 
 
-def _attribute(finding: Finding, node: Node) -> None:
-    if finding.page.name(next(named(node))).lower() == "srcdoc":
-        finding.add(node, "srcdoc")
-
-
-def _element(finding: Finding, node: Node) -> None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return
-    tag = finding.page.name(name)
-    if tag.lower() == "script":
-        finding.add(node, "script tag")
-    elif tag in CODE_TAGS:
-        finding.add(node, "createElement of a code-loading tag")
-    if tag.islower():
-        finding.dismiss([name])
-
-
-def _closing(finding: Finding, node: Node) -> None:
-    finding.dismiss(named(node))
-
-
 def _with(finding: Finding, node: Node) -> None:
     finding.add(node, "with statement")
 
@@ -259,6 +254,7 @@ JUDGES: Final[dict[str, Callable[[Finding, Node], None]]] = {
     "identifier": _identifier,
     "shorthand_property_identifier": _shorthand,
     "shorthand_property_identifier_pattern": _shorthand,
+    "method_definition": _method,
     "property_identifier": _property,
     "pair": _pair,
     "pair_pattern": _pair,
@@ -272,6 +268,7 @@ JUDGES: Final[dict[str, Callable[[Finding, Node], None]]] = {
     "required_parameter": _bound,
     "optional_parameter": _bound,
     "assignment_pattern": _bound,
+    "object_assignment_pattern": _bound,
     "import_alias": _import_alias,
     "import_statement": _import,
     "import_specifier": _import_specifier,
@@ -282,9 +279,9 @@ JUDGES: Final[dict[str, Callable[[Finding, Node], None]]] = {
     "template_string": _joined,
     "binary_expression": _sum,
     "comment": _comment,
-    "jsx_attribute": _attribute,
-    "jsx_opening_element": _element,
-    "jsx_self_closing_element": _element,
-    "jsx_closing_element": _closing,
+    "jsx_attribute": attribute,
+    "jsx_opening_element": element,
+    "jsx_self_closing_element": element,
+    "jsx_closing_element": closing,
     "with_statement": _with,
 }

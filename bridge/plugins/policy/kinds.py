@@ -65,13 +65,25 @@ TYPESCRIPT_ONLY: Final = (
 )
 """What no JavaScript file holds, unless a parser took comparisons for types."""
 
-# A contextual keyword is a name, and starts no declaration, before a line's end.
 ONE_LINE: Final = frozenset(
-    {"type_alias_declaration", "interface_declaration", "ambient_declaration"}
+    {
+        # Before a line's end, a contextual keyword is a name.
+        *("type_alias_declaration", "interface_declaration", "ambient_declaration"),
+        # After a line's end, a type's bracket starts another statement.
+        *("lookup_type", "array_type", "generic_type", "instantiation_expression"),
+    }
 )
+"""What the end of a line after its first part makes something else."""
+
+SUFFIXED: Final = frozenset(
+    {"call_expression", "subscript_expression", "instantiation_expression"}
+)
+"""What ends in brackets, and no cast or instantiation may start."""
 
 SLASHES: Final = frozenset({"/", "/="})
-STARTS: Final = frozenset({"regex", "jsx_element", "jsx_self_closing_element"})
+STARTS: Final = frozenset(
+    {"regex", "jsx_element", "jsx_self_closing_element", "type_assertion"}
+)
 """What starts with a character that is an operator elsewhere."""
 
 LEGACY_COMMENTS: Final = frozenset({"<", "--", "html_comment"})
@@ -82,14 +94,15 @@ OPENERS: Final = frozenset(
         *("(", ",", "=", ":", "[", "!", "&&", "||", "??", "?", "=>", ";", "{", "}"),
         *(")", "return", "case", "throw", "typeof", "void", "delete", "in", "of"),
         *("instanceof", "new", "else", "do", "default", "extends", "...", "+", "-"),
-        *("*", "%", "**", "&", "|", "^", "~", "<", "<=", ">=", "==", "===", "!="),
+        *("*", "%", "**", "&", "|", "^", "~", "<", "<=", "==", "===", "!="),
         *("!==", "+=", "-=", "*=", "%=", "**=", "&=", "|=", "^=", "||=", "&&="),
-        *("??=", "<<", ">>", ">>>", "<<=", ">>=", ">>>=", "${"),
+        *("??=", "<<", "<<=", "${"),
     }
 )
 """
 Tokens after which an expression has to start, for every reader of the language.
 
 After any other, one reader's regular expression or JSX element is another's division
-or comparison, and what it hides is another's code.
+or comparison, and what it hides is another's code. One's shift to the right is the end
+of another's types.
 """

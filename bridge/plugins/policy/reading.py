@@ -21,16 +21,19 @@ from .kinds import (
     SCOPES,
     SLASHES,
     STARTS,
+    SUFFIXED,
     TYPES,
     TYPESCRIPT_ONLY,
 )
-from .literals import Page, children
+from .literals import Page, children, last_named
 from .scopes import Scope
 
 AMBIGUOUS = "ambiguous syntax"
 
 _CARED_FOR = frozenset(JUDGES) | frozenset(DECLARED) | SCOPES | TYPES | CASTS
 _CARED_FOR |= TYPESCRIPT_ONLY | SLASHES | STARTS | LEGACY_COMMENTS | ONE_LINE
+_CARED_FOR |= SUFFIXED
+_TYPED = frozenset({"instantiation_expression", "new_expression"})
 
 
 @define
@@ -108,7 +111,8 @@ class Reading:
             self._doubt(node, kind, page)
         if self.is_script and kind in TYPESCRIPT_ONLY:
             self.finding.add(node, "type syntax in JavaScript")
-        if kind in ONE_LINE and _is_parted(node):
+        is_parted = kind in ONE_LINE and _is_parted(node)
+        if is_parted or (kind in SUFFIXED and self._is_misread(node, kind)):
             self.finding.add(node, AMBIGUOUS)
         if self._types and not self.is_script:
             judge_type(self.finding, node, kind)
@@ -135,8 +139,19 @@ class Reading:
             if opens or closes or kind == "html_comment":
                 self.finding.add(node, "html comment")
 
+    def _is_misread(self, node: Node, kind: str) -> bool:
+        """Whether brackets follow what another reader ends before them."""
+        first = node.child(0)
+        if self._types and not self.is_script:
+            # Types call nothing but imports, and index types alone.
+            return kind != "instantiation_expression" and first.type != "import"
+        if first.type in CASTS:
+            return True
+        is_index = kind == "subscript_expression"
+        return is_index and first.type in _TYPED and _ends_in_types(first)
+
     def _is_inside_jsx(self, node: Node, kind: str) -> bool:
-        if kind == "regex":
+        if not kind.startswith("jsx"):
             return False
         is_nested = node.start_byte < self._jsx
         self._jsx = max(self._jsx, node.end_byte)
@@ -158,7 +173,12 @@ def _after_keyword(cast: Node) -> list[Node]:
     return found[places[0] + 1 :] if places else []
 
 
-def _is_parted(declaration: Node) -> bool:
-    """Whether a line ends after a declaration's first word."""
-    first, *others = children(declaration)
+def _ends_in_types(node: Node) -> bool:
+    last = last_named(node)
+    return last is not None and last.type == "type_arguments"
+
+
+def _is_parted(node: Node) -> bool:
+    """Whether a line ends after a node's first part."""
+    first, *others = children(node)
     return bool(others) and others[0].start_point.row != first.end_point.row

@@ -24,6 +24,7 @@ class KindTests(SynchronousTestCase):
             kinds.CASTS,
             kinds.TYPESCRIPT_ONLY,
             kinds.ONE_LINE,
+            kinds.SUFFIXED,
             kinds.SLASHES,
             kinds.STARTS,
             kinds.LEGACY_COMMENTS,
@@ -33,5 +34,18 @@ class KindTests(SynchronousTestCase):
 
     def test_attack_ambiguous(self) -> None:
         """Nothing that can end an operand counts as what an expression follows."""
-        enders = {">", "]", "++", "--", "await", "yield", "identifier", "'", "`", "as"}
+        enders = {
+            ">",
+            ">>",
+            ">>>",
+            "]",
+            "++",
+            "--",
+            "await",
+            "yield",
+            "identifier",
+            "'",
+            "`",
+            "as",
+        }
         self.assertEqual(kinds.OPENERS & enders, set())
