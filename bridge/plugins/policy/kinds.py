@@ -75,10 +75,11 @@ ONE_LINE: Final = frozenset(
 )
 """What the end of a line after its first part makes something else."""
 
-SUFFIXED: Final = frozenset(
-    {"call_expression", "subscript_expression", "instantiation_expression"}
-)
-"""What ends in brackets, and no cast or instantiation may start."""
+INSTANTIATED: Final = frozenset({"instantiation_expression", "new_expression"})
+"""What can end in type arguments."""
+
+SUFFIXED: Final = INSTANTIATED | {"call_expression", "subscript_expression"}
+"""What ends in brackets, which another reader may take for something else."""
 
 SLASHES: Final = frozenset({"/", "/="})
 STARTS: Final = frozenset(

@@ -7,6 +7,8 @@ two readers of the language could disagree about what the text means.
 
 from __future__ import annotations
 
+import re
+
 from attrs import Factory, define
 from tree_sitter import Node, TreeCursor
 
@@ -15,6 +17,7 @@ from .finding import Finding
 from .judging import JUDGES, judge, judge_type
 from .kinds import (
     CASTS,
+    INSTANTIATED,
     LEGACY_COMMENTS,
     ONE_LINE,
     OPENERS,
@@ -33,7 +36,8 @@ AMBIGUOUS = "ambiguous syntax"
 _CARED_FOR = frozenset(JUDGES) | frozenset(DECLARED) | SCOPES | TYPES | CASTS
 _CARED_FOR |= TYPESCRIPT_ONLY | SLASHES | STARTS | LEGACY_COMMENTS | ONE_LINE
 _CARED_FOR |= SUFFIXED
-_TYPED = frozenset({"instantiation_expression", "new_expression"})
+# After these, type arguments are comparisons.
+_OPERATOR = re.compile(rb"(?:\s|/\*(?s:.*?)\*/|//[^\n]*)*+[-+<>]")
 
 
 @define
@@ -112,7 +116,7 @@ class Reading:
         if self.is_script and kind in TYPESCRIPT_ONLY:
             self.finding.add(node, "type syntax in JavaScript")
         is_parted = kind in ONE_LINE and _is_parted(node)
-        if is_parted or (kind in SUFFIXED and self._is_misread(node, kind)):
+        if is_parted or (kind in SUFFIXED and self._is_misread(node, kind, page)):
             self.finding.add(node, AMBIGUOUS)
         if self._types and not self.is_script:
             judge_type(self.finding, node, kind)
@@ -139,16 +143,17 @@ class Reading:
             if opens or closes or kind == "html_comment":
                 self.finding.add(node, "html comment")
 
-    def _is_misread(self, node: Node, kind: str) -> bool:
+    def _is_misread(self, node: Node, kind: str, page: Page) -> bool:
         """Whether brackets follow what another reader ends before them."""
         first = node.child(0)
         if self._types and not self.is_script:
             # Types call nothing but imports, and index types alone.
-            return kind != "instantiation_expression" and first.type != "import"
-        if first.type in CASTS:
+            return kind not in INSTANTIATED and first.type != "import"
+        if kind == "subscript_expression" and _ends_in_types(first):
             return True
-        is_index = kind == "subscript_expression"
-        return is_index and first.type in _TYPED and _ends_in_types(first)
+        if _ends_in_types(node) and _OPERATOR.match(page.data, node.end_byte):
+            return True
+        return first.type in CASTS
 
     def _is_inside_jsx(self, node: Node, kind: str) -> bool:
         if not kind.startswith("jsx"):
@@ -174,7 +179,7 @@ def _after_keyword(cast: Node) -> list[Node]:
 
 
 def _ends_in_types(node: Node) -> bool:
-    last = last_named(node)
+    last = last_named(node) if node.type in INSTANTIATED else None
     return last is not None and last.type == "type_arguments"
 
 
