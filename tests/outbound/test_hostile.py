@@ -15,6 +15,7 @@ from .servers import HERE, OutboundCase, responding, sending
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 TOO_LARGE = (Code.BAD_REQUEST, "the response: at most 16777216 bytes")
+TOO_LARGE_AS_JSON = (Code.BAD_REQUEST, "the response: at most 33554432 bytes as JSON")
 NOT_TEXT = (Code.BAD_REQUEST, "the response: not text in UTF-8")
 UNKNOWN_CODING = (
     Code.BAD_REQUEST,
@@ -148,7 +149,7 @@ class BodyTests(OutboundCase):
         """What inflates to more than the limit is not inflated to the end."""
         body = gzip.compress(b"\0" * 200 * MIB, 9)
         answer = await self.refused(responding(body, b"Content-Encoding: gzip"))
-        self.assertEqual(answer, TOO_LARGE)
+        self.assertEqual(answer, TOO_LARGE_AS_JSON)
 
     async def test_attack_deflate_bomb(self):
         """The same by deflate."""
@@ -159,7 +160,7 @@ class BodyTests(OutboundCase):
     async def test_attack_text_that_grows_as_json(self):
         """What would be far larger as JSON is refused."""
         answer = await self.refused(responding(b"\0" * 6 * MIB))
-        self.assertEqual(answer, TOO_LARGE)
+        self.assertEqual(answer, TOO_LARGE_AS_JSON)
 
     async def test_attack_broken_gzip(self):
         """What is not what its coding says, or breaks off."""
