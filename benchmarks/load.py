@@ -39,10 +39,10 @@ def request(number: int, **fields: object) -> bytes:
     return text({"type": "request", "id": str(number), **READ, **fields})
 
 
-def paired(port: int, token: str, **options: int) -> RawSocket:
+def paired(port: int, token: str, receive_bytes: int | None = None) -> RawSocket:
     """Open a socket and pair it, however often it must be tried."""
     while True:
-        raw = RawSocket(port, **options)
+        raw = RawSocket(port, receive_bytes=receive_bytes)
         if raw.status == 101:
             with contextlib.suppress(ConnectionError, AssertionError):
                 raw.hello(token)

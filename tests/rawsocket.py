@@ -78,9 +78,15 @@ class End:
 
 
 class RawSocket:
-    """One connection, upgraded."""
+    """
+    One connection, upgraded.
 
-    def __init__(self, port: int, *, receive_bytes: int | None = None) -> None:
+    :param early: What is sent in one packet with the handshake.
+    """
+
+    def __init__(
+        self, port: int, *, receive_bytes: int | None = None, early: bytes = b""
+    ) -> None:
         self.socket = socket.socket()
         if receive_bytes is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
@@ -93,6 +99,7 @@ class RawSocket:
             f"GET /v1/ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
             "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
             "Sec-WebSocket-Version: 13\r\n\r\n".encode("ascii")
+            + early
         )
         while b"\r\n\r\n" not in self._received:
             if not (more := self.socket.recv(65536)):

@@ -157,7 +157,12 @@ class Routes:
             raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
         # It has been judged; Autobahn would judge it again, by rules of its own.
         request.requestHeaders.removeHeader(b"origin")
+        channel: Any = request.channel
+        transport, early = channel.transport, channel.clearLineBuffer()
         WebSocketResource(self.sockets).render(request)
+        # A client should wait for our handshake (RFC 6455, section 4.1); of one that
+        # does not, nothing is lost.
+        transport.protocol.dataReceived(early)
 
 
 async def answer_preflight(request: GuardedRequest) -> None:

@@ -273,6 +273,18 @@ class ConformanceTests(SynchronousTestCase):
                 self.assertEqual(raw.receive()["id"], "7")
                 self.assertEqual(raw.read(), (PONG, b"2"))
 
+    def test_sent_with_the_handshake(self) -> None:
+        """Nothing is lost of what comes before the handshake was answered."""
+        hello = {"type": "hello", "token": self.daemon.token, "client": "raw/1.0.0"}
+        sent = text(hello) + text(REQUEST)
+        for cut in (10, len(text(hello)), len(sent)):
+            with RawSocket(self.daemon.port, early=sent[:cut]) as raw:
+                raw.send(sent[cut:])
+                self.assertEqual(raw.receive()["type"], "welcome", cut)
+                self.assertEqual(raw.receive()["id"], "7", cut)
+        with RawSocket(self.daemon.port, early=b"GET / HTTP/1.1\r\n\r\n") as raw:
+            self.assertEqual(raw.ended().reason, "hello_required")
+
     def test_order(self) -> None:
         """Many requests in one packet are answered in their order."""
         asked = [{**REQUEST, "id": str(n)} for n in range(500)]
