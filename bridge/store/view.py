@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from attrs import field, frozen
 
 from ..protocol.errors import BridgeError
 from ..protocol.wire import loads_unique
+from .generations import Generations
 from .store import StoreError
 
 
@@ -23,23 +25,14 @@ class StateView:
         """
         Read the file, which a running daemon replaces whole.
 
+        Where it is missing the previous generation is read, as the daemon does.
+
         :raise StoreError: It can't be read; starting the daemon mends what can be.
         """
-        try:
-            values = loads_unique(path.read_bytes())
-        except FileNotFoundError:
-            return cls()
-        except OSError as e:
-            raise StoreError(f"{path} cannot be read: {e.strerror}") from None
-        except BridgeError:
-            raise StoreError(
-                f"{path} is damaged; starting the daemon mends it"
-            ) from None
-        if type(values) is not dict or any(
-            type(v) is not dict for v in values.values()
-        ):
-            raise StoreError(f"{path} has a shape this version does not know")
-        return cls(values)
+        for file in (path, Generations(path).previous):
+            with contextlib.suppress(FileNotFoundError):
+                return cls(_values(file))
+        return cls()
 
     def namespaces(self) -> list[str]:
         """Name every namespace, sorted."""
@@ -48,3 +41,17 @@ class StateView:
     def entries(self, ns: str) -> dict[str, Any]:
         """Give the values of a namespace by key."""
         return dict(self._values.get(ns, {}))
+
+
+def _values(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        values = loads_unique(path.read_bytes())
+    except FileNotFoundError:
+        raise
+    except OSError as e:
+        raise StoreError(f"{path} cannot be read: {e.strerror}") from None
+    except BridgeError:
+        raise StoreError(f"{path} is damaged; starting the daemon mends it") from None
+    if type(values) is not dict or any(type(v) is not dict for v in values.values()):
+        raise StoreError(f"{path} has a shape this version does not know")
+    return values

@@ -23,6 +23,15 @@ class StateViewTests(SynchronousTestCase):
         self.assertEqual(view.entries("a"), {"b": 1})
         self.assertEqual(view.entries("c"), {})
 
+    def test_previous_generation(self):
+        """What the daemon would start with is read when the file is missing."""
+        self.path.with_name("state.json.bak").write_bytes(b'{"a":{"b":1}}')
+        self.assertEqual(StateView.read(self.path).entries("a"), {"b": 1})
+        self.path.write_bytes(b'{"a":{"b":2}}')
+        self.assertEqual(StateView.read(self.path).entries("a"), {"b": 2})
+        self.path.write_bytes(b"{")
+        self.assertRaises(StoreError, StateView.read, self.path)
+
     def test_nothing_is_touched(self):
         """A damaged or unknown file is refused, and stays; so does a daemon's."""
         temporary = self.path.with_name("state.json.tmp")
