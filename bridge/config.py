@@ -227,25 +227,29 @@ def read_value(option: Option, given: Given, environ: Mapping[str, str]) -> Any:
     :raise ConfigError: Names the option or the variable, and the rule.
     """
     if option.name in given:
-        texts, where = given[option.name], f"--{option.name}"
+        texts = given[option.name]
         if isinstance(texts, bool):
             return texts
-    elif environ.get(option.variable):
-        text, where = environ[option.variable], option.variable
+    elif text := environ.get(option.variable):
         texts = text.split(",") if option.repeatable else [text]
     else:
         texts = [] if option.default is None else [option.default]
-        where = f"--{option.name}"
     try:
         values = [option.read(text.strip()) for text in texts]
     except ValueError as e:
         rule = str(e) if str(e).startswith("must") else "must be a number"
-        raise ConfigError(f"{where}: {rule}") from None
+        raise ConfigError(f"{origin_of(option, given, environ)}: {rule}") from None
     if option.repeatable:
         return tuple(dict.fromkeys(values))
     if option.value is None:
         return bool(values and values[-1])
     return values[-1] if values else None
+
+
+def origin_of(option: Option, given: Given, environ: Mapping[str, str]) -> str:
+    """Name what an option's value is from, as its user knows it."""
+    by_variable = option.name not in given and environ.get(option.variable)
+    return option.variable if by_variable else f"--{option.name}"
 
 
 def read_config(given: Given, environ: Mapping[str, str]) -> Config:

@@ -108,10 +108,14 @@ async def build(reactor: Any, place: Place) -> Report:
     """
     place.data.create()
     trees = Trees(place.data, place.profile, lambda: "")
-    lock = await _quiet(reactor, place, trees)
+    try:
+        lock = await _quiet(reactor, place, trees)
+    except OSError as e:
+        return _not_built(f"the bundle could not be made: {e.strerror or 'I/O error'}")
     if lock is None:
-        error = f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
-        return Report(ok=False, duration_ms=0, plugins=[], errors=[error])
+        return _not_built(
+            f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
+        )
     try:
         records = read_records(StateView.read(place.data.state))
         sound, faults = trees.sort_out(records)
@@ -120,6 +124,10 @@ async def build(reactor: Any, place: Place) -> Report:
         lock.release()
     left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]
     return evolve(report, errors=[*report.errors, *left_out])
+
+
+def _not_built(error: str) -> Report:
+    return Report(ok=False, duration_ms=0, plugins=[], errors=[error])
 
 
 async def _quiet(reactor: Any, place: Place, trees: Trees) -> FileLock | None:

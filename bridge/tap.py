@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from twisted.application.service import IService
 from twisted.internet.defer import Deferred, DeferredList
@@ -21,7 +21,7 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__, oneshot
 from .banner import Banner
-from .config import Config, ConfigError, read_config
+from .config import BY_NAME, Config, ConfigError, origin_of, read_config
 from .daemon import Daemon
 from .datadir import DataDir, DataDirError
 from .desktop import Notifications
@@ -78,7 +78,7 @@ class Options(DaemonOptions):
         """Read what was given; a mode that does one thing does it, and exits."""
         self.config = config = read_config(self.given, os.environ)
         self.place = locate(config.host, config.data_dir, config.theme_dir)
-        _check(config, self.place)
+        self._check(config)
         if config.print_token or config.rotate_token:
             token = _told(lambda: oneshot.token(self.place.data, config.rotate_token))
             sys.stdout.write(f"{token}\n")
@@ -92,24 +92,27 @@ class Options(DaemonOptions):
             sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
             raise SystemExit(1 if report.errors else 0)
 
+    def _check(self, config: Config) -> None:
+        """
+        Check what takes more than the option itself to judge.
 
-def _check(config: Config, place: Place) -> None:
-    """
-    Check what takes more than the option itself to judge.
+        :raise ConfigError: Naming the option or the variable.
+        """
+        if config.sink:
+            sinks = (*(m.name for m in find()), *self.place.profile.sink_aliases)
+            if not set(config.sink) <= set(sinks):
+                self._refuse("sink", f"must be one of {', '.join(sinks)}")
+        if config.overlay_addr.port in (0, config.listen.port):
+            self._refuse("overlay-addr", "must have a port that is not the daemon's")
+        if config.ca_file is not None:
+            try:
+                tls_context(config.ca_file)
+            except BridgeError:
+                self._refuse("ca-file", "must hold certificates in PEM")
 
-    :raise ConfigError: Naming the option.
-    """
-    if config.sink:
-        sinks = (*(m.name for m in find()), *place.profile.sink_aliases)
-        if not set(config.sink) <= set(sinks):
-            raise ConfigError(f"--sink: must be one of {', '.join(sinks)}")
-    if config.overlay_addr.port in (0, config.listen.port):
-        raise ConfigError("--overlay-addr: must have a port that is not the daemon's")
-    if config.ca_file is not None:
-        try:
-            tls_context(config.ca_file)
-        except BridgeError:
-            raise ConfigError("--ca-file: must hold certificates in PEM") from None
+    def _refuse(self, name: str, rule: str) -> NoReturn:
+        origin = origin_of(BY_NAME[name], self.given, os.environ)
+        raise ConfigError(f"{origin}: {rule}") from None
 
 
 def makeService(options: Options) -> IService:

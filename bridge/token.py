@@ -53,7 +53,7 @@ class PairingToken:
         """
         Read the token, or make one when there is none.
 
-        :raise TokenError: The file is there but can't be used.
+        :raise TokenError: The file is there but can't be used, or can't be written.
         """
         try:
             return cls.load(path)
@@ -64,7 +64,11 @@ class PairingToken:
     def rotate(
         cls, path: Path, random: Callable[[int], bytes] = os.urandom
     ) -> PairingToken:
-        """Replace the token, whatever was there."""
+        """
+        Replace the token, whatever was there.
+
+        :raise TokenError: The file can't be written.
+        """
         return cls(path, _write(path, random))
 
     def matches(self, offered: bytes) -> bool:
@@ -93,7 +97,10 @@ class PairingToken:
 
 def _write(path: Path, random: Callable[[int], bytes]) -> bytes:
     value = base64.urlsafe_b64encode(random(TOKEN_BYTES)).rstrip(b"=")
-    write_atomically(path, value + b"\n")
+    try:
+        write_atomically(path, value + b"\n")
+    except OSError as e:
+        raise TokenError(f"{path} cannot be written: {e.strerror}") from None
     return value
 
 

@@ -1,10 +1,12 @@
 """Tests for bridge.tap, bridge.daemon and bridge.oneshot: the whole, in one process."""
 
 import contextlib
+import errno
 import io
 import os
 import sys
 from typing import Any
+from unittest import mock
 
 import treq
 from twisted.internet import reactor
@@ -229,6 +231,16 @@ class DaemonTests(TestCase):
         report = await oneshot.build(reactor, place)
         self.assertFalse(report.ok)
         self.assertIn("another build", report.errors[0])
+
+    async def test_build_on_a_full_disk(self):
+        """What the system refuses is reported, as any other error of a build."""
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch.object(oneshot, "acquire", side_effect=full):
+            report = await oneshot.build(reactor, self.options().place)
+        self.assertEqual(
+            (report.ok, report.errors),
+            (False, ["the bundle could not be made: No space left on device"]),
+        )
 
     def interrupt(self):
         """Leave a journal, as an uninstall that was interrupted does."""

@@ -146,10 +146,10 @@ class RefusedTests(TokenCase):
 
     def test_no_directory(self) -> None:
         """Without its directory the token can't be made, and says so."""
-        self.assertRaises(
-            FileNotFoundError,
-            PairingToken.load_or_create,
-            self.directory / "no" / "token",
+        path = self.directory / "no" / "token"
+        error = self.assertRaises(TokenError, PairingToken.load_or_create, path)
+        self.assertEqual(
+            str(error), f"{path} cannot be written: No such file or directory"
         )
 
 
@@ -177,7 +177,7 @@ class RotateTests(TokenCase):
     def test_failure_leaves_nothing(self) -> None:
         """What can't be replaced stays as it is, with no temporary file beside it."""
         self.path.mkdir()
-        self.assertRaises(OSError, PairingToken.rotate, self.path)
+        self.assertRaises(TokenError, PairingToken.rotate, self.path)
         self.assertEqual(self.files(), ["token"])
 
 

@@ -167,6 +167,8 @@ class LifeTests(SynchronousTestCase):
             (["--overlay-addr=192.168.1.2:42069"], {}, "--overlay-addr"),
             ([f"--ca-file={__file__}"], {}, "--ca-file"),
             ([], {"BRIDGE_CA_FILE": "/nowhere"}, "BRIDGE_CA_FILE"),
+            ([], {"BRIDGE_CA_FILE": __file__}, "BRIDGE_CA_FILE"),
+            ([], {"BRIDGE_SINK": "overlay,nonsense"}, "BRIDGE_SINK: must be one of"),
             (["--print-token", "--rotate-token"], {}, "--rotate-token"),
             ([], {"BRIDGE_LISTEN": "example.com:1"}, "BRIDGE_LISTEN"),
             ([], {"BRIDGE_DEV": "maybe"}, "BRIDGE_DEV"),
