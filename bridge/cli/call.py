@@ -37,6 +37,9 @@ class CallOptions(CallerOptions):
         self["params"] = params
 
 
+_OBJECT: Final = 'an object, such as \'{"id": "x"}\''
+
+
 def main(arguments: list[str]) -> int:
     """Call a method; gives the exit status."""
     options = CallOptions()
@@ -61,11 +64,11 @@ def _params(text: str) -> Any:
     try:
         params = loads(text.encode("utf-8"))
     except UnicodeEncodeError:
-        raise usage.UsageError("JSON: not UTF-8") from None
+        raise usage.UsageError(f"JSON: not UTF-8; give {_OBJECT}") from None
     except BridgeError as e:
-        raise usage.UsageError(f"JSON: {e.message}") from None
+        raise usage.UsageError(f"JSON: {e.message}; give {_OBJECT}") from None
     if type(params) is not dict:
-        raise usage.UsageError('JSON must be an object, such as \'{"id": "x"}\'')
+        raise usage.UsageError(f"JSON must be {_OBJECT}")
     return params
 
 

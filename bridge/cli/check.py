@@ -67,10 +67,7 @@ def check(reactor: Any, options: CheckOptions) -> int:
             bool(options["unsigned"]),
             time.time,
         )
-        try:
-            verdict = oneshot.run(reactor, trial.run)
-        except KeyboardInterrupt:
-            return 1
+        verdict = oneshot.run(reactor, trial.run)
     sys.stdout.write(as_json(verdict) if options["json"] else as_text(verdict))
     return 0 if verdict.ok else 1
 

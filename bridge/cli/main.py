@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 from twisted.python import usage
 
@@ -36,6 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "print the completion script of a shell"),
 }
 """The sub-commands: the module, and what it does."""
+
+
+INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, where that is not how a command is meant to end."""
 
 
 def help_text() -> str:
@@ -74,4 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = main_of(given[1:])
     except (usage.UsageError, ConfigError) as e:
         refuse_usage(str(e))
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return INTERRUPTED
     return status

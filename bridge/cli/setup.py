@@ -118,7 +118,7 @@ def setup(
             why = getattr(e, "strerror", None) or str(e)
             failures.append(f"the data directory cannot be written: {why}")
     if failures:
-        raise SetupError("; ".join(failures))
+        raise SetupError("; ".join(dict.fromkeys(failures)))
 
 
 @frozen

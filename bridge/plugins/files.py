@@ -23,6 +23,9 @@ _FLAGS: Final = (
 class NotRegularError(OSError):
     """What should be a file is a link, a directory, a pipe or a device."""
 
+    def __init__(self) -> None:
+        super().__init__(errno.EINVAL, "not a regular file")
+
 
 class TooLargeError(OSError):
     """A file is larger than its limit."""

@@ -4,6 +4,7 @@ import contextlib
 import io
 import sys
 from typing import Any
+from unittest import mock
 
 from twisted.scripts import twistd
 from twisted.trial.unittest import SynchronousTestCase
@@ -66,6 +67,11 @@ class MainTests(SynchronousTestCase):
             why, *usage = text.splitlines()
             self.assertTrue(why.startswith("plugin-bridge: "))
             self.assertTrue(all(line.startswith("Usage: ") for line in usage), usage)
+
+    def test_interrupted(self):
+        """Ctrl-C ends any of them with 130, and no traceback."""
+        with mock.patch("bridge.cli.verify.verify", side_effect=KeyboardInterrupt):
+            self.assertEqual(self.outcome("verify", "."), (130, "\n"))
 
     def test_run_is_twistd(self):
         """``run`` hands its options to ``twistd -n bridge``."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
+import os
 import sqlite3
 from pathlib import Path
 from unittest import mock
@@ -142,6 +144,13 @@ class FailureTests(SetupCase):
             "cannot be read: No such file or directory",
         )
 
+    def test_bundler_is_a_directory(self):
+        """What is no file is said to be none."""
+        self.assertEqual(
+            self.refused(bundler=self.root),
+            "the bundler cannot be read: not a regular file",
+        )
+
     def test_no_bundler_for_this_system(self):
         """A system without a pinned bundler is told."""
         with mock.patch.object(command, "pin_for", return_value=None):
@@ -152,6 +161,18 @@ class FailureTests(SetupCase):
         self.data.root.write_text("")
         told = self.refused()
         self.assertIn(f"{self.data.root} is not a directory", told)
+
+    def test_full_disk(self):
+        """What keeps several things from being installed is said once."""
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with (
+            mock.patch.object(command, "install_bundler", side_effect=full),
+            mock.patch.object(command, "install_sources", side_effect=full),
+        ):
+            told = self.refused()
+        self.assertEqual(
+            told, "the data directory cannot be written: No space left on device"
+        )
 
     def test_database_that_cannot_be_made(self):
         """A database that can't be made is told."""

@@ -284,7 +284,8 @@ class CheckTests(SynchronousTestCase):
 
     def test_interrupted(self):
         """A check that was interrupted has not passed."""
-        self.assertEqual(self.run_check(on=FakeReactor(interrupted=True)), (1, ""))
+        with self.assertRaises(KeyboardInterrupt):
+            self.run_check(on=FakeReactor(interrupted=True))
 
     def test_defect(self):
         """A defect is not taken for a verdict."""
