@@ -76,6 +76,12 @@ def main(arguments: list[str]) -> int:
     options = ExportOptions()
     options.parseOptions(arguments)
     place = options.place()
+    if not place.data.root.is_dir():
+        return failed(
+            "export",
+            f"there is no data directory {place.data.root}; name the one to export "
+            "with --host or --data-dir",
+        )
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
@@ -118,7 +124,11 @@ def _write(name: str, text: bytes) -> None:
         sys.stdout.buffer.write(text)
         return
     fd = os.open(Path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(fd)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(fd)
+    except OSError:
+        os.unlink(name)
+        raise

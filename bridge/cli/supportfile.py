@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from attrs import frozen
 
@@ -78,15 +78,20 @@ class Support:
         say("the bundle holds, without the token, settings and your home's name:")
         for name, content in self.files.items():
             say(f"  {name:<14} {len(content)} bytes")
-        with (
-            os.fdopen(fd, "wb") as file,
-            tarfile.open(fileobj=file, mode="w:gz") as tar,
-        ):
+        try:
+            with os.fdopen(fd, "wb") as file:
+                self._pack(file)
+        except OSError:
+            path.unlink()
+            raise
+        say(f"written to {path}; read it before you send it")
+
+    def _pack(self, file: BinaryIO) -> None:
+        with tarfile.open(fileobj=file, mode="w:gz") as tar:
             for name, content in self.files.items():
                 member = tarfile.TarInfo(f"plugin-bridge/{name}")
                 member.size, member.mode = len(content), 0o600
                 tar.addfile(member, io.BytesIO(content))
-        say(f"written to {path}; read it before you send it")
 
 
 def redactor(place: Place, environ: Mapping[str, str]) -> Callable[[str], str]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.cli import exporting
 from bridge.cli.exporting import Export, PluginSource, taken
 from bridge.cli.importing import read_export
 from bridge.cli.keygen import CommandError
@@ -54,6 +60,37 @@ class TakenTests(SynchronousTestCase):
         )
 
 
+class WrittenTests(SynchronousTestCase):
+    """Tests for writing the file."""
+
+    def setUp(self) -> None:
+        """A place to write to."""
+        self.root = fresh_directory(self)
+        self.file = self.root / "export.json"
+
+    def written(self, data: Path) -> tuple[int, str]:
+        """Export; gives the status and standard error."""
+        place = ["--host=reference", f"--data-dir={data}"]
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            return exporting.main([*place, str(self.file)]), said.getvalue()
+
+    def test_no_data_directory(self) -> None:
+        """A data directory that is not there is not taken for one without plugins."""
+        status, said = self.written(self.root / "none")
+        self.assertEqual(status, 1)
+        self.assertIn("there is no data directory", said)
+        self.assertFalse(self.file.exists())
+
+    def test_full_disk(self) -> None:
+        """What could not be written whole is not left."""
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch("os.fsync", side_effect=full):
+            status, said = self.written(self.root)
+        self.assertEqual(status, 1)
+        self.assertIn("cannot be written: No space left on device", said)
+        self.assertFalse(self.file.exists())
+
+
 class ReadTests(SynchronousTestCase):
     """Tests for reading such a file."""
 
@@ -75,6 +112,12 @@ class ReadTests(SynchronousTestCase):
     def test_newer(self) -> None:
         """A newer version is refused whole."""
         self.assertIn("not of version 1", self.refused(b'{"version":2}'))
+
+    def test_no_file(self) -> None:
+        """What is no file is said to be none."""
+        with self.assertRaises(CommandError) as raised:
+            read_export(Path("/dev/null"))
+        self.assertIn("not a regular file", str(raised.exception))
 
     def test_too_large_or_absent(self) -> None:
         """So is a file that is too large, and one that is not there."""
