@@ -151,7 +151,9 @@ class HostOptions(TableOptions):
 
     def naming(self, place: Place) -> list[str]:
         """Give the options by which another command finds the same place."""
-        return ["--host", self.value("host"), "--data-dir", str(place.data.root)]
+        names = ["--host", self.value("host"), "--data-dir", str(place.data.root)]
+        theme_dir = self.value("theme-dir")
+        return [*names, "--theme-dir", str(theme_dir)] if theme_dir else names
 
 
 @frozen

@@ -44,6 +44,16 @@ class OptionsTests(SynchronousTestCase):
         self.assertEqual(options.given, {"sink": ["a", "b"], "dev": True})
         self.assertEqual(options.value("sink", {}), ("a", "b"))
 
+    def test_naming(self):
+        """Another command is told of the theme directory, if one was named."""
+        for more in ([], ["--theme-dir", "/themes"]):
+            options = HostOptions()
+            options.parseOptions(["--host=reference", "--data-dir=/data", *more])
+            self.assertEqual(
+                options.naming(options.place()),
+                ["--host", "reference", "--data-dir", "/data", *more],
+            )
+
     def test_help_names_every_option_and_variable(self):
         """``--help`` has each option, its variable and the exit statuses."""
         text = str(DaemonOptions())

@@ -19,8 +19,9 @@ from ..listening import StartError, bind
 from ..lock import is_held
 from ..logs.text import visible
 from ..options import Place
-from ..plugins.bundler import API_ENTRY, HOST_ENTRY
+from ..plugins.journal import Journal, JournalError
 from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
+from ..plugins.records import read_records
 from ..protocol.errors import BridgeError
 from ..protocol.wire import loads_own
 from ..store import StoreError
@@ -29,7 +30,7 @@ from ..token import PairingToken, TokenError
 from ..values import Address, UnixAddress
 from .bundlersource import installed_bundler, would_run
 from .client import connection_to, listens_on
-from .hostsources import OWN_HOST
+from .hostsources import missing_sources, setup_command
 
 _ASK_SECONDS: Final = 5.0
 
@@ -67,6 +68,8 @@ def on_disk(place: Place, command: str) -> Iterator[Finding]:
     yield _directory(place, command)
     yield _token(place)
     yield _state(place)
+    yield from _interrupted(place)
+    yield from _unrecorded(place)
     yield _bundler(place, command)
     yield _sources(place, command)
     yield _theme(place)
@@ -78,8 +81,11 @@ def _directory(place: Place, command: str) -> Finding:
     try:
         found = root.stat()
     except OSError:
-        mend = _setup(place, command)
+        mend = _run_setup(place, command)
         return Finding(name, Level.WRONG, f"{root} is not there", mend)
+    if not stat.S_ISDIR(found.st_mode):
+        text = f"{root} is not a directory"
+        return Finding(name, Level.WRONG, text, "name another with --data-dir")
     if os.name != "nt" and found.st_uid != os.geteuid():
         text = f"{root} belongs to another user"
         return Finding(name, Level.WRONG, text, f"run: sudo chown -R $USER {root}")
@@ -110,8 +116,33 @@ def _state(place: Place) -> Finding:
     return Finding("settings", Level.OK, f"{values} values")
 
 
+def _interrupted(place: Place) -> Iterator[Finding]:
+    """Look whether a start could settle what an interrupted operation left."""
+    try:
+        Journal(place.data.journal).read()
+    except JournalError as e:
+        mend = "do as it says, and start the daemon"
+        yield Finding("journal", Level.WRONG, str(e), mend)
+
+
+def _unrecorded(place: Place) -> Iterator[Finding]:
+    """Look for trees of plugins that are neither listed nor let another in."""
+    if Journal(place.data.journal).exists():
+        return  # an operation is under way, or will be settled
+    try:
+        known = read_records(StateView.read(place.data.state))
+        there = sorted(path.name for path in place.data.plugins.iterdir())
+    except (StoreError, OSError):
+        return
+    for name in there:
+        if not name.startswith(".") and name not in known:
+            text = f"{place.data.plugins / name} belongs to no installed plugin"
+            mend = "move it away; then the plugin can be installed again"
+            yield Finding("plugin tree", Level.WRONG, visible(text), mend)
+
+
 def _bundler(place: Place, command: str) -> Finding:
-    name, mend = "bundler", _setup(place, command)
+    name, mend = "bundler", _run_setup(place, command)
     pin = pin_for()
     if pin is None:
         return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
@@ -128,26 +159,15 @@ def _bundler(place: Place, command: str) -> Finding:
 
 def _sources(place: Place, command: str) -> Finding:
     name = "host sources"
-    missing = _missing_sources(place)
+    missing = missing_sources(place)
     if missing:
         text = f"{missing[0]} is missing, so nothing can be built"
-        return Finding(name, Level.WRONG, text, _setup(place, command))
+        return Finding(name, Level.WRONG, text, _run_setup(place, command))
     return Finding(name, Level.OK, "in place")
 
 
-def _missing_sources(place: Place) -> list[str]:
-    return [
-        entry
-        for entry in (HOST_ENTRY, API_ENTRY)
-        if not (place.data.root / entry).is_file()
-    ]
-
-
-def _setup(place: Place, command: str) -> str:
-    """Say how to run setup so that it can do all that it has to."""
-    brings_sources = place.profile.name == OWN_HOST or not _missing_sources(place)
-    sources = "" if brings_sources else "--host-sources ARCHIVE "
-    return f"run: plugin-bridge setup {sources}{command}"
+def _run_setup(place: Place, command: str) -> str:
+    return f"run: {setup_command(place, command)}"
 
 
 def _theme(place: Place) -> Finding:

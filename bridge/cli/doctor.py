@@ -77,8 +77,12 @@ def main(arguments: list[str]) -> int:
         support = Support.collect(place, findings, os.environ)
         try:
             support.write(Path(options["bundle"]), say)
+        except FileExistsError:
+            return failed("doctor", f"{options['bundle']} exists, and is not replaced")
         except OSError as e:
-            return failed("doctor", f"{options['bundle']}: {e.strerror}")
+            return failed(
+                "doctor", f"{options['bundle']} cannot be written: {e.strerror}"
+            )
     return 1 if any(finding.level is Level.WRONG for finding in findings) else 0
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ..datadir import DataDir, sync_directory
+from ..options import Place
 from ..plugins.bundler import API_ENTRY, HOST_ENTRY
 from ..plugins.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
@@ -40,6 +41,23 @@ Sources = dict[str, bytes]
 
 class SetupError(Exception):
     """Why setup could not do a part of its work; one line for whoever runs it."""
+
+
+def missing_sources(place: Place) -> list[str]:
+    """Name what the host's sources in the data directory lack."""
+    root = place.data.root
+    return [entry for entry in (HOST_ENTRY, API_ENTRY) if not (root / entry).is_file()]
+
+
+def setup_command(place: Place, where: str) -> str:
+    """
+    Say how to run setup so that it can do all that it has to.
+
+    :param where: The options that name this place on a command line.
+    """
+    brings_sources = place.profile.name == OWN_HOST or not missing_sources(place)
+    sources = "" if brings_sources else "--host-sources ARCHIVE "
+    return f"plugin-bridge setup {sources}{where}"
 
 
 def read_sources(given: Path) -> Sources:

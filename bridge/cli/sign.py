@@ -93,7 +93,7 @@ def sign(
         return failed("sign", str(e))
     except OSError as e:
         return failed("sign", f"{SIGNATURE_FILE} cannot be written: {e.strerror}")
-    print(f"signed       {manifest.id} {manifest.version}")
+    print(f"signed       {manifest.id} {manifest.version} for {profile.application}")
     print(f"fingerprint  {key_id(public_key_of(key.seed))}")
     print(f"wrote        {root / SIGNATURE_FILE}")
     print("Commit it and push. After any other change to the tree, sign again.")

@@ -25,6 +25,7 @@ from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME
 from ..plugins.policy.scan import scan_tree
 from ..plugins.signature import verify_tree
 from ..protocol.errors import BridgeError, Prefix
+from .hostsources import setup_command
 from .keygen import CommandError
 from .sources import source_line
 from .worktree import copy_published
@@ -210,7 +211,7 @@ class Trial:
 
     def _setup(self) -> str:
         where = ["--host", self._host, "--data-dir", str(self._place.data.root)]
-        return shlex.join(["plugin-bridge", "setup", *where])
+        return setup_command(self._place, shlex.join(where))
 
     async def _build_alone(self, plugin_id: str) -> None:
         """Build a bundle of this plugin alone, in a data directory of its own."""

@@ -86,7 +86,14 @@ class Installer:
 
     async def _refuse_installed(self, plugin_id: str) -> None:
         there = await self._in_thread(self._trees.has, plugin_id)
-        if there or is_recorded(self._store, plugin_id):
+        recorded = is_recorded(self._store, plugin_id)
+        if there and not recorded:
+            raise plugin_error(
+                Prefix.ALREADY_INSTALLED,
+                f"{plugin_id} has a directory, and no record; plugin-bridge doctor "
+                "says what mends it",
+            )
+        if recorded:
             raise plugin_error(
                 Prefix.ALREADY_INSTALLED,
                 f"{plugin_id} is installed; uninstall it first",

@@ -175,8 +175,9 @@ def verify(
     _check_plugin(signature, plugin_id)
     if signature.digest.lower() != digest:
         raise unsigned(
-            "the tree was changed after it was signed; which files were changed, "
-            "added or removed cannot be known from the signature"
+            "the tree was changed after it was signed, or was signed for another "
+            "host; which files were changed, added or removed cannot be known from "
+            "the signature"
         )
     public_key = signature.public_key.lower()
     message = _message(profile, plugin_id, digest)

@@ -16,6 +16,7 @@ from bridge.cli.checkup import Finding, Level
 from bridge.desktop import DesktopError, Server
 from bridge.lock import acquire
 from bridge.options import Place, locate
+from bridge.plugins.bundler import API_ENTRY, HOST_ENTRY
 from bridge.token import PairingToken
 from bridge.values import Address
 
@@ -56,7 +57,7 @@ class DiskTests(SynchronousTestCase):
         for name in ("data directory", "bundler", "host sources"):
             mend = found[name].mend
             self.assertIn("plugin-bridge setup --host-sources ARCHIVE --host", mend)
-        for name in (checkup.HOST_ENTRY, checkup.API_ENTRY):
+        for name in (HOST_ENTRY, API_ENTRY):
             (self.root / name).parent.mkdir(parents=True)
             (self.root / name).touch()
         self.assertNotIn("--host-sources", self.found()["bundler"].mend)
@@ -72,6 +73,41 @@ class DiskTests(SynchronousTestCase):
         self.place.data.create()
         self.place.data.state.write_text('{"host":{"a":1,"b":2}}')
         self.assertEqual(self.found()["settings"].text, "2 values")
+
+    def test_previous_settings_are_counted(self) -> None:
+        """Where the file is missing, the generation before it is what counts."""
+        self.place.data.create()
+        self.place.data.state.with_name("state.json.bak").write_text('{"host":{"a":1}}')
+        self.assertEqual(self.found()["settings"].text, "1 values")
+
+    def test_file_for_directory(self) -> None:
+        """A file is no data directory; nobody is told to change its mode."""
+        self.root.write_text("")
+        found = self.found()["data directory"]
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertEqual(found.mend, "name another with --data-dir")
+
+    def test_journal_of_another_version(self) -> None:
+        """What keeps the daemon from starting is told."""
+        self.place.data.create()
+        self.assertNotIn("journal", self.found())
+        self.place.data.journal.write_text("?")
+        self.assertIn("journal", self.wrong())
+
+    def test_tree_without_a_record(self) -> None:
+        """A plugin's directory that no record knows is named; a clone is not."""
+        self.place.data.create()
+        for name in ("lost", "kept", ".tmp-0"):
+            self.place.data.plugin(name).mkdir()
+        self.place.data.state.write_text('{"bridge.plugins":{"kept":{}}}')
+        found = [f for f in checkup.on_disk(self.place, COMMAND) if "tree" in f.name]
+        self.assertEqual([f.level for f in found], [Level.WRONG])
+        self.assertIn("plugins/lost belongs to no", found[0].text)
+        self.place.data.journal.write_text("?")
+        self.assertNotIn("plugin tree", self.found())
+        self.place.data.journal.unlink()
+        self.place.data.state.write_text("{")
+        self.assertNotIn("plugin tree", self.found())
 
     def test_open_directory(self) -> None:
         """A directory that others can read is told."""
@@ -120,7 +156,7 @@ class DiskTests(SynchronousTestCase):
 
     def test_sources_and_theme(self) -> None:
         """What is in place is told to be so."""
-        for name in (checkup.HOST_ENTRY, checkup.API_ENTRY):
+        for name in (HOST_ENTRY, API_ENTRY):
             (self.root / name).parent.mkdir(parents=True)
             (self.root / name).touch()
         self.place.bundle.parent.mkdir(parents=True)

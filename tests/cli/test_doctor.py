@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import stat
 import subprocess
 import tarfile
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from twisted.internet.defer import Deferred, fail
@@ -17,6 +20,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval.approvers import denied, unavailable
 from bridge.cli import doctor
 from bridge.cli.checkup import Finding, Level
+from bridge.cli.supportfile import Support
 
 from ..approval.test_servers import notification_daemon
 from ..desktop.session import Session
@@ -39,6 +43,19 @@ class AnsweredTests(SynchronousTestCase):
         self.assertEqual(self.found(confirmed).level, Level.OK)
         self.assertEqual(self.found(fail(denied("no"))).level, Level.OK)
         self.assertEqual(self.found(fail(unavailable("no"))).level, Level.WRONG)
+
+
+class SupportTests(SynchronousTestCase):
+    """Tests for writing a support bundle."""
+
+    def test_full_disk(self) -> None:
+        """What could not be written whole is not left."""
+        path = fresh_directory(self) / "report.tar.gz"
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch.object(tarfile.TarFile, "addfile", side_effect=full):
+            support = Support({"a.txt": b"a"})
+            self.assertRaises(OSError, support.write, path, lambda _: None)
+        self.assertFalse(path.exists())
 
 
 @pytest.mark.whole
@@ -88,7 +105,9 @@ class DoctorTests(SynchronousTestCase):
         self.assertIn(
             "WRONG daemon: the daemon of another data directory", other.stdout
         )
-        self.assertEqual(again.stderr, f"plugin-bridge doctor: {file}: File exists\n")
+        self.assertEqual(
+            again.stderr, f"plugin-bridge doctor: {file} exists, and is not replaced\n"
+        )
         self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         listed = [

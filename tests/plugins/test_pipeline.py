@@ -322,6 +322,16 @@ class RefusalTests(PipelineTestCase):
         self.before = self.bench.left()
         self.assertTrue(self.refusal().startswith("already_installed: "))
 
+    def test_tree_without_a_record(self):
+        """What no record knows is not replaced, and who tells of it is named."""
+        self.bench.data.plugin("good").mkdir()
+        self.before = self.bench.left()
+        self.assertEqual(
+            self.refusal(),
+            "already_installed: good has a directory, and no record; plugin-bridge "
+            "doctor says what mends it",
+        )
+
     def test_tree_that_appears_during_the_prompt(self):
         """What is there when the tree is to be moved is not replaced."""
         self.bench.approver.answers = [True, None]

@@ -50,8 +50,9 @@ FILE: dict[str, Any] = {
     "signedAt": NOW,
 }
 CHANGED = (
-    "unsigned: the tree was changed after it was signed; which files were changed, "
-    "added or removed cannot be known from the signature"
+    "unsigned: the tree was changed after it was signed, or was signed for another "
+    "host; which files were changed, added or removed cannot be known from the "
+    "signature"
 )
 NOT_BY_KEY = "unsigned: the signature in plugin.sig is not by its publicKey"
 # The order of the group Ed25519 signs in.
