@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ..protocol.errors import BridgeError
 from ..protocol.wire import loads_own
+from .digest import SIGNATURE_FILE
 from .files import shown
 from .manifest import ENTRY_FILE, MANIFEST_FILE
 from .policy.tree import EXEMPT, is_test_name
@@ -139,11 +140,13 @@ def _check_plugin_file(path: str, inside: str) -> None:
         raise BuildError(f"{shown(path)} is imported with a query or a fragment")
     if is_test_name(inside.rpartition("/")[2]):
         raise BuildError(f"{shown(path)} is a test file; nothing may import one")
-    # Neither of these is scanned by the source policy, and the last is not signed.
+    # None of these is scanned by the source policy, and the last two are not signed.
     if inside.lower() in EXEMPT:
         raise BuildError(f"{shown(path)} is a tool's file; nothing may import one")
     if ".git" in inside.lower().split("/"):
         raise BuildError(f"{shown(path)} is git's; nothing may import it")
+    if inside == SIGNATURE_FILE:
+        raise BuildError(f"{shown(path)} is the signature; nothing may import it")
     if inside.lower().endswith(".css"):
         raise BuildError(
             f"{shown(path)} is a style sheet; a bundle is one script, so styles "

@@ -138,6 +138,7 @@ class MetafileTests(SynchronousTestCase):
             ("eslint.config.mjs", "is a tool's file; nothing may import one"),
             ("scripts/sign-plugin.mjs", "is a tool's file; nothing may import one"),
             (".git/hooks/x.js", "is git's; nothing may import it"),
+            ("plugin.sig", "is the signature; nothing may import it"),
             ("a.ts?x", "is imported with a query or a fragment"),
             ("a.ts#x", "is imported with a query or a fragment"),
         ):

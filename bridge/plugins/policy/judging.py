@@ -20,6 +20,7 @@ from .constructs import ASSIGNED, CALLBACKS, CALLED_WITH_TEXT, WORDS
 from .declaring import DECLARED, declare, is_type_only
 from .elements import attribute, closing, element, pragmas
 from .finding import Finding
+from .kinds import RESERVED
 from .literals import children, constant, is_sum, named, parts
 from .scopes import assigned_members, object_names, pattern_keys
 
@@ -112,6 +113,8 @@ def _identifier(finding: Finding, node: Node) -> None:
         finding.add(node, name)
     elif name == "opener":
         finding.access(node, name, "")
+    elif name in RESERVED:
+        finding.add(node, "ambiguous syntax")
     elif CALLBACKS in name:
         finding.add(node, CALLBACKS)
 

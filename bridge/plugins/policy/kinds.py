@@ -82,13 +82,25 @@ SUFFIXED: Final = INSTANTIATED | {"call_expression", "subscript_expression"}
 """What ends in brackets, which another reader may take for something else."""
 
 SLASHES: Final = frozenset({"/", "/="})
-STARTS: Final = frozenset(
-    {"regex", "jsx_element", "jsx_self_closing_element", "type_assertion"}
-)
+ELEMENTS: Final = frozenset({"jsx_element", "jsx_self_closing_element"})
+STARTS: Final = ELEMENTS | {"regex", "type_assertion"}
 """What starts with a character that is an operator elsewhere."""
 
 LEGACY_COMMENTS: Final = frozenset({"<", "--", "html_comment"})
 """What holds, or can start, a comment of the oldest scripts."""
+
+NAMES: Final = frozenset({"await", "yield"})
+"""What can be a name, so that a ``!`` after it need not negate what follows."""
+
+RESERVED: Final = frozenset(
+    {
+        *("break", "case", "catch", "class", "const", "continue", "debugger"),
+        *("default", "delete", "do", "else", "enum", "export", "extends", "finally"),
+        *("for", "function", "if", "import", "in", "instanceof", "new", "return"),
+        *("switch", "throw", "try", "typeof", "var", "void", "while", "with"),
+    }
+)
+"""What is a name in no program, though the parser makes one of it to go on."""
 
 OPENERS: Final = frozenset(
     {

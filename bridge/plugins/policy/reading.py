@@ -17,8 +17,10 @@ from .finding import Finding
 from .judging import JUDGES, judge, judge_type
 from .kinds import (
     CASTS,
+    ELEMENTS,
     INSTANTIATED,
     LEGACY_COMMENTS,
+    NAMES,
     ONE_LINE,
     OPENERS,
     SCOPES,
@@ -36,6 +38,7 @@ AMBIGUOUS = "ambiguous syntax"
 _CARED_FOR = frozenset(JUDGES) | frozenset(DECLARED) | SCOPES | TYPES | CASTS
 _CARED_FOR |= TYPESCRIPT_ONLY | SLASHES | STARTS | LEGACY_COMMENTS | ONE_LINE
 _CARED_FOR |= SUFFIXED
+_UNSURE = frozenset({"comment", "!"})
 # After these, type arguments are comparisons.
 _OPERATOR = re.compile(rb"(?:\s|/\*(?s:.*?)\*/|//[^\n]*)*+[-+<>]")
 
@@ -52,7 +55,8 @@ class Reading:
     finding: Finding
     is_script: bool
     _last: Node | None = None
-    _jsx: int = 0
+    _firm: Node | None = None
+    _jsx: list[tuple[int, int]] = Factory(list)
     _casts: set[int] = Factory(set)
     _types: int = 0
     _outer: list[tuple[int, Scope]] = Factory(list)
@@ -68,7 +72,8 @@ class Reading:
         """
         self.finding.turn(page)
         self._casts.clear()
-        self._last, self._jsx = None, 0
+        self._last = self._firm = None
+        self._jsx.clear()
         cursor = root.walk()
         depth = int(cursor.goto_first_child())
         judged = 0
@@ -79,19 +84,21 @@ class Reading:
             kind = node.type
             if kind in _CARED_FOR or node.id in self._casts:
                 self._enter(node, kind, depth)
-                self._visit(node, kind, page)
+                self._visit(node, kind, depth, page)
                 judged += 1
             if kind != "regex" and cursor.goto_first_child():
                 depth += 1
                 continue
             if kind != "comment":
                 self._last = node
+            if kind not in _UNSURE:
+                self._firm = node
             depth = _advance(cursor, depth)
             if self._types or self._outer:
                 self._leave(depth)
         self._leave(0)
         # Nothing of the tree is kept.
-        self._last = None
+        self._last = self._firm = None
         return judged
 
     def _enter(self, node: Node, kind: str, depth: int) -> None:
@@ -108,11 +115,11 @@ class Reading:
         while self._outer and depth <= self._outer[-1][0]:
             self.finding.scope = self._outer.pop()[1]
 
-    def _visit(self, node: Node, kind: str, page: Page) -> None:
+    def _visit(self, node: Node, kind: str, depth: int, page: Page) -> None:
         if kind in CASTS:
             self._casts.update(child.id for child in _after_keyword(node))
         if kind in SLASHES or kind in STARTS or kind in LEGACY_COMMENTS:
-            self._doubt(node, kind, page)
+            self._doubt(node, kind, depth, page)
         if self.is_script and kind in TYPESCRIPT_ONLY:
             self.finding.add(node, "type syntax in JavaScript")
         is_parted = kind in ONE_LINE and _is_parted(node)
@@ -123,7 +130,7 @@ class Reading:
         else:
             judge(self.finding, node, kind)
 
-    def _doubt(self, node: Node, kind: str, page: Page) -> None:
+    def _doubt(self, node: Node, kind: str, depth: int, page: Page) -> None:
         """Refuse what one reader of the language takes for something else."""
         last = self._last
         before = "" if last is None else last.type
@@ -132,8 +139,10 @@ class Reading:
             if before == "}":
                 self.finding.add(node, AMBIGUOUS)
         elif kind in STARTS:
-            is_inside = self._is_inside_jsx(node, kind)
-            if before and before not in OPENERS and not is_inside:
+            if before == "!" and self._firm is not None and self._firm.type in NAMES:
+                before = self._firm.type
+            is_child = kind in ELEMENTS and self._is_child(node, depth)
+            if before and before not in OPENERS and not is_child:
                 self.finding.add(node, AMBIGUOUS)
         else:
             after = page.data[node.end_byte : node.end_byte + 3]
@@ -155,12 +164,13 @@ class Reading:
             return True
         return first.type in CASTS
 
-    def _is_inside_jsx(self, node: Node, kind: str) -> bool:
-        if not kind.startswith("jsx"):
-            return False
-        is_nested = node.start_byte < self._jsx
-        self._jsx = max(self._jsx, node.end_byte)
-        return is_nested
+    def _is_child(self, element: Node, depth: int) -> bool:
+        """Whether an element is right in another, where no expression can be."""
+        while self._jsx and self._jsx[-1][1] <= element.start_byte:
+            self._jsx.pop()
+        is_child = bool(self._jsx) and self._jsx[-1][0] == depth - 1
+        self._jsx.append((depth, element.end_byte))
+        return is_child
 
 
 def _advance(cursor: TreeCursor, depth: int) -> int:
@@ -179,6 +189,9 @@ def _after_keyword(cast: Node) -> list[Node]:
 
 
 def _ends_in_types(node: Node) -> bool:
+    """Whether the last of an expression are type arguments."""
+    while node.type == "type_assertion":
+        node = last_named(node) or node.children[0]
     last = last_named(node) if node.type in INSTANTIATED else None
     return last is not None and last.type == "type_arguments"
 
