@@ -172,11 +172,7 @@ def parse_profile(text: str) -> HostProfile:
     try:
         values: dict[str, Any] = tomllib.loads(text)
         profile = structure(_as_written, values, HostProfile, str)
-        _fill(profile.directories.data, {})
-        _fill(profile.directories.data_windows, {})
-        _fill(profile.directories.theme, {"data": ""})
-        for database in profile.databases.values():
-            _fill(database.path, {"data": ""})
+        absolute = all(path.is_absolute() for path in _paths(profile))
     except tomllib.TOMLDecodeError as e:
         where = str(e).rpartition("(")[2].rstrip(")")
         raise ProfileError(f"not TOML: {where}") from None
@@ -184,4 +180,23 @@ def parse_profile(text: str) -> HostProfile:
         raise ProfileError(e.message) from None
     except (LookupError, AttributeError, TypeError, ValueError):
         raise ProfileError("a path has an unknown placeholder in braces") from None
+    if not absolute:
+        raise ProfileError(
+            "each path must be absolute, or begin with a placeholder such as {home}"
+        )
     return profile
+
+
+def _paths(profile: HostProfile) -> list[Path]:
+    """
+    Fill in every path that this system uses.
+
+    :raise LookupError: A placeholder is unknown; see also ``str.format``.
+    """
+    data = profile.data_dir()
+    _fill(profile.directories.data_windows, {})
+    return [
+        data,
+        profile.theme_dir(data),
+        *(profile.database(alias, data) for alias in profile.databases),
+    ]

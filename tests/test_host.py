@@ -175,6 +175,14 @@ class ParseTests(SynchronousTestCase):
             if template != "{home:99}":
                 self.assertIn("placeholder", self.refused(text))
 
+    def test_relative_paths(self) -> None:
+        """No path depends on where the daemon is started, nor on a shell's ``~``."""
+        for path in ("mine", "./mine", "~/mine", ""):
+            text = GOOD.replace('"{home}/mine"', f'"{path}"')
+            self.assertIn("must be absolute", self.refused(text), path)
+        text = GOOD + '[databases.a]\npath = "a.db"\nabout = ""\n'
+        self.assertIn("must be absolute", self.refused(text))
+
     def test_not_toml(self) -> None:
         """What is no TOML is refused with the place, without its content."""
         message = self.refused(GOOD + f"\n{SECRET} = \x01{SECRET}")
