@@ -104,7 +104,12 @@ class Between:
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
-        return f"{self.low:g} to {self.high:g}"
+        return f"{_written(self.low)} to {_written(self.high)}"
+
+
+def _written(number: float) -> str:
+    """Write a number with all its digits."""
+    return f"{number:g}" if abs(number) < 1e6 else str(number)
 
 
 @frozen

@@ -331,7 +331,7 @@ class UnusableTests(SignedTreeTestCase):
             ("digest", "a" * 65, "64 characters, matching [0-9A-Fa-f]+"),
             ("digest", "a" * 63 + "\n", "64 characters, matching [0-9A-Fa-f]+"),
             ("signature", "", "128 characters, matching [0-9A-Fa-f]+"),
-            ("signedAt", -1, "0 to 9.22337e+18"),
+            ("signedAt", -1, "0 to 9223372036854775807"),
             ("signedAt", 1.5, "wrong type"),
             ("signedAt", True, "wrong type"),
             ("signedAt", "1", "wrong type"),
