@@ -9,6 +9,7 @@ from enum import StrEnum
 from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 from attrs import frozen
@@ -88,10 +89,12 @@ def _directory(place: Place, command: str) -> Finding:
         return Finding(name, Level.WRONG, text, "name another with --data-dir")
     if os.name != "nt" and found.st_uid != os.geteuid():
         text = f"{root} belongs to another user"
-        return Finding(name, Level.WRONG, text, f"run: sudo chown -R $USER {root}")
+        return Finding(
+            name, Level.WRONG, text, f"run: sudo chown -R $USER {quote(str(root))}"
+        )
     if os.name != "nt" and stat.S_IMODE(found.st_mode) & 0o077:
         text = f"{root} is open to other users"
-        return Finding(name, Level.NOTE, text, f"run: chmod 700 {root}")
+        return Finding(name, Level.NOTE, text, f"run: chmod 700 {quote(str(root))}")
     return Finding(name, Level.OK, str(root))
 
 
@@ -179,7 +182,8 @@ def _theme(place: Place) -> Finding:
         directory = directory.parent
     if not os.access(directory, os.W_OK | os.X_OK):
         text = f"{place.theme_dir} cannot be written"
-        return Finding(name, Level.WRONG, text, f"make {directory} writable for you")
+        mend = "make it a directory that you can write to, or name another with "
+        return Finding(name, Level.WRONG, text, f"{mend}--theme-dir")
     text = f"no bundle in {place.theme_dir} yet; the first build makes it"
     return Finding(name, Level.NOTE, text)
 

@@ -117,6 +117,14 @@ class DiskTests(SynchronousTestCase):
         self.assertEqual(found.level, Level.NOTE)
         self.assertIn("chmod 700", found.mend)
 
+    def test_mends_are_commands(self) -> None:
+        """A path with a space is one word of the command."""
+        self.place = locate("reference", self.root / "a b", None)
+        self.place.data.create()
+        self.place.data.root.chmod(0o755)
+        mend = self.found()["data directory"].mend
+        self.assertEqual(mend, f"run: chmod 700 '{self.place.data.root}'")
+
     def test_of_another_user(self) -> None:
         """Somebody else's directory is wrong."""
         self.place.data.create()

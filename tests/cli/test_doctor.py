@@ -159,6 +159,12 @@ class DoctorTests(SynchronousTestCase):
             time.sleep(0.1)
         return session
 
+    def test_no_prompt_is_shown(self) -> None:
+        """Where no server is, nobody is told to answer a prompt."""
+        done = run(self.home, "doctor", *self.where, self.anywhere, "--prompt")
+        self.assertEqual(done.stderr, "")
+        self.assertIn("WRONG test prompt: approval_unavailable", done.stdout)
+
     def test_prompt_is_clicked(self) -> None:
         """The test prompt is a real one: its Confirm is told to have been clicked."""
         session = self.desktop()
