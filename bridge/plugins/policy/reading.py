@@ -39,8 +39,9 @@ _CARED_FOR = frozenset(JUDGES) | frozenset(DECLARED) | SCOPES | TYPES | CASTS
 _CARED_FOR |= TYPESCRIPT_ONLY | SLASHES | STARTS | LEGACY_COMMENTS | ONE_LINE
 _CARED_FOR |= SUFFIXED
 _UNSURE = frozenset({"comment", "!"})
-# After these, type arguments are comparisons.
-_OPERATOR = re.compile(rb"(?:\s|/\*(?s:.*?)\*/|//[^\n]*)*+[-+<>]")
+# Before these, type arguments are comparisons; but those that end others, before a
+# template, are types to all who read the language, if not to this parser.
+_OPERATOR = re.compile(rb"(?:\s|/\*(?s:.*?)\*/|//[^\n]*)*+(?:[-+<]|>(?!>*\s*`))")
 
 
 @define
