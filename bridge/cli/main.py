@@ -6,6 +6,9 @@ Each sub-command is a module of this room, imported when it is asked for.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -38,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """The sub-commands: the module, and what it does."""
 
 
+_TAKES_NO_MORE: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)
 INTERRUPTED: Final = 130
 """The exit status after Ctrl-C, where that is not how a command is meant to end."""
 
@@ -60,8 +64,33 @@ def help_text() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one sub-command; gives the exit status."""
+    """
+    Run one sub-command; gives the exit status.
+
+    It is 1 when standard output takes no more; nothing is said of a closed pipe.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        try:
+            return _run(given)
+        finally:
+            sys.stdout.flush()
+    except OSError as e:
+        if e.errno not in _TAKES_NO_MORE:
+            raise
+        _give_up_output()
+        if e.errno != errno.EPIPE:
+            sys.stderr.write(f"plugin-bridge: {e.strerror}\n")
+        return 1
+
+
+def _give_up_output() -> None:
+    """Keep Python from trying once more, at the exit, to write what is left."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(given: list[str]) -> int:
     if given[:1] == ["help"] and given[1:]:
         given = [given[1], "--help"]
     if not given or given[0] in ("-h", "--help", "help"):

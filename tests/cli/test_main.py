@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import os
+import subprocess
 import sys
 from typing import Any
 from unittest import mock
@@ -72,6 +74,33 @@ class MainTests(SynchronousTestCase):
         """Ctrl-C ends any of them with 130, and no traceback."""
         with mock.patch("bridge.cli.verify.verify", side_effect=KeyboardInterrupt):
             self.assertEqual(self.outcome("verify", "."), (130, "\n"))
+
+    def test_output_takes_no_more(self):
+        """A full disk is told in a line; a reader that has gone is no news."""
+        for output, status, said in (
+            ("/dev/full", 1, b"plugin-bridge: No space left on device\n"),
+            (None, 1, b""),
+        ):
+            for command in (["--help"], ["completion", "fish"]):
+                with self.writer(output) as stdout:
+                    done = subprocess.run(
+                        [sys.executable, "-m", "bridge", *command],
+                        stdout=stdout,
+                        stderr=subprocess.PIPE,
+                        check=False,
+                    )
+                self.assertEqual((done.returncode, done.stderr), (status, said))
+
+    @contextlib.contextmanager
+    def writer(self, path):
+        """Open what to write to; without a path, a pipe whose reader has gone."""
+        if path is None:
+            reader, writer = os.pipe()
+            os.close(reader)
+        else:
+            writer = os.open(path, os.O_WRONLY)
+        with os.fdopen(writer, "wb") as file:
+            yield file
 
     def test_run_is_twistd(self):
         """``run`` hands its options to ``twistd -n bridge``."""
