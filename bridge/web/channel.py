@@ -20,10 +20,11 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
-from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel
+from zope.interface import implementer
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
@@ -61,6 +62,7 @@ class Crowd:
         self._waiting.pop(channel, None)
 
 
+@implementer(IHalfCloseableProtocol)
 class GuardedChannel(HTTPChannel):
     """Reads requests from one connection, one after the other."""
 
@@ -77,6 +79,7 @@ class GuardedChannel(HTTPChannel):
     _deadline: IDelayedCall | None = None
     _begun = False
     _unread = False
+    _whole = False
     _lingering = False
     _reading = False
     _discarded = 0
@@ -90,6 +93,17 @@ class GuardedChannel(HTTPChannel):
         """Forget the connection."""
         self._wait_no_more()
         super().connectionLost(reason)
+
+    def readConnectionLost(self) -> None:  # noqa: N802
+        """Send what is answered: the client sends no more, and may wait for that."""
+        self._whole = True
+        if self._lingering:
+            self.transport.loseConnection()
+        elif not self._handlingRequest:
+            self.loseConnection()
+
+    def writeConnectionLost(self) -> None:  # noqa: N802
+        """Read on: it was this side that ended it."""
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         """Take bytes: of a head, of a body, or nobody wants them."""
@@ -159,6 +173,9 @@ class GuardedChannel(HTTPChannel):
         if self.persistent:
             self._wait(limits.KEEP_ALIVE_SECONDS)
         super().requestDone(request)
+        closing = self._lingering or self.transport.disconnecting
+        if self._whole and not (self._handlingRequest or closing):
+            self.loseConnection()
 
     def resumeProducing(self) -> None:  # noqa: N802
         """Go on: what was written has been read, but for the last of it."""

@@ -358,6 +358,38 @@ class FramingTests(ChannelCase):
         waiting.callback(Anything(1))
         statuses = [answer.status for answer in split(transport.value())]
         self.assertEqual(statuses, [200, 200])
+        self.assertFalse(transport.disconnecting)
+
+    def test_half_closed(self) -> None:
+        """A client that sends no more is answered all it asked, then closed."""
+        for sent, answered in ((b"", 0), (HEALTH[:9], 0), (HEALTH * 2, 2)):
+            channel, transport = self.connect()
+            channel.dataReceived(sent)
+            channel.readConnectionLost()
+            self.assertEqual(transport.value().count(b"HTTP/1.1 200"), answered)
+            self.assertTrue(transport.disconnecting)
+
+    def test_half_closed_behind_a_call(self) -> None:
+        """What was sent while a call ran is answered, too."""
+        channel, transport = self.connect()
+        call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
+        channel.dataReceived(call + HEALTH)
+        channel.readConnectionLost()
+        self.assertFalse(transport.disconnecting)
+        (waiting,) = self.stack.kettle.waiting
+        waiting.callback(Anything(1))
+        self.assertEqual(transport.value().count(b"HTTP/1.1 200"), 2)
+        self.assertTrue(transport.disconnecting)
+
+    def test_half_closed_while_lingering(self) -> None:
+        """A client that has ended, too, is waited for no longer."""
+        channel, transport = self.connect()
+        channel.dataReceived(b"no http\r\n\r\n")
+        self.assertTrue(transport.half_closed)
+        channel.writeConnectionLost()
+        self.assertFalse(transport.disconnecting)
+        channel.readConnectionLost()
+        self.assertTrue(transport.disconnecting)
 
     @given(st.binary(max_size=200), st.booleans())
     @settings(deadline=None)

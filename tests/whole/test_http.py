@@ -96,6 +96,24 @@ class EdgeTests(SynchronousTestCase):
             call = head(daemon, "POST", CALL, bearer, JSON, length)
             self.assertRefused(exchange(daemon, call, body), 413, "payload_too_large")
 
+    def test_half_closed(self) -> None:
+        """Who ends its side when all is sent, as netcats do, still reads the answer."""
+        with running(self.home, "--dev", "--rate=1000", "--burst=1000") as daemon:
+            bearer = ("Authorization", f"Bearer {daemon.token}")
+            params = b'{"code": "1", "timeoutMs": 300}'
+            length = ("Content-Length", str(len(params)))
+            asked = head(daemon, "POST", "/v1/remote/eval", bearer, JSON, length)
+            health = head(daemon, "GET", "/v1/health")
+            cut = head(daemon, "POST", CALL, bearer, JSON, length)
+            with daemon.page():
+                for sent, status in ((health, 200), (asked + params, 503), (cut, None)):
+                    with connected(daemon) as connection:
+                        connection.sendall(sent)
+                        connection.shutdown(socket.SHUT_WR)
+                        received = read_to_end(connection)
+                    got = read_answer(received).status if received else None
+                    self.assertEqual(got, status)
+
     def test_no_http(self) -> None:
         """What is no HTTP is answered in JSON, and the connection ends."""
         with running(self.home) as daemon:
