@@ -37,7 +37,9 @@ _SECONDS = 1.0
 _SECONDS_PER_KIB = 0.02
 _MOST_ERRORS = 30_000
 
-_TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
+TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
+"""Suffixes of files without elements."""
+
 _STATEMENTS = frozenset({"comment", "hash_bang_line", "statement_block"})
 
 
@@ -73,7 +75,7 @@ def grammar(suffix: str) -> Language:
 
     Only the grammar without JSX knows ``<T>value``; the other one reads all else.
     """
-    if suffix in _TYPESCRIPT:
+    if suffix in TYPESCRIPT:
         return Language(tree_sitter_typescript.language_typescript())
     return Language(tree_sitter_typescript.language_tsx())
 

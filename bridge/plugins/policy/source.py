@@ -8,7 +8,7 @@ from collections.abc import Collection
 from .budget import Budget, TooComplexError
 from .finding import Finding
 from .literals import Page
-from .parsing import BadSyntaxError, grammar, pieces
+from .parsing import TYPESCRIPT, BadSyntaxError, grammar, pieces
 from .reading import Reading
 
 _SCRIPTS = frozenset({".js", ".jsx", ".mjs", ".cjs"})
@@ -29,8 +29,12 @@ def source_hits(
     :param budget: Of the tree the file is in.
     :return: Line numbers, from 1, and names of rules; those on tooling come first.
     """
-    content = text.encode()
     suffix = os.path.splitext(name)[1]
+    content = text.encode()
+    if suffix not in TYPESCRIPT:
+        # This parser takes a lone "&" in the text of elements for broken. As "|" it is
+        # text, too, and as an operator it joins the same operands.
+        content = content.replace(b"&", b"|")
     finding = Finding(name, modules)
     reading = Reading(finding, suffix in _SCRIPTS)
     page = Page(b"", 0, _STEPS + _STEPS_PER_BYTE * len(content))
