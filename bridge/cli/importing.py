@@ -55,6 +55,7 @@ def main(arguments: list[str]) -> int:
 
 def _import(reactor: Any, options: ImportOptions) -> int:
     export = read_export(Path(options["file"]))
+    check_application(export, options.place().profile.application)
     client = find(options, dev=False)
 
     async def work() -> int:
@@ -91,6 +92,19 @@ def read_export(path: Path) -> Export:
         raise CommandError(
             f"the file is not of plugin-bridge export: {e.message}"
         ) from None
+
+
+def check_application(export: Export, application: str) -> None:
+    """
+    See that a file is of the host application it is imported for.
+
+    :raise CommandError: It is of another, to which its settings mean nothing.
+    """
+    if export.application not in ("", application):
+        raise CommandError(
+            f"the file is of {visible(export.application)}, not of {application}; "
+            "name the host with --host"
+        )
 
 
 @define

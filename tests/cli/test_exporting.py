@@ -17,7 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import exporting
 from bridge.cli.exporting import Export, PluginSource, taken
-from bridge.cli.importing import read_export
+from bridge.cli.importing import check_application, read_export
 from bridge.cli.keygen import CommandError
 from bridge.store.view import StateView
 
@@ -113,6 +113,17 @@ class ReadTests(SynchronousTestCase):
         """A newer version is refused whole."""
         self.assertIn("not of version 1", self.refused(b'{"version":2}'))
 
+    def test_of_another_host(self) -> None:
+        """What another application's page has set is not brought to this one."""
+        export = taken(StateView({}), "VRCNext", 0.0)
+        check_application(export, "VRCNext")
+        with self.assertRaises(CommandError) as raised:
+            check_application(export, "plugin-bridge")
+        self.assertEqual(
+            str(raised.exception),
+            "the file is of VRCNext, not of plugin-bridge; name the host with --host",
+        )
+
     def test_no_file(self) -> None:
         """What is no file is said to be none."""
         with self.assertRaises(CommandError) as raised:
@@ -181,7 +192,7 @@ class RoundTripTests(InstallCase):
         file = self.home / "export.json"
         export = {
             "version": 1,
-            "application": "Reference",
+            "application": "plugin-bridge",
             "exportedAt": "",
             "plugins": [{"id": "gone", "url": self.forge.url("gone")}],
             "state": {"bridge.plugins": {"x": 1}, "host": {"theme": "dark"}},
