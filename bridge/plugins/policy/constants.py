@@ -52,8 +52,8 @@ class Constants:
         """
         if len(self._texts) >= _MOST_NAMED:
             raise TooComplexError
-        self._texts.setdefault((name, scope), set()).add(_telling(text))
-        self._anywhere.setdefault(name, set()).add(_telling(text))
+        self._texts.setdefault((name, scope), set()).add(telling(text))
+        self._anywhere.setdefault(name, set()).add(telling(text))
 
     def use(self, use: Use) -> None:
         """
@@ -103,7 +103,8 @@ def constant_rule(place: str, text: str) -> str | None:
     return None
 
 
-def _telling(text: str) -> str:
+def telling(text: str) -> str:
+    """A string as far as it matters which one it is, empty if it does not."""
     if text in MEMBERS or text in ASSIGNED:
         return text
     tag = text.strip().lower()

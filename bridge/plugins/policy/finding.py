@@ -8,7 +8,8 @@ from attrs import Factory, define, field
 from tree_sitter import Node
 
 from .budget import TooComplexError
-from .constants import Constants, Use
+from .calls import key_names, member_names
+from .constants import Constants, Use, telling
 from .constructs import (
     CALLBACKS,
     MEMBERS,
@@ -18,7 +19,7 @@ from .constructs import (
     access_rule,
 )
 from .imports import TOOLING, import_rule, names_tooling
-from .literals import Page, branches, constant, text_of
+from .literals import Page, branches, constant, named, text_of
 from .scopes import Access, Aliases, Scope, object_name
 
 _CHUNK = 64 * 1024
@@ -85,12 +86,23 @@ class Finding:
             text = text_of(branch, self.page)
             if text is not None:
                 self.constants.bind(name, text, self.scope)
+            if branch.type == "object":
+                self.bind_members(name, branch)
+
+    def bind_members(self, name: str, members: Node) -> None:
+        """Note the strings that the members of an object or enumeration hold."""
+        for member in named(members):
+            value = member.child_by_field_name("value")
+            text = None if value is None else text_of(value, self.page)
+            if text is not None and telling(text):
+                for key in key_names(member, self.page):
+                    self.constants.bind(f"{name}.{key}", text, self.scope)
 
     def named(self, place: str, node: Node | None) -> None:
         """Note names that stand where certain strings are refused; see ``Use``."""
         for branch in () if node is None else branches(node, self.page):
-            if branch.type == "identifier":
-                name, line = self.page.name(branch), self.page.line(branch)
+            for name in _held_by(branch, self.page):
+                line = self.page.line(branch)
                 self.constants.use(Use(name, place, line, self.scope))
 
     def member(self, node: Node, name: str) -> None:
@@ -141,3 +153,13 @@ class Finding:
                     judged.add((access.line, rule))
         ordered = sorted(self._found | judged, key=lambda hit: (hit[0], ORDER[hit[1]]))
         return [(line, TOOLING) for line in sorted(self._tooling)] + ordered
+
+
+def _held_by(branch: Node, page: Page) -> list[str]:
+    """What the place is called whose value an expression is, if it has a name."""
+    if branch.type == "identifier":
+        return [page.name(branch)]
+    of = branch.child_by_field_name("object")
+    if of is None or of.type != "identifier":
+        return []
+    return [f"{page.name(of)}.{name}" for name in member_names(branch, page)]

@@ -201,6 +201,12 @@ def _bind(finding: Finding, pattern: Node, value: Node) -> None:
                     finding.access(key, name, "[")
 
 
+def _enum(finding: Finding, node: Node) -> None:
+    name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    if name is not None and body is not None:
+        finding.bind_members(finding.page.name(name), body)
+
+
 def _import_alias(finding: Finding, node: Node) -> None:
     pattern, value = named(node)
     _bind(finding, pattern, value)
@@ -272,6 +278,7 @@ JUDGES: Final[dict[str, Callable[[Finding, Node], None]]] = {
     "optional_parameter": _bound,
     "assignment_pattern": _bound,
     "object_assignment_pattern": _bound,
+    "enum_declaration": _enum,
     "import_alias": _import_alias,
     "import_statement": _import,
     "import_specifier": _import_specifier,
