@@ -195,7 +195,8 @@ class Budgets:
             self._flood_since = now
         self._last_drop = now
         records = None if logs is None else logs.records
-        count = len(records) if type(records) is list else 1
+        # An empty frame counts as well, so that a flood of them is told of.
+        count = (len(records) if type(records) is list else 0) or 1
         dropped = DropLogs(count, "they come too fast")
         if now - self._flood_since >= limits.LOG_FLOOD_SECONDS:
             return [dropped, Close(CloseReason.LOG_FLOOD)]

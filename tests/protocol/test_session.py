@@ -260,7 +260,7 @@ class LogBudgetTests(SessionCase):
         """Over the budget each record is dropped and counted, until it is filled."""
         session = self.welcomed()
         self.flood(session, 400)
-        for records, count in (([1, 2, 3], 3), ([], 0), ("no list", 1)):
+        for records, count in (([1, 2, 3], 3), ([], 1), ("no list", 1)):
             self.assertEqual(
                 session.logged(Logs(records)), [DropLogs(count, "they come too fast")]
             )
