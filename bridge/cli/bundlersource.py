@@ -140,26 +140,24 @@ def _help(pin: Pin, why: str) -> SetupError:
 
 def installed_bundler(data: DataDir, pin: Pin) -> bool:
     """Whether the pinned bundler and its checksum file are in place."""
-    try:
-        binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
-        checksum = read_bounded(data.bin / CHECKSUM_NAME, len(pin.binary) + 1)
-    except OSError:
-        return False
-    return (
-        hashlib.sha256(binary).hexdigest() == pin.binary
-        and checksum == pin.binary.encode() + b"\n"
-        and os.access(data.bin / BINARY_NAME, os.X_OK)
-    )
+    executable = os.access(data.bin / BINARY_NAME, os.X_OK)
+    return executable and _runnable(data) == pin.binary
 
 
 def would_run(data: DataDir) -> bool:
     """Whether the daemon would run the bundler: it is what its checksum file says."""
+    return _runnable(data) is not None
+
+
+def _runnable(data: DataDir) -> str | None:
+    """Give the bundler's digest, when it is the one that its checksum file says."""
     try:
-        digest = read_checksum(data.bin)
+        said = read_checksum(data.bin)
         binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
     except (OSError, BuildError):
-        return False
-    return hashlib.sha256(binary).hexdigest() == digest
+        return None
+    digest = hashlib.sha256(binary).hexdigest()
+    return digest if digest == said else None
 
 
 def install_bundler(content: bytes, data: DataDir, pin: Pin) -> None:

@@ -183,6 +183,13 @@ class InstallingTests(SourceCase):
         )
         self.assertEqual(len(list(data.bin.iterdir())), 2)
 
+    def test_checksum_by_another_tool(self):
+        """It may be in capitals, and name the file, as ``sha256sum`` does."""
+        data = DataDir(self.root)
+        install_bundler(esbuild().read_bytes(), data, self.pin)
+        (data.bin / "esbuild.sha256").write_text(f"{self.pin.binary.upper()}  -\n")
+        self.assertTrue(installed_bundler(data, self.pin))
+
     def test_not_in_place(self):
         """Another binary, another checksum or another mode is not in place."""
         data = DataDir(self.root)
