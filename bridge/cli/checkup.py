@@ -116,7 +116,8 @@ def _state(place: Place) -> Finding:
         mend = "start the daemon: it loads the previous generation, or says why not"
         return Finding("settings", Level.WRONG, str(e), mend)
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
-    return Finding("settings", Level.OK, f"{values} values")
+    counted = f"{values} value{'' if values == 1 else 's'}"
+    return Finding("settings", Level.OK, counted)
 
 
 def _interrupted(place: Place) -> Iterator[Finding]:

@@ -181,9 +181,15 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
         # With port 0 the daemon was told to choose one.
         if address is None or address.port == 0:
             address = listens_on(data)
-        token = PairingToken.load(data.token)
     except (OSError, ValueError):
         raise NoDaemonError(nobody) from None
+    try:
+        token = PairingToken.load(data.token)
+    except FileNotFoundError:
+        raise NoDaemonError(
+            f"the daemon of {data.root} has no token: it starts just now, or the file "
+            "was removed; plugin-bridge run --rotate-token makes another"
+        ) from None
     except TokenError as e:
         raise CommandError(str(e)) from None
     return Client(address, token, start)

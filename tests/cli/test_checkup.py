@@ -78,7 +78,7 @@ class DiskTests(SynchronousTestCase):
         """Where the file is missing, the generation before it is what counts."""
         self.place.data.create()
         self.place.data.state.with_name("state.json.bak").write_text('{"host":{"a":1}}')
-        self.assertEqual(self.found()["settings"].text, "1 values")
+        self.assertEqual(self.found()["settings"].text, "1 value")
 
     def test_file_for_directory(self) -> None:
         """A file is no data directory; nobody is told to change its mode."""

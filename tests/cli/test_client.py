@@ -66,7 +66,7 @@ class ClientTests(CallCase):
         self.assert_no_daemon()
         self.data.address.write_text(f"{self.address}\n")
         self.data.token.unlink()
-        self.assert_no_daemon()
+        self.assertIn("has no token: it starts just now", self.assert_no_daemon())
 
     def test_nothing_listens(self):
         """A port nobody listens on is said so."""
