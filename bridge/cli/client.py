@@ -186,9 +186,10 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     try:
         token = PairingToken.load(data.token)
     except FileNotFoundError:
+        make = ["plugin-bridge", "run", "--rotate-token", *options.naming(place)]
         raise NoDaemonError(
             f"the daemon of {data.root} has no token: it starts just now, or the file "
-            "was removed; plugin-bridge run --rotate-token makes another"
+            f"was removed; make another: {shlex.join(make)}"
         ) from None
     except TokenError as e:
         raise CommandError(str(e)) from None

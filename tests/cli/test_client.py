@@ -66,7 +66,11 @@ class ClientTests(CallCase):
         self.assert_no_daemon()
         self.data.address.write_text(f"{self.address}\n")
         self.data.token.unlink()
-        self.assertIn("has no token: it starts just now", self.assert_no_daemon())
+        status, err = self.outcome()
+        self.assertEqual((status, err.count("\n")), (3, 1))
+        self.assertIn("has no token: it starts just now", err)
+        where = f"--host reference --data-dir {self.data.root}"
+        self.assertIn(f"make another: plugin-bridge run --rotate-token {where}", err)
 
     def test_nothing_listens(self):
         """A port nobody listens on is said so."""
