@@ -39,9 +39,11 @@ _CARED_FOR = frozenset(JUDGES) | frozenset(DECLARED) | SCOPES | TYPES | CASTS
 _CARED_FOR |= TYPESCRIPT_ONLY | SLASHES | STARTS | LEGACY_COMMENTS | ONE_LINE
 _CARED_FOR |= SUFFIXED
 _UNSURE = frozenset({"comment", "!"})
-# Before these, type arguments are comparisons; but those that end others, before a
-# template, are types to all who read the language, if not to this parser.
-_OPERATOR = re.compile(rb"(?:\s|/\*(?s:.*?)\*/|//[^\n]*)*+(?:[-+<]|>(?!>*\s*`))")
+# Before these, type arguments are comparisons.
+_OPERATOR = re.compile(rb"(?:\s|/\*(?s:.*?)\*/|//[^\n]*)*+[-+<>]")
+# This ends the types around them, if one bracket opened those: before a template, they
+# are types to all who read the language, if not to this parser.
+_CLOSED = re.compile(rb">\s*`")
 
 
 @define
@@ -162,7 +164,8 @@ class Reading:
         if kind == "subscript_expression" and _ends_in_types(first):
             return True
         if _ends_in_types(node) and _OPERATOR.match(page.data, node.end_byte):
-            return True
+            is_inside = self._last is not None and self._last.type == "<"
+            return not (is_inside and _CLOSED.match(page.data, node.end_byte))
         return first.type in CASTS
 
     def _is_child(self, element: Node, depth: int) -> bool:
