@@ -18,9 +18,10 @@ from twisted.internet.task import deferLater
 from ..datadir import DataDir
 from ..host import HostProfile
 from ..protocol.limits import BUILD_SECONDS
-from .bundler import BuildReactor, arguments, run_bundler, settled
+from .bundler import BuildReactor, arguments, run_bundler
 from .metafile import BuildError
 from .pins import BINARY_NAME
+from .process import settled
 from .staging import Staging
 from .table import plugin_of
 
