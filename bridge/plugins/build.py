@@ -19,6 +19,7 @@ from ..datadir import DataDir
 from ..host import HostProfile
 from ..protocol.limits import BUILD_SECONDS
 from .bundler import BuildReactor, arguments, run_bundler
+from .executable import BundlerError
 from .metafile import BuildError
 from .pins import BINARY_NAME
 from .process import settled
@@ -85,7 +86,7 @@ class Builder:
         errors = []
         try:
             await self._publish(directories)
-        except BuildError as e:
+        except BundlerError as e:
             errors.append(str(e))
         except OSError as e:
             errors.append(f"the bundle could not be made: {e.strerror or 'I/O error'}")
