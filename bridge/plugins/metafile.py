@@ -19,7 +19,7 @@ from .digest import SIGNATURE_FILE
 from .files import shown
 from .language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from .manifest import ENTRY_FILE, MANIFEST_FILE
-from .places import Edge, place_of, specifier_shown
+from .places import PATTERN, Edge, place_of, specifier_shown
 from .policy.tree import EXEMPT, is_test_name
 from .table import TABLE_FILE
 
@@ -80,6 +80,7 @@ def check_metafile(
     written = _object(whole.get("outputs"))
     edges = [edge for given in inputs for edge in _edges(given)]
     rules = _Rules(plugins, read, {edge.target: edge for edge in reversed(edges)})
+    rules.check_patterns(edges)
     for given in inputs:
         rules.check_input(given)
     rules.check_edges([edge for edge in edges if not edge.external])
@@ -181,6 +182,18 @@ class _Rules:
     read: Callable[[str], bytes]
     first: dict[str, Edge]
 
+    def check_patterns(self, edges: Collection[Edge]) -> None:
+        """
+        Check that plugins have no import of a computed name.
+
+        It may bring in any number of files, without an import that names them.
+        """
+        for edge in edges:
+            pattern = edge.external and PATTERN in edge.specifier
+            if pattern and self._is_plugins(edge.importer):
+                where = self._place(edge)
+                raise BuildError(f"{where} imports files by a pattern; name each")
+
     def check_input(self, given: _Input) -> None:
         """Check that a file may be in the bundle at all."""
         named = given.path.removeprefix(_DISABLED)
@@ -199,7 +212,9 @@ class _Rules:
             raise self._refusal(given.path, _STYLES)
         elif room.startswith(PLUGINS):
             why = _why_not(named.removeprefix(room), given.as_data)
-            if why:
+            if why is None and given.path not in self.first:
+                why = "which no import names"
+            if why is not None:
                 raise self._refusal(given.path, why)
 
     def check_edges(self, edges: Collection[Edge]) -> None:
@@ -216,15 +231,11 @@ class _Rules:
             language drops, and so the bundler: of types, and unused ones.
         :param left: What is really left.
         """
-        hosts = set()
         for edge in edges:
-            if self._is_plugins(edge.importer) and edge.target in left:
-                raise BuildError(
-                    f"{place_of(edge, self.read)} imports "
-                    f"{specifier_shown(edge.specifier)}, which is not in the bundle"
-                )
-            hosts.add(edge.target)
-        if not hosts.issuperset(left):
+            if edge.target in left and self._is_plugins(edge.importer):
+                what, where = specifier_shown(edge.specifier), self._place(edge)
+                raise BuildError(f"{where} imports {what}, which is not in the bundle")
+        if not {edge.target for edge in edges}.issuperset(left):
             raise BuildError("the bundle imports what no file of it imports")
 
     def _is_plugins(self, path: str) -> bool:
@@ -253,9 +264,10 @@ class _Rules:
 
     def _refusal_of(self, edge: Edge) -> BuildError:
         named = edge.target.removeprefix(_DISABLED)
-        return BuildError(
-            f"{place_of(edge, self.read)} may not import {_named_safely(named)}"
-        )
+        return BuildError(f"{self._place(edge)} may not import {_named_safely(named)}")
+
+    def _place(self, edge: Edge) -> str:
+        return place_of(edge, self.read)
 
 
 def _room(path: str, plugins: Collection[str]) -> str | None:

@@ -11,6 +11,9 @@ from attrs import frozen
 from ..protocol.limits import SOURCE_BYTES
 from .files import shown
 
+PATTERN: Final = "*"
+"""In what stands for all the files that an import with a computed name may mean."""
+
 _PLAIN: Final = re.compile(r"[A-Za-z0-9@._/-]{1,100}")
 _IMPORTS: Final = rb"\b(?:from|import|require)\s*\(?\s*"
 _QUOTE: Final = rb"[\"'`]"
@@ -44,8 +47,10 @@ def place_of(edge: Edge, read: Callable[[str], bytes]) -> str:
         text = read(edge.importer)[:SOURCE_BYTES]
     except OSError:
         text = b""
-    specifier = re.escape(edge.specifier.encode("utf-8", "replace"))
-    quoted = _QUOTE + specifier + _QUOTE
+    known, pattern, _ = edge.specifier.partition(PATTERN)
+    quoted = _QUOTE + re.escape(known.encode("utf-8", "replace"))
+    if not pattern:
+        quoted += _QUOTE
     # Behind anything else it may be a text that only looks the same.
     found = re.search(_IMPORTS + quoted, text) or re.search(quoted, text)
     if found is None:

@@ -157,6 +157,28 @@ class ErasedTests(BuildCase):
                 self.assertIn("plugins/aa/src/x.ts:3", refusal)
                 self.assertIn('"@x/y"', refusal)
 
+    async def test_attack_pattern(self):
+        """A computed name, for which the bundler adds files, leads nowhere."""
+        self.shop.plugin("bb")
+        self.shop.write("host/packages/host/src/gate.ts", "export const open = true;")
+        self.shop.write("plugins/aa/sub/x.ts", "export default 1;")
+        for prefix in ("./sub/", "../bb/", "../../host/packages/host/src/", "./"):
+            for text in (
+                f"import('{prefix}' + n)",
+                f"require('{prefix}' + n + '.ts')",
+                f"import(`{prefix}${{n}}.ts`)",
+                f"import(`{prefix}a${{n}}/b${{n}}.ts`).catch(() => 1)",
+            ):
+                with self.subTest(text=text):
+                    self.shop.write(
+                        "plugins/aa/main.ts", f"\nexport default (n) => {text};"
+                    )
+                    refusal = await self.refusal("aa", "bb")
+                    self.assertEqual(
+                        refusal,
+                        "plugins/aa/main.ts:2 imports files by a pattern; name each",
+                    )
+
     async def test_attack_import_unused_in_javascript(self):
         """JavaScript runs what it imports, used or not."""
         self.shop.write("plugins/aa/x.js", "import x from 'https://x.example/x.js';")
@@ -299,7 +321,10 @@ class ScannedTests(BuildCase):
         """A name that only a lenient system finds is refused."""
         script = (
             '#!/bin/sh\nfor a; do case $a in --metafile=*) cat > "${a#*=}" <<E\n'
-            '{"inputs": {"plugins/aa/Main.ts": {}}}\nE\nesac; done\n'
+            '{"inputs": {"build/static-plugins.ts": {"imports": '
+            '[{"path": "plugins/aa/main.ts"}]}, "plugins/aa/main.ts": {"imports": '
+            '[{"path": "plugins/aa/Main.ts"}]}, "plugins/aa/Main.ts": {}}}\nE\n'
+            "esac; done\n"
         )
         self.shop.replace_bundler(script)
         self.assertEqual(

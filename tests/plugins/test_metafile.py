@@ -31,7 +31,7 @@ def metafile(*edges: tuple[str, str], left: Collection[str] = ()) -> bytes:
     :param left: Targets that are not resolved, and left for the browser.
     """
     read: dict[str, list[Any]] = {ENTRY: [], TABLE: [], API: []}
-    for path, target in ((ENTRY, TABLE), (ENTRY, API), *edges):
+    for path, target in ((ENTRY, TABLE), (ENTRY, API), (TABLE, MAIN), *edges):
         edge: dict[str, Any] = {"path": target, "kind": "import-statement"}
         read.setdefault(path, []).append(edge)
         if target in left:
@@ -200,8 +200,12 @@ class MetafileTests(SynchronousTestCase):
         for name in ("x.json", "x.txt"):
             path = f"plugins/aa/{name}"
             for key in (path, f"{path} with {{ type: 'json' }}"):
-                text = written({MAIN: [], key: []}, **{key: {"with": {"type": "json"}}})
-                self.assertEqual(self.check(text), {MAIN, path})
+                asked = {"with": {"type": "json"}}
+                edge = {"path": key, **asked}
+                text = written(
+                    {TABLE: [{"path": MAIN}], MAIN: [edge], key: []}, **{key: asked}
+                )
+                self.assertEqual(self.check(text), {TABLE, MAIN, path})
 
     def test_attack_attributes(self):
         """Source is not read as data, and an attribute opens no other file."""
@@ -217,6 +221,22 @@ class MetafileTests(SynchronousTestCase):
                     f"the bundle may not include {path}, {why}", self.refused(text)
                 )
         self.assertIn("neither", self.refused(written({f"{MAIN} with {{ }}": []})))
+
+    def test_attack_input_that_nothing_imports(self):
+        """A file of a plugin is in the bundle because something names it."""
+        self.assertEqual(
+            self.refused(written({ENTRY: [], MAIN: []})),
+            f"the bundle may not include {MAIN}, which no import names",
+        )
+
+    def test_attack_pattern(self):
+        """A name that stands for many files is no import that was dropped."""
+        edge = {"path": "../bb/**/*", "external": True}
+        self.assertEqual(
+            self.refused(written({TABLE: [{"path": MAIN}], MAIN: [edge]})),
+            f"{MAIN} imports files by a pattern; name each",
+        )
+        self.check(written({ENTRY: [edge]}))
 
     def test_names_that_only_look_like_tests(self):
         """A name is a test file's by its middle parts alone."""
@@ -251,7 +271,15 @@ class MetafileTests(SynchronousTestCase):
     def test_erased_imports(self):
         """What the language drops, and helpers of the bundler, are no imports."""
         erased = [{"path": p, "external": True} for p in ("types", "<runtime>")]
-        self.check(written({ENTRY: erased, MAIN: erased}))
+        self.check(
+            written(
+                {
+                    ENTRY: [*erased, {"path": TABLE}],
+                    MAIN: erased,
+                    TABLE: [{"path": MAIN}],
+                }
+            )
+        )
 
     def test_lines(self):
         """A refusal names the line, when it can be found."""
@@ -261,11 +289,16 @@ class MetafileTests(SynchronousTestCase):
 
         edge: dict[str, Any] = {"path": "vue", "external": True}
         self.assertEqual(
-            self.refused(written({MAIN: [edge]}, ["vue"]), read),
+            self.refused(
+                written({TABLE: [{"path": MAIN}], MAIN: [edge]}, ["vue"]), read
+            ),
             f'{MAIN}:4 imports "vue", which is not in the bundle',
         )
         edge = {"path": "plugins/aa/y.html", "original": "./y.html"}
-        refusal = self.refused(written({MAIN: [edge], "plugins/aa/y.html": []}), read)
+        refusal = self.refused(
+            written({TABLE: [{"path": MAIN}], MAIN: [edge], "plugins/aa/y.html": []}),
+            read,
+        )
         self.assertTrue(refusal.startswith(f"{MAIN}:4 may not import plugins/aa/y.htm"))
 
     def test_further_outputs(self):
