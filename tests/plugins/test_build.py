@@ -200,18 +200,22 @@ class PublishingTests(BuildCase):
         self.assertTrue((await self.shop.build("aa")).ok)
 
     async def test_the_reference_host(self):
-        """Our own host and its sample plugin build."""
+        """Our own host, its sample and the template build, the same anywhere."""
         reference = ROOT / "bridge" / "reference"
-        for source, to in (
-            (reference / "packages", "host/packages"),
-            (reference / "sample-plugin", "plugins/hello-bridge"),
-        ):
-            for path in source.rglob("*"):
-                if path.is_file():
-                    inside = path.relative_to(source).as_posix()
-                    self.shop.write(f"{to}/{inside}", path.read_bytes())
-        report = await self.shop.build("hello-bridge")
-        self.assertEqual(report.errors, [])
+        other = Workshop(fresh_directory(self)).fill()
+        for shop in (self.shop, other):
+            for source, to in (
+                (reference / "packages", "host/packages"),
+                (reference / "sample-plugin", "plugins/hello-bridge"),
+                (ROOT / "docs" / "template", "plugins/my-plugin"),
+            ):
+                for path in source.rglob("*"):
+                    if path.is_file():
+                        inside = path.relative_to(source).as_posix()
+                        shop.write(f"{to}/{inside}", path.read_bytes())
+            report = await shop.build("hello-bridge", "my-plugin")
+            self.assertEqual((report.errors, shop.warnings), ([], []))
+        self.assertEqual(self.shop.published(), other.published())
 
 
 class AttackTests(BuildCase):
