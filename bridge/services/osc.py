@@ -166,7 +166,7 @@ class Stopped:
     What became of the port.
 
     :ivar ok: Always true.
-    :ivar stopped: Whether it was closed; not when others still want it.
+    :ivar stopped: Whether it was closed; not when others hold it, or have left a hold.
     """
 
     ok: bool
@@ -200,7 +200,8 @@ class Osc:
     Sends and receives OSC on loopback.
 
     Every page is pushed what is received, and a port is listened on for as long as
-    any page wants it: see docs/decisions/0026.
+    any page wants it: see docs/decisions/0026. A page that reconnects still does:
+    see docs/decisions/0035.
 
     :ivar push: Pushes an event to every page.
     :ivar taken: Ports that must not be sent to or listened on.
@@ -247,28 +248,33 @@ class Osc:
     @method_for(Where, Started)
     async def listen(self, params: Where, caller: Caller) -> Started:
         """
-        Listen on one port, instead of any other, until told to stop.
+        Listen on one port, instead of any other, until ``stop``; a page that
+        disconnects, and authenticates again within five minutes, still listens.
 
         :raise BridgeError: ``bad_request`` for a port that is not for it;
             ``unavailable`` when another program has it: what was listened on before
             still is.
         """
         self._check(params.port)
-        started = await self._listener.hold(caller, params.port)
-        if caller not in self._callers:
-            self._callers.add(caller)
-            caller.at_end(lambda: self._ended(caller))
-        return Started(ok=True, port=params.port, started=started)
+        holding = self._listener.hold(caller, params.port)
+        # Watched only now: a page that has gone already leaves what is held first.
+        self._watch(caller)
+        return Started(ok=True, port=params.port, started=await holding)
 
     @method_for(Anything, Stopped)
     async def stop(self, params: Anything, caller: Caller) -> Stopped:
-        """Want no more messages; the last who does closes the port."""
+        """Give up this page's hold at once; the last hold closes the port."""
         return Stopped(ok=True, stopped=await self._listener.give_up(caller))
 
     @method(Anything, Status)
     async def status(self, params: Anything) -> Status:
         """Say what is listened on, and how much came."""
         return self._status()
+
+    def joined(self, page: Caller) -> None:
+        """Let a page that has just authenticated inherit a hold left by another."""
+        self._watch(page)
+        self._listener.inherit(page)
 
     def close(self) -> Deferred[Any]:
         """Close both ports."""
@@ -279,9 +285,14 @@ class Osc:
             words = "port: not the daemon's own, nor the overlay's"
             raise BridgeError(Code.BAD_REQUEST, words)
 
+    def _watch(self, caller: Caller) -> None:
+        if caller not in self._callers:
+            self._callers.add(caller)
+            caller.at_end(lambda: self._ended(caller))
+
     def _ended(self, caller: Caller) -> None:
         self._callers.discard(caller)
-        self._listener.give_up(caller)
+        self._listener.leave(caller)
 
     def _received(self, message: Message) -> None:
         self._push(Event.OSC, unstructure(message))
