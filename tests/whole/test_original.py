@@ -114,10 +114,10 @@ class OriginalTests(SynchronousTestCase):
         (self.data / "state.json").write_text(json.dumps(state, separators=(",", ":")))
         (self.data / "state.json").chmod(0o600)
 
-    def publish(self, version, signed_at):
+    def publish(self, version, signed_at, start=""):
         """Publish the plugin; gives its URL and the commit."""
         tree = self.home / "tree"
-        text = manifest("good", version=version, apiVersion="^0.2.0")
+        text = start + manifest("good", version=version, apiVersion="^0.2.0")
         write(tree, {"plugin.json": text, "main.ts": MAIN % version})
         signature = sign_tree(tree, "good", PROFILE, SEED, signed_at)
         (tree / "plugin.sig").write_bytes(signature)
@@ -185,10 +185,13 @@ class OriginalTests(SynchronousTestCase):
             self.assertIn(
                 "downgrade", page.refusal("plugins", "update", {"id": "good"})
             )
-            self.publish("1.1.0", int(time.time()))
+            # A manifest that an editor on Windows began with a byte order mark.
+            self.publish("1.1.0", int(time.time()), "\ufeff")
             updated = page.result("plugins", "update", {"id": "good"})["plugin"]
             self.assertEqual(updated["version"], "1.1.0")
             self.assertEqual(updated["installedAt"], "2023-11-14T22:13:20Z")
+            bundle = (self.theme / "vrcnext-plugin-host.js").read_text()
+            self.assertIn("Marker of 1.1.0", bundle)
             page.result("plugins", "uninstall", {"id": "good"})
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
             listed = page.result("state", "list", {"ns": "plugin:good"})
