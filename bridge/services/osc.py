@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, gatherResults
 
-from ..osc.packets import Argument, Kind, Message, encode
+from ..osc.arguments import OscArgument, read_argument
+from ..osc.packets import Message, encode
 from ..osc.ports import Listener, Sender
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
@@ -25,68 +25,6 @@ from ..protocol.wire import ignores_unknown, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method, method_for
-
-_KINDS: Final[dict[str, tuple[type, ...]]] = {
-    Kind.BOOL: (bool,),
-    Kind.INT: (int,),
-    Kind.FLOAT: (int, float),
-    Kind.STRING: (str,),
-}
-
-
-def read_argument(given: Any) -> Argument | None:
-    """
-    Read an argument as a caller writes it.
-
-    :param given: A boolean, a string, a number, or ``{kind, value}``.
-    :return: ``None`` when it breaks the rule of ``OscArgument``.
-    """
-    if isinstance(given, dict):
-        if set(given) != {"kind", "value"} or not isinstance(given["kind"], str):
-            return None
-        kind, value = given["kind"], given["value"]
-        if type(value) not in _KINDS.get(kind, ()):
-            return None
-        return _fitting(Kind(kind), value)
-    if isinstance(given, bool):
-        return Argument(Kind.BOOL, given)
-    if isinstance(given, str):
-        return _fitting(Kind.STRING, given)
-    if isinstance(given, int):
-        return _fitting(Kind.INT, given) or _fitting(Kind.FLOAT, given)
-    return _fitting(Kind.FLOAT, given) if isinstance(given, float) else None
-
-
-def _fitting(kind: Kind, value: Any) -> Argument | None:
-    """Make an argument, unless its value does not fit in an OSC packet."""
-    try:
-        if kind is Kind.INT:
-            struct.pack(">i", value)
-        elif kind is Kind.FLOAT:
-            struct.pack(">f", value := float(value))
-    except (struct.error, OverflowError):
-        return None
-    if kind is Kind.STRING and "\0" in value:
-        return None
-    return Argument(kind, value)
-
-
-@frozen
-class OscArgument:
-    """What an OSC message can say."""
-
-    def broken(self, value: Any) -> bool:
-        """See ``Rule.broken``."""
-        return read_argument(value) is None
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return (
-            "a boolean, a number that fits in a 32-bit float, a string without NUL, "
-            "or one of these (an integer of 32 bits for int) with its kind: "
-            "{kind: bool, int, float or string, value}"
-        )
-
 
 # Graphic ASCII, but for what OSC 1.0 has kept for patterns and packets.
 _ADDRESS = Text(

@@ -16,13 +16,12 @@ from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
 from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
-from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
-from bridge.services.osc import Osc, read_argument
+from bridge.services.osc import Osc
 from tests.osc.liblo import free_port, oscdump, oscsend, readable
 
 
@@ -195,25 +194,6 @@ class SendTests(OscCase):
             self.call("send", address=text + " ", args=[{"kind": text}]), BridgeError
         )
         self.assertNotIn(text, rule.value.message)
-
-
-class ReadArgumentTests(TestCase):
-    """Tests for read_argument."""
-
-    def test_kinds(self) -> None:
-        """A bare value has the kind it fits, a told kind is what it says."""
-        for given_, kind, value in (
-            (True, Kind.BOOL, True),
-            (2**31 - 1, Kind.INT, 2**31 - 1),
-            (2**31, Kind.FLOAT, 2.0**31),
-            (1.0, Kind.FLOAT, 1.0),
-            ("", Kind.STRING, ""),
-            ({"kind": "float", "value": 1}, Kind.FLOAT, 1.0),
-        ):
-            read = read_argument(given_)
-            self.assertEqual(read, Argument(kind, value))
-            assert read is not None
-            self.assertIs(type(read.value), type(value))
 
 
 class ListenTests(OscCase):
