@@ -21,7 +21,7 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__, oneshot
 from .banner import Banner
-from .config import BY_NAME, Config, ConfigError, origin_of, read_config
+from .config import Config, ConfigError, origin_of, read_config
 from .daemon import Daemon
 from .datadir import DataDir, DataDirError
 from .desktop import Notifications
@@ -76,7 +76,7 @@ class Options(DaemonOptions):
 
     def postOptions(self) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
-        self.config = config = read_config(self.given, os.environ)
+        self.config = config = read_config(self.given, os.environ, self.known)
         self.place = locate(config.host, config.data_dir, config.theme_dir)
         self._check(config)
         if config.print_token or config.rotate_token:
@@ -111,7 +111,7 @@ class Options(DaemonOptions):
                 self._refuse("ca-file", "must hold certificates in PEM")
 
     def _refuse(self, name: str, rule: str) -> NoReturn:
-        origin = origin_of(BY_NAME[name], self.given, os.environ)
+        origin = origin_of(self.option(name), self.given, os.environ)
         raise ConfigError(f"{origin}: {rule}") from None
 
 

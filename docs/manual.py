@@ -20,7 +20,14 @@ from bridge.cli.completion import Word, options_class, words_of
 from bridge.cli.main import COMMANDS
 from bridge.config import BY_NAME, OPTIONS
 from bridge.datadir import DataDir
-from bridge.host import SHIPPED, Database, Directories, HostProfile, load_profile
+from bridge.host import (
+    SHIPPED,
+    Database,
+    Directories,
+    HostProfile,
+    Names,
+    load_profile,
+)
 from bridge.plugins.build import Report
 from bridge.plugins.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.progress import Progress
@@ -130,6 +137,22 @@ def hosts() -> Iterator[str]:
         )
 
 
+def other_names() -> Iterator[str]:
+    """Other names that the hosts that ship have for things."""
+    for host in SHIPPED:
+        names = load_profile(host).names
+        if names.command:
+            yield f"`{names.command}`\n: `plugin-bridge`, with `--host {host}`.\n"
+        for flag, name in names.flags.items():
+            yield f"`--{flag}`\n: `--{name}`, with `--host {host}`.\n"
+        if names.variables:
+            yield (
+                f"`{names.variables}LISTEN`, and so on\n"
+                f": `BRIDGE_LISTEN`, and so on, with `--host {host}`; "
+                "`BRIDGE_HOST` has no other name.\n"
+            )
+
+
 def field_entries(found: Iterable[Field]) -> Iterator[str]:
     """Describe fields."""
     for one in found:
@@ -170,6 +193,7 @@ def profile() -> Iterator[str]:
         ("### Keys\n", HostProfile),
         ("### `[directories]`\n", Directories),
         ("### `[databases.ALIAS]`\n", Database),
+        ("### `[names]`\n", Names),
     ):
         yield title
         names = (a.name for a in fields(kind))
@@ -277,6 +301,7 @@ WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "manifest_example": manifest_example,
     "methods": methods,
     "objects": objects,
+    "other_names": other_names,
     "prefixes": prefixes,
     "profile": profile,
     "shared": shared,

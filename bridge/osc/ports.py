@@ -13,6 +13,7 @@ from twisted.internet.protocol import DatagramProtocol
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OSC_DATAGRAM_BYTES
+from .holds import Holds
 from .pacing import Pacing
 from .packets import Message, UnreadableError, decode
 
@@ -116,7 +117,7 @@ class _Open:
 @define
 class Listener:
     """
-    At most one port, listened on for as long as anybody holds it.
+    At most one port, listened on for as long as anybody holds it; see ``Holds``.
 
     What is asked for is done in order, each when what was before it is done: a port
     that was given up can be bound again at once.
@@ -127,8 +128,11 @@ class Listener:
     _reactor: Any
     _push: Callable[[Message], None]
     _open: _Open | None = None
-    _holders: set[object] = field(factory=set)
+    _holds: Holds = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
+
+    def __attrs_post_init__(self) -> None:
+        self._holds = Holds(self._reactor, self._expired)
 
     @property
     def receiver(self) -> Receiver | None:
@@ -157,10 +161,17 @@ class Listener:
         """
         return self._lock.run(self._give_up, holder)
 
+    def leave(self, holder: object) -> Deferred[None]:
+        """Leave a hold behind: ``holder`` has disconnected; see ``Holds``."""
+        return self._lock.run(self._holds.leave, holder)
+
+    def inherit(self, holder: object) -> Deferred[None]:
+        """Pass a hold that was left behind to ``holder``, which has connected."""
+        return self._lock.run(self._holds.inherit, holder)
+
     def close(self) -> Deferred[None]:
         """Close the port, whoever holds it."""
-        self._holders.clear()
-        return self._lock.run(self._close)
+        return self._lock.run(self._shut)
 
     async def _hold(self, holder: object, port: int) -> bool:
         started = self.port != port
@@ -176,13 +187,21 @@ class Listener:
             bound.maxThroughput = OSC_DATAGRAM_BYTES
             await self._close()
             self._open = _Open(port, receiver, bound)
-        self._holders.add(holder)
+        self._holds.add(holder)
         return started
 
     async def _give_up(self, holder: object) -> bool:
-        held = holder in self._holders
-        self._holders.discard(holder)
-        if not held or self._holders:
+        return self._holds.remove(holder) and await self._close_unheld()
+
+    def _expired(self) -> None:
+        self._lock.run(self._close_unheld)
+
+    async def _shut(self) -> None:
+        self._holds.clear()
+        await self._close_unheld()
+
+    async def _close_unheld(self) -> bool:
+        if self._holds:
             return False
         await self._close()
         return True

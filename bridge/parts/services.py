@@ -57,6 +57,7 @@ def make_services(
     profile = on.place.profile
     fanout = make_sinks(on)
     osc = Osc(on.reactor, on.hub.push, taken)
+    on.hub.at_join(osc.joined)
     fetcher = make_fetcher(on.reactor, on.threads.fetches.call, reach)
     sql = _make_sql(on)
 
