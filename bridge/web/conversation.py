@@ -112,6 +112,9 @@ class Conversation:
             case Logs():
                 self._perform(self._session.logged(frame))
             case _:
+                if frame.defect is not None:
+                    defect = Failure(frame.defect)
+                    self._log.failure("a frame could not be read", failure=defect)
                 self._perform(self._session.misframed(frame))
 
     def broke(self, reason: CloseReason) -> None:
