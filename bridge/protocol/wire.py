@@ -65,12 +65,15 @@ def ignores_unknown(kind: type[T]) -> type[T]:
     return kind
 
 
-def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
+def make_converter(
+    spelling: Callable[[str], str] = camel, ruled: bool = True
+) -> Converter:
     """
     Build a converter that coerces nothing, and refuses unknown fields unless the
     class ``ignores_unknown``.
 
     :param spelling: From an attribute's name to the field's.
+    :param ruled: Whether the rules in annotations are enforced, or the types alone.
     """
     c = Converter(forbid_extra_keys=True)
     for kind in (str, bool, int):
@@ -94,7 +97,7 @@ def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
         has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
     )
     c.register_structure_hook_factory(_is_list, lambda kind: _listed(c, kind))
-    c.register_structure_hook_factory(_is_ruled, lambda kind: _ruled(c, kind))
+    c.register_structure_hook_factory(_is_ruled, lambda kind: _ruled(c, kind, ruled))
     return c
 
 
@@ -121,9 +124,11 @@ def _listed(c: Converter, kind: Any) -> Hook:
     return structure
 
 
-def _ruled(c: Converter, annotated: Any) -> Hook:
+def _ruled(c: Converter, annotated: Any, ruled: bool) -> Hook:
     kind, *rules = get_args(annotated)
     inner = c.get_structure_hook(kind)
+    if not ruled:
+        return lambda value, _: inner(value, kind)
 
     def structure(value: Any, _: Any) -> Any:
         value = inner(value, kind)

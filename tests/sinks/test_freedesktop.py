@@ -12,7 +12,7 @@ from bridge.desktop import Note, Server, Urgency
 from bridge.sinks.fanout import Fanout, Health, SinkError, UnavailableError
 from bridge.sinks.freedesktop import Freedesktop, body, note
 from bridge.sinks.icons import IconFiles
-from bridge.sinks.notification import Patch, notification
+from bridge.sinks.notification import Message, notification
 from tests.contracts import SinkContract
 from tests.desktop.buses import (
     HastyReactor,
@@ -36,7 +36,7 @@ def server(name: str = "Sample", *capabilities: str) -> Server:
 
 def said(**fields: Any) -> Note:
     """Give the note of what a caller says."""
-    return note(notification(Patch(title="Door", **fields), "Sample"), server())
+    return note(notification(Message(title="Door", **fields), "Sample"), server())
 
 
 class NoteTests(SynchronousTestCase):

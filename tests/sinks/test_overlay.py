@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.sinks import overlay
 from bridge.sinks.fanout import Health, RejectedError, SinkError, UnavailableError
-from bridge.sinks.notification import Patch, notification
+from bridge.sinks.notification import Message, notification
 from bridge.sinks.overlay import Overlay, datagram
 from bridge.values import Address
 from tests import strategies
@@ -26,7 +26,7 @@ from .samples import FULL, LEAST, png, text64
 
 def sent(**said: Any) -> bytes:
     """Give the datagram of what a caller says."""
-    return datagram(notification(Patch(title="Door", **said), "Sample"))
+    return datagram(notification(Message(title="Door", **said), "Sample"))
 
 
 def keys(text: bytes) -> dict[str, Any]:
