@@ -68,12 +68,15 @@ def make_services(
     registry.register("osc", osc)
     registry.register("outbound", Outbound(fetcher))
     registry.register("plugins", plugins)
+    finish: list[Any] = [osc, sql, fetcher, fanout]
     if on.config.dev:
         thread = on.threads.fetches.call
-        registry.register("remote", Remote(on.hub.ask, os.urandom, on.reactor, thread))
+        remote = Remote(on.hub.ask, os.urandom, on.reactor, thread)
+        registry.register("remote", remote)
+        finish.append(remote)
     registry.register("sql", sql)
     registry.register("state", State(on.store, on.place.data.state))
-    return ServiceParts(registry, fanout, [osc, sql, fetcher, fanout])
+    return ServiceParts(registry, fanout, finish)
 
 
 def make_sinks(on: Foundation) -> Fanout:
