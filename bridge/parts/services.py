@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import Any, Final
 
 from attrs import frozen
 from twisted.logger import Logger
@@ -23,6 +23,9 @@ from ..services.state import State
 from ..sinks.fanout import Fanout
 from ..sinks.maker import SinkParts, chosen, find
 from .foundation import Foundation
+
+LIGHT: Final = frozenset({("osc", "send"), ("remote", "result")})
+"""Methods called at the pace of a controller, which have a budget of their own."""
 
 _log = Logger()
 
