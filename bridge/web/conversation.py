@@ -244,6 +244,10 @@ class Conversation:
         )
         answering.addErrback(self._refusal, request.id)
         answering.addCallback(self.outbox.put)
+        answering.addErrback(self._broke)
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("an answer could not be sent", failure=failure)
 
     def _refusal(self, failure: Failure, request_id: str) -> bytes:
         error = failure.value

@@ -266,6 +266,23 @@ class LifeTests(SinkCase):
         await fanout.start()
         self.assertEqual(fanout.targets(), [])
 
+    async def test_shutdown_while_it_starts(self) -> None:
+        """A daemon that ends meanwhile reports no timeout of the server."""
+        events: list[Any] = []
+        keep: Any = events.append
+        globalLogPublisher.addObserver(keep)
+        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        mute = await join(self, self.bus)
+        await mute.own()
+        sink = self.sink()
+        fanout = Fanout(reactor, [sink])
+        starting = fanout.start()
+        await until(lambda: mute.named("GetCapabilities"))
+        starting.cancel()
+        await fanout.close()
+        self.assertIsNone(sink._again)
+        self.assertEqual([e for e in events if "skipped" in str(e["log_format"])], [])
+
     async def test_mute_server_that_answers_later(self) -> None:
         """A server that is slow to start is a target as soon as it answers."""
         slow = await join(self, self.bus)
