@@ -33,7 +33,7 @@ from .outbound.fetcher import Reach
 from .parts.foundation import Foundation, Threads
 from .parts.logs import make_logged, open_page_log
 from .parts.plugins import make_plugins
-from .parts.services import make_services
+from .parts.services import LIGHT, make_services
 from .plugins.dial import tls_context
 from .plugins.journal import JournalError
 from .protocol.bucket import TokenBucket
@@ -42,7 +42,6 @@ from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
 from .rpc.hub import Hub
-from .services.catalogue import LIGHT
 from .services.logs import Logs
 from .sinks.maker import find
 from .store import Store, StoreError

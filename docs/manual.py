@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from attrs import fields, has
 from described import Field, fields_of, type_words
+from services import SERVICES
 from twisted.python import usage
 
 from bridge.cli.completion import Word, options_class, words_of
@@ -37,7 +38,6 @@ from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import methods_of, summary_of
-from bridge.services.catalogue import SERVICES
 
 _PART: Final = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SHARED: Final = ("--data-dir", "--host", "--theme-dir", "--help", "--version")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred, succeed
+from twisted.internet.error import MessageLengthError
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import DatagramProtocol
 
@@ -21,7 +22,11 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
-    """Open a port; ``OSError`` when it can't be."""
+    """
+    Open a port; ``OSError`` when it can't be.
+
+    ``listenUDP`` would leave the socket of a failed bind to the garbage collection.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind((_LOOPBACK, port))
         bound.setblocking(False)
@@ -64,7 +69,7 @@ class Sender:
             if self._port is None:
                 self._port = _bound(self._reactor, 0, _OscPort())
             self._port.write(datagram, (_LOOPBACK, port))
-        except OSError:
+        except (MessageLengthError, OSError):
             raise BridgeError(
                 Code.UNAVAILABLE, "the system takes no datagrams now"
             ) from None

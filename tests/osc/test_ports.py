@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from typing import Any
 
@@ -9,7 +10,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.protocol import DatagramProtocol
 from twisted.internet.task import Clock, deferLater
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import TestCase
 
 from bridge.osc.packets import Argument, Kind, Message, encode
 from bridge.osc.ports import Listener, Sender
@@ -63,34 +64,40 @@ class SenderTests(TestCase):
             await pause()
 
 
-class FailingReactor:
-    """A reactor on a machine that is out of something."""
-
-    def adoptDatagramPort(self, *_: Any) -> Any:
-        """Open a port that does not work."""
-        return self
-
-    def write(self, *_: Any) -> None:
-        """Fail as the system does."""
-        raise OSError(105, "No buffer space available")
-
-
-class FailureTests(SynchronousTestCase):
+class FailureTests(TestCase):
     """Tests for a system that does not take datagrams."""
 
-    def test_unavailable(self) -> None:
-        """It is told as ``unavailable``."""
-        sender = Sender(FailingReactor())
-        error = self.assertRaises(BridgeError, sender.send, b"x", 9000)
+    def setUp(self) -> None:
+        """Make a sender."""
+        self.sender = Sender(reactor)
+        self.addCleanup(self.sender.close)
+
+    def assert_unavailable(self, datagram: bytes) -> None:
+        """Check that this can't be sent now."""
+        error = self.assertRaises(BridgeError, self.sender.send, datagram, 9000)
         self.assertEqual(error.code, Code.UNAVAILABLE)
+
+    def test_no_socket_left(self) -> None:
+        """Without a port there is nothing to send from; later there may be."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            self.assert_unavailable(b"x")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        self.sender.send(b"x", free_port())
+
+    def test_refused_datagram(self) -> None:
+        """What the system refuses to send is ``unavailable``."""
+        self.assert_unavailable(b"x" * 70_000)
 
 
 class TimedReactor(Clock):
     """The real reactor's ports, with time that a test advances."""
 
-    def adoptDatagramPort(self, *arguments: Any) -> Any:
+    def listenUDP(self, *arguments: Any, **named: Any) -> Any:
         """Open a real port."""
-        return reactor.adoptDatagramPort(*arguments)
+        return reactor.listenUDP(*arguments, **named)
 
 
 class ListenerTests(TestCase):
