@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.host import load_profile
-from bridge.plugins.manifest import Manifest, check_id, load_manifest, read_manifest
+from bridge.plugins.manifest import (
+    Manifest,
+    check_id,
+    check_new_id,
+    is_usable_id,
+    load_manifest,
+    read_manifest,
+)
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 
@@ -326,6 +333,21 @@ class CheckIdTests(SynchronousTestCase):
             with self.assertRaises(BridgeError) as caught:
                 check_id(text)
             self.assertTrue(caught.exception.message.startswith("invalid_id: "))
+
+    def test_attack_device(self):
+        """A name that Windows gives to a device is no plugin's."""
+        devices = ("con", "prn", "aux", "nul", "com1", "com9", "lpt1", "lpt9")
+        for name in devices:
+            with self.assertRaises(BridgeError) as caught:
+                read_manifest(json.dumps({**LEAST, "id": name}).encode(), PLAIN)
+            self.assertTrue(caught.exception.message.startswith("invalid_id: "))
+            self.assertFalse(is_usable_id(name))
+        for name in ("con-", "com", "com10", "null", "a-nul", "1con"):
+            self.assertEqual(check_new_id(name), name)
+
+    def test_installed_device(self):
+        """What an earlier version installed under such a name can be removed."""
+        self.assertEqual(check_id("nul"), "nul")
 
 
 class TreeTests(SynchronousTestCase):
