@@ -21,6 +21,7 @@ from ..protocol.rules import INVISIBLE, WINDOWS_DEVICES, Many, Text, has_control
 from ..protocol.wire import camel, converter, loads_unique, structure, unstructure
 from . import versions
 from .files import NotRegularError, TooLargeError, open_regular, read_bounded
+from .jsontext import syntax_refusal, unknown_field
 
 MANIFEST_FILE: Final = "plugin.json"
 ENTRY_FILE: Final = "main.ts"
@@ -190,14 +191,15 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     try:
         value = loads_unique(content)
     except BridgeError as e:
-        raise _invalid(MANIFEST_FILE, e.message) from None
+        why = syntax_refusal(MANIFEST_FILE, content, e.message)
+        raise plugin_error(Prefix.MANIFEST_INVALID, why) from None
     if type(value) is not dict:
         raise _invalid(MANIFEST_FILE, "must be an object")
     if "id" in value:
         check_new_id(value["id"] if type(value["id"]) is str else "")
     if not value.keys() <= set(_FIELDS):
-        known = ", ".join(_FIELDS)
-        raise _invalid(MANIFEST_FILE, f"a field that is not one of {known}")
+        why = unknown_field(MANIFEST_FILE, content, value, _FIELDS)
+        raise plugin_error(Prefix.MANIFEST_INVALID, why)
     try:
         manifest = structure(converter, value, Manifest)
     except BridgeError as e:
