@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ..plugins.files import read_bounded
+from ..plugins.policy.advice import advice
 from ..plugins.policy.hits import Hit
 from ..protocol.limits import SOURCE_BYTES
 
@@ -43,5 +44,10 @@ def source_line(root: Path, hit: Hit) -> str:
 
 
 def hit_lines(hit: Hit, source: str) -> list[str]:
-    """Give what is printed of a hit: where and which rule, and the source."""
-    return [f"  {hit.report}", *([f"      {source}"] if source else [])]
+    """Return what is printed of a hit: place and rule, the source, what to do."""
+    return [f"  {hit.report}", *(f"      {t}" for t in (source, _fix(hit)) if t)]
+
+
+def _fix(hit: Hit) -> str:
+    text = advice(hit.rule)
+    return f"fix: {text}" if text else ""

@@ -18,6 +18,7 @@ from bridge.cli import dev as module
 from bridge.cli.dev import DevOptions, Session, dev, is_ours
 from bridge.cli.keygen import CommandError
 from bridge.devsocket import read_work_tree
+from bridge.plugins.policy.advice import ADVICE
 from bridge.protocol.limits import DEV_POLL_SECONDS
 
 from .test_keygen import CommandTestCase
@@ -142,6 +143,7 @@ class SessionTests(SessionTestCase):
                 "12:00:00 refused: policy: x",
                 "  main.ts:1 eval",
                 "      eval('\\x1b');",
+                f"      fix: {ADVICE['eval']}",
             ],
         )
         self.answer(LINKED)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.sources import hit_lines, source_line, visible
+from bridge.plugins.policy.advice import ADVICE
 from bridge.plugins.policy.hits import Hit
 
 from ..directories import fresh_directory
@@ -63,7 +64,13 @@ class SourceLineTests(SynchronousTestCase):
             self.assertEqual(self.line(number, file), "")
 
     def test_printed(self):
-        """A hit is where and which, and its source beneath, if there is any."""
+        """A hit is where and which, its source if there is any, and what to do."""
         hit = Hit("a.ts", 2, "eval")
-        self.assertEqual(hit_lines(hit, "eval()"), ["  a.ts:2 eval", "      eval()"])
-        self.assertEqual(hit_lines(hit, ""), ["  a.ts:2 eval"])
+        fix = f"      fix: {ADVICE['eval']}"
+        lines = ["  a.ts:2 eval", "      eval()", fix]
+        self.assertEqual(hit_lines(hit, "eval()"), lines)
+        self.assertEqual(hit_lines(hit, ""), ["  a.ts:2 eval", fix])
+
+    def test_unknown_rule(self):
+        """A rule that another version's daemon reports is printed without advice."""
+        self.assertEqual(hit_lines(Hit("a.ts", 2, "new"), ""), ["  a.ts:2 new"])
