@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
 
@@ -16,7 +17,9 @@ from .datadir import DataDir
 from .lock import FileLock, LockedError, acquire
 from .options import Place
 from .plugins.build import Builder, Report
+from .plugins.executable import Executable, temporary_copy
 from .plugins.journal import Journal
+from .plugins.policy.scan import Scanner
 from .plugins.rebuild import Builds
 from .plugins.records import read_records
 from .plugins.recovery import recover
@@ -81,6 +84,15 @@ class ExclusiveBuilder:
 def make_builder(reactor: Any, place: Place, in_thread: InThread) -> Builds:
     """Make what builds bundles for a host."""
     return ExclusiveBuilder(_builder(reactor, place, in_thread), place.data, in_thread)
+
+
+def make_scanner(reactor: Any, place: Place, in_thread: InThread) -> Scanner:
+    """Make what scans plugins' sources."""
+
+    def executable() -> Executable:
+        return temporary_copy(place.data.bin)
+
+    return Scanner(reactor, in_thread, executable, os.urandom)
 
 
 def _builder(reactor: Any, place: Place, in_thread: InThread) -> Builder:

@@ -38,6 +38,7 @@ def linking_of(bench):
         bench.audience,
         bench.clock,
         bench.threads,
+        bench.scanner,
     )
 
 

@@ -15,14 +15,15 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
-from .. import __version__
+from .. import __version__, oneshot
 from ..datadir import DataDir
 from ..options import Place
 from ..plugins.build import Builder, DeferToThread
 from ..plugins.bundler import API_ENTRY, HOST_ENTRY
+from ..plugins.executable import BundlerError
 from ..plugins.manifest import Manifest, load_manifest
 from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME
-from ..plugins.policy.scan import scan_tree
+from ..plugins.policy.hits import Hit
 from ..plugins.signature import verify_tree
 from ..protocol.errors import BridgeError, Prefix
 from .hostsources import setup_command
@@ -129,7 +130,7 @@ class Trial:
         manifest = None
         if self._step("files", self._files):
             manifest = self._manifest()
-            clean = self._step("policy", self._policy)
+            clean = await self._policy_step()
             self._signature(manifest)
             await self._build(manifest, clean)
         else:
@@ -173,8 +174,17 @@ class Trial:
         self._step("manifest", read)
         return found[0] if found else None
 
-    def _policy(self) -> str:
-        hits = scan_tree(self._tree, [self._place.profile.api_module])
+    async def _policy_step(self) -> bool:
+        scanner = oneshot.make_scanner(self._reactor, self._place, self._in_thread)
+        modules = [self._place.profile.api_module]
+        try:
+            hits = await scanner.scan(self._tree, modules)
+        except BundlerError as e:
+            self._add("policy", Outcome.NOT_DONE, str(e))
+            return False
+        return self._step("policy", lambda: self._policy(hits))
+
+    def _policy(self, hits: list[Hit]) -> str:
         for hit in hits:
             source = source_line(self._tree, hit)
             self._hits.append(ShownHit(hit.file, hit.line, hit.rule, source))

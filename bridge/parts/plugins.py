@@ -76,8 +76,10 @@ def make_plugins(on: Foundation) -> PluginParts:
     builder = oneshot.make_builder(reactor, place, check)
     rebuild = Rebuild(store, trees, builder, audience, check)
     prompting = Prompting(approver, Prompts(place.profile.application), trust)
+    scanner = oneshot.make_scanner(reactor, place, check)
     fetcher = Fetcher(
         GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
+        scanner,
         trees,
         place.profile,
         reactor,
@@ -117,7 +119,15 @@ def make_plugins(on: Foundation) -> PluginParts:
         updates,
     )
     linking = Linking(
-        operations, rebuild, trees, store, place.profile, audience, reactor, check
+        operations,
+        rebuild,
+        trees,
+        store,
+        place.profile,
+        audience,
+        reactor,
+        check,
+        scanner,
     )
     dev = DevSocket(reactor, place.data.dev_socket, linking, __version__)
 

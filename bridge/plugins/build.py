@@ -18,9 +18,11 @@ from twisted.internet.task import deferLater
 from ..datadir import DataDir
 from ..host import HostProfile
 from ..protocol.limits import BUILD_SECONDS
-from .bundler import BuildReactor, arguments, run_bundler, settled
+from .bundler import BuildReactor, arguments, run_bundler
+from .executable import BundlerError
 from .metafile import BuildError
 from .pins import BINARY_NAME
+from .process import settled
 from .staging import Staging
 from .table import plugin_of
 
@@ -84,7 +86,7 @@ class Builder:
         errors = []
         try:
             await self._publish(directories)
-        except BuildError as e:
+        except BundlerError as e:
             errors.append(str(e))
         except OSError as e:
             errors.append(f"the bundle could not be made: {e.strerror or 'I/O error'}")

@@ -8,16 +8,13 @@ that whatever it starts can be killed with it; and the system hangs the session 
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from attrs import define, field
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 from twisted.internet.error import ProcessDone
 from twisted.internet.interfaces import (
     IProcessTransport,
@@ -32,16 +29,14 @@ from ..protocol.limits import BUILD_OUTPUT_CHARACTERS, BUILD_SECONDS
 from .complaints import showable
 from .executable import Executable
 from .metafile import BuildError
+from .process import SESSIONS, kill_group, settled
 from .table import TABLE_FILE
 
 HOST_ENTRY: Final = "host/packages/host/src/index.ts"
 API_ENTRY: Final = "host/packages/api/src/index.ts"
 METAFILE: Final = "meta.json"
 
-_TERMINAL: Final = os.name == "posix"
 _UTF8_BYTES: Final = 4
-
-T = TypeVar("T")
 
 
 class BuildReactor(IReactorProcess, IReactorTime):
@@ -93,7 +88,7 @@ async def run_bundler(
     run = _Run()
     try:
         reactor.spawnProcess(
-            run, executable.path, command, {}, str(directory), usePTY=_TERMINAL
+            run, executable.path, command, {}, str(directory), usePTY=SESSIONS
         )
     except OSError as e:
         raise BuildError(f"esbuild could not be started: {e.strerror or e}") from None
@@ -152,44 +147,6 @@ class _Run(ProcessProtocol):
         """Kill it and all it started."""
         process: Any = self.transport
         if process.pid is not None:
-            _kill_group(process.pid, process.signalProcess)
+            kill_group(process.pid, process.signalProcess)
         # What left the session may hold the terminal open for ever.
         process.loseConnection()
-
-
-def _kill_group(leader: int, signal_leader: Callable[[str], None]) -> None:
-    if _TERMINAL:
-        # It is not there just after the start, before the child leads anything.
-        with contextlib.suppress(OSError):
-            os.killpg(leader, signal.SIGKILL)
-    signal_leader("KILL")
-
-
-async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:
-    """
-    Wait for work to end, and when cancelled meanwhile still for its end.
-
-    :param stop: Called on cancellation, to make the end come sooner.
-    :raise CancelledError: It was cancelled meanwhile; the result is lost.
-    """
-    outcome: list[T | Failure] = []
-    waiting: Deferred[None] = Deferred()
-    cancelled: CancelledError | None = None
-
-    def end(result: T | Failure) -> None:
-        outcome.append(result)
-        waiting.callback(None)
-
-    work.addBoth(end)
-    while not outcome:
-        try:
-            await waiting
-        except CancelledError as e:
-            cancelled = e
-            waiting = Deferred()
-            stop()
-    if cancelled is not None:
-        raise cancelled
-    if isinstance(outcome[0], Failure):
-        outcome[0].raiseException()
-    return outcome[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -13,11 +13,13 @@ from twisted.logger import Logger
 
 from ..approval import host_of
 from ..host import HostProfile
+from ..protocol.errors import Prefix, plugin_error
 from ..store.store import InThread
+from .executable import BundlerError
 from .manifest import Manifest, load_manifest
 from .operations import Running
 from .policy.hits import Hit
-from .policy.scan import refuse, scan_tree
+from .policy.scan import refuse
 from .progress import Step, Throttle
 from .signature import Signed, verify_tree
 from .trees import Trees
@@ -34,6 +36,13 @@ class Cloner(Protocol):
         stop: threading.Event,
     ) -> str:
         """Clone the default branch of ``url``; blocks; gives the commit."""
+
+
+class Scans(Protocol):
+    """Scans trees against the source policy; see ``Scanner``."""
+
+    async def scan(self, root: Path, modules: Collection[str] = ()) -> list[Hit]:
+        """Return what the tree at ``root`` breaks."""
 
 
 @frozen
@@ -63,6 +72,7 @@ class Fetcher:
     """
 
     _cloner: Cloner
+    _scanner: Scans
     _trees: Trees
     _profile: HostProfile
     _clock: IReactorTime
@@ -90,10 +100,7 @@ class Fetcher:
         manifest = await self._in_thread(load_manifest, root, self._profile)
         running.check()
         running.reached(Step.POLICY, "Scanning the sources")
-        modules = [self._profile.api_module]
-        hits = await self._in_thread(scan_tree, root, modules)
-        self._report(hits)
-        refuse(hits)
+        await self._scan(root)
         running.check()
         running.reached(Step.SIGNATURE, "Verifying the author's signature")
         now = self._clock.seconds()
@@ -101,6 +108,15 @@ class Fetcher:
             verify_tree, root, manifest.id, self._profile, now
         )
         return Candidate(root, url, commit, manifest, signed)
+
+    async def _scan(self, root: Path) -> None:
+        try:
+            hits = await self._scanner.scan(root, [self._profile.api_module])
+        except BundlerError as e:
+            # Without a bundler there will be no bundle either.
+            raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
+        self._report(hits)
+        refuse(hits)
 
     async def _clone(self, running: Running, url: str, root: Path) -> str:
         def received(count: int) -> None:

@@ -15,15 +15,16 @@ import errno
 import hashlib
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ..protocol.limits import BUNDLER_BYTES, KIB, MIB
 from .files import NotRegularError, TooLargeError, open_regular, read_bounded
-from .metafile import BuildError
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
 _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
@@ -33,6 +34,10 @@ _CHUNK_BYTES: Final = MIB
 # Since Linux 6.3 a file in memory has to say that it will run; older kernels refuse
 # the flag.
 _MFD_EXEC: Final = 0x10
+
+
+class BundlerError(Exception):
+    """Why the bundler cannot be used; one readable sentence."""
 
 
 @frozen
@@ -45,11 +50,14 @@ class Executable:
 
     path: str
     _fd: int | None = None
+    _directory: Path | None = None
 
     def close(self) -> None:
-        """Give a copy in memory back; one on disk goes with its directory."""
+        """Remove a copy in memory; one on disk goes with its directory."""
         if self._fd is not None:
             os.close(self._fd)
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def read_checksum(directory: Path) -> str:
@@ -58,7 +66,7 @@ def read_checksum(directory: Path) -> str:
 
     :param directory: The bundler's.
     :return: 64 lower-case hexadecimal digits.
-    :raise BuildError: There is no such file, or no digest in it.
+    :raise BundlerError: There is no such file, or no digest in it.
     """
     path = directory / CHECKSUM_NAME
     with contextlib.suppress(OSError):
@@ -66,7 +74,7 @@ def read_checksum(directory: Path) -> str:
         digest = words[0].decode("ascii", "replace").lower() if words else ""
         if _CHECKSUM.fullmatch(digest):
             return digest
-    raise BuildError(
+    raise BundlerError(
         f"bin/{CHECKSUM_NAME} does not hold a SHA-256 digest; run plugin-bridge setup"
     )
 
@@ -96,7 +104,7 @@ def verified_copy(
     :param source: The directory with the binary and its checksum file.
     :param private: Nobody else's directory, for a copy on disk.
     :param in_memory: Makes a file for a copy in memory.
-    :raise BuildError: The binary is not what the checksum file says.
+    :raise BundlerError: The binary is not what the checksum file says.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """
     digest = read_checksum(source)
@@ -120,15 +128,38 @@ def verified_copy(
     return Executable(str(copy))
 
 
+def temporary_copy(
+    source: Path, in_memory: Callable[[], int | None] = memory_file
+) -> Executable:
+    """
+    Make a verified copy that needs no directory of the caller's.
+
+    :param source: See ``verified_copy``.
+    :raise BundlerError: There is no bundler, or it is not what the checksum file says.
+    :raise OSError: It cannot be read, or there is no room for a copy.
+    """
+    if not (source / BINARY_NAME).exists():
+        raise BundlerError(
+            f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge setup"
+        )
+    private = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
+    try:
+        copy = verified_copy(source, private, in_memory)
+    except BaseException:
+        shutil.rmtree(private, ignore_errors=True)
+        raise
+    return evolve(copy, directory=private)
+
+
 def _copy(binary: Path, to: int, digest: str) -> None:
     try:
         found = _copied(binary, to)
     except NotRegularError:
-        raise BuildError(f"bin/{BINARY_NAME} is not a regular file") from None
+        raise BundlerError(f"bin/{BINARY_NAME} is not a regular file") from None
     except TooLargeError:
-        raise BuildError(f"bin/{BINARY_NAME} is over {BUNDLER_BYTES} bytes") from None
+        raise BundlerError(f"bin/{BINARY_NAME} is over {BUNDLER_BYTES} bytes") from None
     if found != digest:
-        raise BuildError(
+        raise BundlerError(
             f"esbuild checksum mismatch: bin/{BINARY_NAME} is not what "
             f"bin/{CHECKSUM_NAME} says, so it was not run; run plugin-bridge setup"
         )

@@ -28,11 +28,12 @@ from ..protocol.errors import BridgeError, Prefix, plugin_error
 from ..store import Store
 from ..store.store import InThread
 from .build import Report
+from .candidate import Scans
 from .copying import copy_files
+from .executable import BundlerError
 from .manifest import Manifest, load_manifest
 from .operations import Operations
 from .policy.hits import Hit
-from .policy.scan import scan_tree
 from .progress import Audience
 from .rebuild import Rebuild, has_linked
 from .records import is_recorded, read_records
@@ -78,6 +79,7 @@ class Linking:
     audience: Audience
     clock: IReactorTime
     in_thread: InThread
+    scanner: Scans
 
     def begin(self) -> Link:
         """Make a link, of no tree yet."""
@@ -146,6 +148,7 @@ class Link:
         copy = trees.fresh()
         try:
             manifest = await self._linking.in_thread(self._take, root, names, copy)
+            await self._scan(copy)
             self._check_id(manifest.id)
             await self._linking.operations.commit_lock.acquire()
             try:
@@ -157,11 +160,16 @@ class Link:
 
     def _take(self, root: Path, names: Iterable[str], copy: Path) -> Manifest:
         copy_files(root, names, copy)
-        manifest = load_manifest(copy, self._linking.profile)
-        hits = scan_tree(copy, [self._linking.profile.api_module])
+        return load_manifest(copy, self._linking.profile)
+
+    async def _scan(self, copy: Path) -> None:
+        modules = [self._linking.profile.api_module]
+        try:
+            hits = await self._linking.scanner.scan(copy, modules)
+        except BundlerError as e:
+            raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
         if hits:
             raise SourcesRefusedError(hits)
-        return manifest
 
     def _check_id(self, plugin_id: str) -> None:
         if self._plugin_id not in (None, plugin_id):

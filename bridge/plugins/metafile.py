@@ -13,6 +13,7 @@ from typing import Any, Final
 from ..protocol.errors import BridgeError
 from ..protocol.wire import loads_own
 from .digest import SIGNATURE_FILE
+from .executable import BundlerError
 from .files import shown
 from .manifest import ENTRY_FILE, MANIFEST_FILE
 from .policy.tree import EXEMPT, is_test_name
@@ -34,7 +35,7 @@ _REACH: Final = {
 }
 
 
-class BuildError(Exception):
+class BuildError(BundlerError):
     """Why there is no new bundle; one readable sentence for the build report."""
 
 

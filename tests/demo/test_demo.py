@@ -14,10 +14,10 @@ from bridge.demo.demo import publish_plugin as publish
 from bridge.demo.forge import ForgeError
 from bridge.host import load_profile
 from bridge.plugins.manifest import load_manifest
-from bridge.plugins.policy.scan import scan_tree
 from bridge.plugins.signature import verify_tree
 
 from ..directories import fresh_directory
+from ..plugins.policy.scanning import scan_tree
 
 NOW = 1_800_000_000
 

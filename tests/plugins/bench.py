@@ -40,6 +40,8 @@ from bridge.plugins.uninstall import KeyRing, Uninstaller
 from bridge.plugins.update import Updater
 from bridge.store import Store
 
+from .policy.scanning import BlockingScanner
+
 PROFILE = load_profile("reference")
 SEED = b"\x01" * 32
 OTHER_SEED = b"\x02" * 32
@@ -262,6 +264,7 @@ class Bench:
         self.cloner = FakeCloner(self.repositories, self.events)
         self.approver = FakeApprover(self.events)
         self.builder = FakeBuilder(self.events)
+        self.scanner = BlockingScanner(self.threads)
         self.audience = FakeAudience(self.events)
         self.operations = Operations(self.audience)
         self.rebuild = Rebuild(
@@ -278,6 +281,7 @@ class Bench:
         )
         self.fetcher = Fetcher(
             self.cloner,
+            self.scanner,
             self.trees,
             PROFILE,
             self.clock,

@@ -11,10 +11,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins import copying
 from bridge.plugins.copying import copy_files
-from bridge.plugins.policy.scan import scan_tree
 from bridge.protocol.errors import BridgeError
 
 from ..directories import fresh_directory
+from .policy.scanning import scan_tree
 
 
 class CopyFilesTests(SynchronousTestCase):

@@ -11,7 +11,7 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.executable import memory_file, read_checksum, verified_copy
-from bridge.plugins.metafile import BuildError
+from bridge.plugins.executable import BundlerError
 from bridge.protocol.limits import BUNDLER_BYTES
 
 from ..directories import fresh_directory
@@ -42,7 +42,7 @@ class ExecutableCase(SynchronousTestCase):
     def refused(self, in_memory=memory_file) -> str:
         """Copy, expect a refusal, and give its words."""
         before = os.listdir("/proc/self/fd")
-        with self.assertRaises(BuildError) as caught:
+        with self.assertRaises(BundlerError) as caught:
             verified_copy(self.source, self.private, in_memory)
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         return str(caught.exception)

@@ -37,6 +37,7 @@ class LinkingTestCase(SynchronousTestCase):
             b.audience,
             b.clock,
             b.threads,
+            b.scanner,
         )
         self.link = self.linking.begin()
 

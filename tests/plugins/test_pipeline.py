@@ -386,7 +386,7 @@ class FaultTests(PipelineTestCase):
 
     def test_checks(self):
         """A check that breaks leaves nothing."""
-        for name in ("load_manifest", "scan_tree", "verify_tree", "has"):
+        for name in ("load_manifest", "survey_tree", "verify_tree", "has"):
             self.bench.threads.failing = {name: OSError(5, "I/O error")}
             self.refusal(code=Code.INTERNAL)
             self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)

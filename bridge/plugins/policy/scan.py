@@ -1,55 +1,172 @@
 """
 Scan a plugin's tree against the source policy.
 
-Everything here blocks and is meant for a thread; no step of it keeps other threads
-from running for longer than a few milliseconds.
+The pinned bundler reads the sources; what it makes of them is what would run, and that
+is checked.  Files are read, and answers checked, in threads.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
+
+from attrs import Factory, frozen
+from twisted.internet.defer import Deferred
 
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
-from .budget import Budget
+from ..executable import BundlerError, Executable
+from .conversation import Conversation
 from .hits import Hit, printable
 from .imports import TOOLING, document_lines
+from .output import output_hits
 from .packages import package_hits
+from .packets import PacketError
+from .service import ReadingReactor, TooComplexError, converse
 from .shape import MINIFIED, PACKED, shape_hits
 from .styles import style_hits
+from .transform import Answer, has_pragma
 from .tree import Listing, list_tree
 
 _UNREAD = frozenset({MINIFIED, PACKED})
 
+InThread = Callable[..., Deferred[Any]]
 
-def scan_tree(root: Path, profile_modules: Collection[str] = ()) -> list[Hit]:
+
+@frozen
+class Source:
     """
-    Scan every source file of a tree.
+    A source file, before the bundler has read it.
 
-    :param root: The tree; links in it are reported and never followed.
-    :param profile_modules: Names of modules the host provides, which may be imported.
-    :return: In order of report, at most ``POLICY_HITS``.
+    :ivar name: Its path in the tree, with ``/``.
+    :ivar shapes: What its text breaks by its shape alone.
+    """
+
+    name: str
+    content: bytes
+    shapes: list[tuple[int, str]]
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it is worth reading; what nobody can read is refused as it is."""
+        return len(self.shapes) < POLICY_HITS and not _UNREAD.intersection(
+            rule for _, rule in self.shapes
+        )
+
+
+@frozen
+class Survey:
+    """
+    What can be said of a tree without the bundler.
+
+    :ivar before: Hits that are reported before those of the sources.
+    :ivar after: Hits that are reported after them.
+    """
+
+    before: list[Hit] = Factory(list)
+    sources: list[Source] = Factory(list)
+    after: list[Hit] = Factory(list)
+
+    def readable(self) -> list[tuple[str, bytes]]:
+        """The sources that the bundler has to read: name and content."""
+        return [(one.name, one.content) for one in self.sources if one.is_readable]
+
+
+@frozen(eq=False)
+class Scanner:
+    """
+    Scans trees.
+
+    :ivar in_thread: Calls a function in a thread.
+    :ivar executable: Gives a verified copy of the bundler; blocks.  It raises
+        ``BundlerError`` when there is none.
+    :ivar random: Gives random bytes; see ``os.urandom``.
+    """
+
+    _reactor: ReadingReactor
+    _in_thread: InThread
+    _executable: Callable[[], Executable]
+    _random: Callable[[int], bytes]
+
+    async def scan(self, root: Path, modules: Collection[str] = ()) -> list[Hit]:
+        """
+        Scan every source file of a tree.
+
+        When this is cancelled, nothing of it is left running.
+
+        :param root: The tree; links in it are reported and never followed.
+        :param modules: Names of modules the host provides, which may be imported.
+        :return: In order of report, at most ``POLICY_HITS``.
+        :raise BundlerError: There is no bundler, or it is not the pinned one.
+        :raise OSError: A file cannot be read.
+        """
+        survey: Survey = await self._in_thread(survey_tree, root)
+        mark = f"${self._random(8).hex()}$"
+        sources = survey.readable()
+        conversation = Conversation(sources, mark)
+        stopped = None
+        if sources:
+            executable: Executable = await self._in_thread(self._executable)
+            try:
+                await converse(self._reactor, executable, conversation)
+            except TooComplexError as e:
+                stopped = Hit(printable(sources[e.index][0]), 1, "too complex to check")
+            except PacketError as e:
+                raise BundlerError(f"the bundler is not the pinned one: {e}") from None
+            finally:
+                executable.close()
+        hits: list[Hit] = await self._in_thread(
+            all_hits, survey, conversation, modules, mark, stopped
+        )
+        return hits
+
+
+def survey_tree(root: Path) -> Survey:
+    """
+    Read a tree; blocks.
+
     :raise OSError: A file cannot be read.
     """
-    return list(islice(_tree_hits(root, profile_modules), POLICY_HITS))
+    listing = list_tree(root)
+    survey = Survey([*listing.hits, *_document_hits(root, listing)])
+    if len(listing.sources) > SOURCE_FILES:
+        survey.after.append(Hit("", 0, f"more than {SOURCE_FILES} source files"))
+        return survey
+    total = 0
+    for path, size in listing.sources:
+        total += size
+        if total > SOURCE_BYTES:
+            survey.after.append(Hit("", 0, f"more than {SOURCE_BYTES} bytes of source"))
+            break
+        survey.sources.append(survey_source(path, (root / path).read_bytes()))
+    return survey
 
 
-def scan_source(
-    name: str, content: bytes, profile_modules: Collection[str] = ()
+def survey_source(name: str, content: bytes) -> Source:
+    """Look at the text of one source."""
+    text = content.decode("utf-8", "replace").lstrip("\ufeff").replace("\r\n", "\n")
+    return Source(name, content, list(islice(shape_hits(text), POLICY_HITS)))
+
+
+def all_hits(
+    survey: Survey,
+    conversation: Conversation,
+    modules: Collection[str],
+    mark: str,
+    stopped: Hit | None = None,
 ) -> list[Hit]:
     """
-    Scan one source file.
+    Put everything together that was found; blocks.
 
-    :param name: Its path in the tree, with ``/``: imports are judged from there.
-    :param profile_modules: See ``scan_tree``.
-    :return: In order of report, at most ``POLICY_HITS``.
+    :param conversation: At its end, unless ``stopped``.
+    :param stopped: What to report in place of what the bundler did not answer.
     """
-    return list(
-        islice(_source_hits(name, content, profile_modules, Budget()), POLICY_HITS)
-    )
+    answers: Sequence[Answer] = [] if stopped else conversation.answers()
+    hits = _ordered(survey, iter(answers), modules, mark, stopped)
+    return list(islice(hits, POLICY_HITS))
 
 
 def refuse(hits: Sequence[Hit]) -> None:
@@ -62,24 +179,35 @@ def refuse(hits: Sequence[Hit]) -> None:
         raise plugin_error(Prefix.POLICY, hits[0].report)
 
 
-def _tree_hits(root: Path, modules: Collection[str]) -> Iterator[Hit]:
-    listing = list_tree(root)
-    yield from listing.hits
-    yield from _document_hits(root, listing)
-    if len(listing.sources) > SOURCE_FILES:
-        yield Hit("", 0, f"more than {SOURCE_FILES} source files")
-        return
-    total, budget = 0, Budget()
-    for path, size in listing.sources:
-        total += size
-        if total > SOURCE_BYTES:
-            yield Hit("", 0, f"more than {SOURCE_BYTES} bytes of source")
-            return
-        yield from _source_hits(path, (root / path).read_bytes(), modules, budget)
+def _ordered(
+    survey: Survey,
+    answers: Iterator[Answer],
+    modules: Collection[str],
+    mark: str,
+    stopped: Hit | None,
+) -> Iterator[Hit]:
+    yield from survey.before
+    for source in survey.sources:
+        constructs: list[tuple[int, str]] = []
+        if source.is_readable and stopped is None:
+            pragma = has_pragma(source.name, source.content)
+            constructs = output_hits(source.name, next(answers), modules, mark, pragma)
+        yield from _source_hits(source, constructs)
+    if stopped is not None:
+        yield stopped
+    yield from survey.after
+
+
+def _source_hits(source: Source, constructs: list[tuple[int, str]]) -> Iterator[Hit]:
+    where = printable(source.name)
+    tooling = [hit for hit in constructs if hit[1] == TOOLING]
+    others = [hit for hit in constructs if hit[1] != TOOLING]
+    for line, rule in [*tooling, *source.shapes, *others]:
+        yield Hit(where, line, rule)
 
 
 def _document_hits(root: Path, listing: Listing) -> Iterator[Hit]:
-    """Judge what is no source, and yet tells the bundler what to read."""
+    """Check what is no source, and yet names files to the bundler."""
     for path in listing.documents:
         content = (root / path).read_bytes()
         for line in document_lines(posixpath.basename(path), content):
@@ -90,24 +218,3 @@ def _document_hits(root: Path, listing: Listing) -> Iterator[Hit]:
     for path in listing.styles:
         for line, rule in style_hits(path, (root / path).read_bytes()):
             yield Hit(printable(path), line, rule)
-
-
-def _source_hits(
-    name: str, content: bytes, modules: Collection[str], budget: Budget
-) -> Iterator[Hit]:
-    text = content.decode("utf-8", "replace").lstrip("\ufeff")
-    text = text.replace("\r\n", "\n")
-    shapes = list(islice(shape_hits(text), POLICY_HITS))
-    constructs: list[tuple[int, str]] = []
-    is_full = len(shapes) == POLICY_HITS
-    if not is_full and not _UNREAD.intersection(rule for _, rule in shapes):
-        # The parser is large: a daemon that scans nothing does without it.
-        from .source import source_hits
-
-        # A carriage return alone ends a comment too.
-        constructs = source_hits(name, text.replace("\r", "\n"), modules, budget)
-    where = printable(name)
-    tooling = [hit for hit in constructs if hit[1] == TOOLING]
-    others = [hit for hit in constructs if hit[1] != TOOLING]
-    for line, rule in [*tooling, *shapes, *others]:
-        yield Hit(where, line, rule)

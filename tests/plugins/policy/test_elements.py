@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.scan import scan_source
+from .scanning import scan_source
 
 
 class ElementTests(SynchronousTestCase):

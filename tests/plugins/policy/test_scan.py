@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.scan import scan_source
 from bridge.protocol.limits import POLICY_HITS
 
 from .disguises import ACCEPTED, ACCEPTED_TSX, REFUSED, SNIPPETS
+from .scanning import scan_source
 
 
 def file_name(code: str) -> str:

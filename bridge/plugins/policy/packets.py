@@ -1,0 +1,134 @@
+"""
+The packets of the bundler's service, which it exchanges on standard input and output.
+
+A packet is its length (four bytes, little endian), a number (the request's, doubled;
+odd in a response), and one value: null, a boolean, an integer, a string, bytes, a list
+or a map, each after one byte for its kind.  The protocol is that of the pinned version
+and of no other; the service's first packet is its version.  Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+_NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
+_LENGTH: Final = struct.Struct("<I")
+
+
+class PacketError(ValueError):
+    """Bytes that are no packet of this protocol."""
+
+
+class Encoded(bytes):
+    """A value that is encoded already, since it is sent again and again."""
+
+
+def encoded(value: Any) -> Encoded:
+    """Encode a value, to be part of many others."""
+    body: list[bytes] = []
+    _encode(value, body)
+    return Encoded(b"".join(body))
+
+
+def request(number: int, value: dict[str, Any]) -> bytes:
+    """The packet of a request, with the length in front."""
+    return _framed(number << 1, value)
+
+
+def response(number: int, value: Any) -> bytes:
+    """The packet of a response, as the service writes it."""
+    return _framed(number << 1 | 1, value)
+
+
+def _framed(head: int, value: Any) -> bytes:
+    body: list[bytes] = [_LENGTH.pack(head)]
+    _encode(value, body)
+    return b"".join([_LENGTH.pack(sum(map(len, body))), *body])
+
+
+def read_response(body: bytes) -> tuple[int, Any]:
+    """
+    Read a response.
+
+    :param body: A packet without its length.
+    :return: The request's number, and the value.
+    :raise PacketError: It is no whole response.
+    """
+    try:
+        (head,) = _LENGTH.unpack_from(body)
+        value, end = _decode(body, _LENGTH.size)
+    except (struct.error, IndexError, UnicodeDecodeError, RecursionError):
+        raise PacketError("the service's packet cannot be read") from None
+    if not head & 1 or end != len(body):
+        raise PacketError("the service's packet is no response")
+    return head >> 1, value
+
+
+def _encode(value: Any, into: list[bytes]) -> None:
+    if isinstance(value, Encoded):
+        into.append(value)
+    elif value is None:
+        into.append(bytes([_NULL]))
+    elif isinstance(value, bool):
+        into.append(bytes([_BOOLEAN, value]))
+    elif isinstance(value, int):
+        into.append(bytes([_INTEGER]) + _LENGTH.pack(value))
+    elif isinstance(value, (str, bytes)):
+        data = value.encode() if isinstance(value, str) else value
+        kind = _STRING if isinstance(value, str) else _BYTES
+        into += [bytes([kind]) + _LENGTH.pack(len(data)), data]
+    elif isinstance(value, list):
+        into.append(bytes([_LIST]) + _LENGTH.pack(len(value)))
+        for item in value:
+            _encode(item, into)
+    else:
+        into.append(bytes([_MAP]) + _LENGTH.pack(len(value)))
+        for key, item in value.items():
+            data = key.encode()
+            into += [_LENGTH.pack(len(data)), data]
+            _encode(item, into)
+
+
+def _decode(data: bytes, at: int) -> tuple[Any, int]:
+    kind, at = data[at], at + 1
+    if kind == _NULL:
+        return None, at
+    if kind == _BOOLEAN:
+        return data[at] != 0, at + 1
+    (number,) = _LENGTH.unpack_from(data, at)
+    at += _LENGTH.size
+    if kind == _INTEGER:
+        return number, at
+    if kind in (_STRING, _BYTES):
+        return _text(data, at, number, kind == _STRING)
+    if kind == _LIST:
+        return _list(data, at, number)
+    if kind == _MAP:
+        return _map(data, at, number)
+    raise PacketError("a value of an unknown kind")
+
+
+def _text(data: bytes, at: int, length: int, is_text: bool) -> tuple[str | bytes, int]:
+    end = at + length
+    if end > len(data):
+        raise PacketError("a value is longer than its packet")
+    piece = data[at:end]
+    return (piece.decode() if is_text else piece), end
+
+
+def _list(data: bytes, at: int, count: int) -> tuple[list[Any], int]:
+    items = []
+    for _ in range(count):
+        item, at = _decode(data, at)
+        items.append(item)
+    return items, at
+
+
+def _map(data: bytes, at: int, count: int) -> tuple[dict[str, Any], int]:
+    members: dict[str, Any] = {}
+    for _ in range(count):
+        (length,) = _LENGTH.unpack_from(data, at)
+        key, at = _text(data, at + _LENGTH.size, length, True)
+        members[str(key)], at = _decode(data, at)
+    return members, at

@@ -1,0 +1,219 @@
+"""
+The bundler's output as tokens.
+
+The output is JavaScript in one spelling: ASCII, a semicolon after every statement, no
+template literals, blanks around binary operators, and no line break before one.  So a
+slash after a value, on the same line, divides; any other begins a regular expression.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final, NamedTuple
+
+# Texts and comments can be as long as a source, and the rest of a pattern lets no other
+# thread run: only their beginnings are matched, see `_end`.
+_BODY = (
+    r"(?P<comment>/\*|//)"
+    r"|(?P<name>#?(?:[A-Za-z_$]|\\u\{?[0-9A-Fa-f]+\}?)(?:[\w$]++|\\u\{?[0-9A-Fa-f]+\}?)*)"
+    r"|(?P<string>[\"'])"
+    r"|(?P<number>\.?\d(?:[eE][+-]?\d|[\w.])*)"
+)
+_PUNCTUATION = (
+    r"(?P<mark>>>>=|\.\.\.|===|!==|\*\*=|<<=|>>=|>>>|&&=|\|\|=|\?\?=|=>|==|!=|<=|>="
+    r"|&&|\|\||\?\?|\+\+|--|\+=|-=|\*=|/=|%=|&=|\|=|\^=|<<|>>|\*\*|\?\.(?!\d)"
+    r"|[-+*/%&|^!~?:=<>.,;(){}\[\]@])"
+)
+_REGEX = (
+    r"(?P<regex>/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*\])+/[A-Za-z]*)"
+)
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
+_AFTER_VALUE: Final = re.compile(f"{_BODY}|{_PUNCTUATION}")
+_ELSEWHERE: Final = re.compile(f"{_BODY}|{_REGEX}|{_PUNCTUATION}")
+
+_HEADS: Final = frozenset({"if", "while", "for", "with"})
+_OPERATORS: Final = frozenset(
+    {
+        *("return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void"),
+        *("delete", "throw", "yield", "await", "extends", "default", "const", "let"),
+        *("var", "import", "export"),
+    }
+)
+"""Words after which a value begins."""
+
+_DECLARING: Final = frozenset({"switch", "catch", "function"})
+_GROUPED: Final = frozenset({")", "||", "??", ":"})
+"""What follows a value inside brackets that may have it as their own value."""
+
+_PARTNERS: Final = {")": "(", "]": "[", "}": "{"}
+
+
+def _end(text: str, found: re.Match[str]) -> int:
+    """Where the token ends that begins with ``found``."""
+    if found.lastgroup == "string":
+        return _end_of_string(text, found.start())
+    if found.lastgroup != "comment":
+        return found.end()
+    end = "*/" if found.group() == "/*" else "\n"
+    at = text.find(end, found.end())
+    if at < 0:
+        raise UnreadableError
+    return at + len(end)
+
+
+def _end_of_string(text: str, start: int) -> int:
+    at = start
+    while True:
+        at = text.find(text[start], at + 1)
+        if at < 0:
+            raise UnreadableError
+        before = at
+        while text[before - 1] == "\\":
+            before -= 1
+        # An even number of backslashes before it are themselves escaped.
+        if (at - before) % 2 == 0:
+            return at + 1
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    NAME = "name"
+    STRING = "string"
+    NUMBER = "number"
+    REGEX = "regex"
+    MARK = "mark"
+
+
+class Token(NamedTuple):
+    """
+    One token.
+
+    :ivar start: Where it starts in the text.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+
+
+class UnreadableError(ValueError):
+    """Text that is no output of the bundler's."""
+
+
+class Code:
+    """
+    The tokens of a text, and how its brackets nest.
+
+    :ivar tokens: Without blanks and comments.
+    :ivar partner: The index of the bracket that each bracket pairs with.
+    :ivar parent: The index of the bracket each token is in; -1 for none.
+    :raise UnreadableError: The text is not what the bundler writes.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[Token] = []
+        self.partner: dict[int, int] = {}
+        self.parent: list[int] = []
+        self._open: list[int] = []
+        self._read(text)
+        if self._open:
+            raise UnreadableError
+
+    def _read(self, text: str) -> None:
+        at = text.find("\n") + 1 if text.startswith("#!") else 0
+        while True:
+            blank = _BLANK.match(text, at)
+            end = blank.end() if blank else at
+            if end == len(text):
+                return
+            is_divided = "\n" not in text[at:end] and self._ends_value()
+            found = (_AFTER_VALUE if is_divided else _ELSEWHERE).match(text, end)
+            if found is None or found.lastgroup is None:
+                raise UnreadableError
+            at = _end(text, found)
+            if found.lastgroup != "comment":
+                self._add(Token(Kind(found.lastgroup), text[end:at], end))
+
+    def _add(self, token: Token) -> None:
+        index = len(self.tokens)
+        self.tokens.append(token)
+        if token.kind is not Kind.MARK:
+            self.parent.append(self._open[-1] if self._open else -1)
+            return
+        opener = _PARTNERS.get(token.text)
+        if opener is not None:
+            if not self._open or self.tokens[self._open[-1]].text != opener:
+                raise UnreadableError
+            begun = self._open.pop()
+            self.partner[begun], self.partner[index] = index, begun
+        self.parent.append(self._open[-1] if self._open else -1)
+        if token.text in ("(", "[", "{"):
+            self._open.append(index)
+
+    def text(self, index: int) -> str:
+        """The text of a token that is no string; empty outside the text."""
+        if not 0 <= index < len(self.tokens):
+            return ""
+        token = self.tokens[index]
+        return "" if token.kind in (Kind.STRING, Kind.REGEX) else token.text
+
+    def is_kind(self, index: int, kind: Kind) -> bool:
+        """Whether there is such a token of this kind."""
+        return 0 <= index < len(self.tokens) and self.tokens[index].kind is kind
+
+    def is_member(self, index: int) -> bool:
+        """Whether a name is that of a member, after a dot."""
+        return self.text(index - 1) in (".", "?.")
+
+    def is_word(self, index: int, words: frozenset[str]) -> bool:
+        """Whether a token is one of these words, and no member's name."""
+        return (
+            self.is_kind(index, Kind.NAME)
+            and self.tokens[index].text in words
+            and not self.is_member(index)
+        )
+
+    def ends_value(self, index: int) -> bool:
+        """Whether a value can end with a token, so that an operator comes next."""
+        if not 0 <= index < len(self.tokens):
+            return False
+        kind, text, _ = self.tokens[index]
+        if kind is Kind.NAME:
+            return not self._is_operator(index)
+        if kind is not Kind.MARK:
+            return True
+        if text == ")":
+            before = self.partner[index] - 1
+            if self.is_word(before, frozenset({"await"})):
+                before -= 1
+            return not self.is_word(before, _HEADS)
+        if text in ("++", "--"):
+            return self.ends_value(index - 1)
+        return text in ("]", "}")
+
+    def is_group(self, index: int) -> bool:
+        """Whether a ``(`` only groups, and calls or declares nothing."""
+        if self.text(index) != "(" or self.ends_value(index - 1):
+            return False
+        return not self.is_word(index - 1, _DECLARING | _HEADS)
+
+    def after(self, index: int) -> int:
+        """The index of what follows the value that a token is, or is a branch of."""
+        at = index + 1
+        while self.text(at) in _GROUPED:
+            group = self.partner[at] if self.text(at) == ")" else self.parent[at]
+            if group < 0 or not self.is_group(group):
+                break
+            at = self.partner[group] + 1
+        return at
+
+    def _ends_value(self) -> bool:
+        return self.ends_value(len(self.tokens) - 1)
+
+    def _is_operator(self, index: int) -> bool:
+        if self.is_word(index, _OPERATORS):
+            return True
+        # The other words of a loop's head can be names, too.
+        return self.is_word(index, frozenset({"of"})) and self.ends_value(index - 1)

@@ -1,0 +1,112 @@
+"""Scans for tests: the real bundler's service, which stays up between them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import cast
+
+from attrs import define, field, frozen
+
+from bridge.plugins.pins import VERSION
+from bridge.plugins.policy.conversation import Conversation
+from bridge.plugins.policy.hits import Hit
+from bridge.plugins.policy.scan import (
+    InThread,
+    Survey,
+    all_hits,
+    survey_source,
+    survey_tree,
+)
+
+from ...npm import esbuild
+
+_CHUNK = 64 * 1024
+MARK = "$mark$"
+
+
+@define
+class _Service:
+    """One process, asked by one conversation after the other."""
+
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.process = subprocess.Popen(
+            [esbuild(), f"--service={VERSION}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+        )
+        length = int.from_bytes(os.read(self._out(), 4), "little")
+        self.greeting = length.to_bytes(4, "little") + os.read(self._out(), length)
+
+    greeting: bytes = field(init=False)
+
+    def _out(self) -> int:
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    def converse(self, conversation: Conversation) -> None:
+        """Carry a conversation on to its end."""
+        assert self.process.stdin is not None
+        sent = [*conversation.begin(), *conversation.receive(self.greeting)]
+        while True:
+            for packet in sent:
+                self.process.stdin.write(packet)
+            self.process.stdin.flush()
+            if conversation.is_over:
+                return
+            data = os.read(self._out(), _CHUNK)
+            assert data, "the bundler's service has ended"
+            sent = conversation.receive(data)
+
+
+_services: list[_Service] = []
+
+
+def scan_sources(
+    files: Mapping[str, bytes], modules: Collection[str] = ()
+) -> list[Hit]:
+    """Scan sources that are in no directory."""
+    survey = Survey([], [survey_source(*one) for one in files.items()])
+    return _scanned(survey, modules)
+
+
+def scan_tree(root: Path, modules: Collection[str] = ()) -> list[Hit]:
+    """Scan a tree; blocks."""
+    return _scanned(survey_tree(root), modules)
+
+
+@frozen
+class BlockingScanner:
+    """
+    Scans as ``Scanner`` does, without a reactor.
+
+    :ivar in_thread: What the work of threads is called by.
+    """
+
+    in_thread: InThread
+
+    async def scan(self, root: Path, modules: Collection[str] = ()) -> list[Hit]:
+        """See ``Scanner.scan``."""
+        survey = await self.in_thread(survey_tree, root)
+        return cast(list[Hit], await self.in_thread(_scanned, survey, modules))
+
+
+def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
+    if not _services or _services[0].process.poll() is not None:
+        _services[:] = [_Service()]
+    conversation = Conversation(survey.readable(), MARK)
+    if survey.readable():
+        _services[0].converse(conversation)
+    return all_hits(survey, conversation, modules, MARK)
+
+
+def scan_source(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:
+    """Scan one source."""
+    return scan_sources({name: content}, modules)
