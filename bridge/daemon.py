@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
+from twisted.python.failure import Failure
 
 from .banner import Banner
 from .datadir import write_atomically
@@ -110,6 +111,7 @@ class Daemon(Service):
         self._watch.start(TOKEN_WATCH_SECONDS, now=False)
         self._settling = self._settle()
         self._settling.addBoth(lambda _: self._say(where))
+        self._settling.addErrback(self._broke)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
         self._supervisor.ready(where, self._sockets.edge.clock)
@@ -120,6 +122,9 @@ class Daemon(Service):
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("{where}", where=where)
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("the banner could not be written", failure)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)

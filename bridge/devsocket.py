@@ -43,6 +43,7 @@ from .protocol.limits import (
 )
 from .protocol.rules import Many, Text
 from .protocol.wire import converter, dumps, loads, structure, unstructure
+from .singleflight import SingleFlight
 
 MODE: Final = 0o600
 
@@ -94,8 +95,8 @@ class DevConnection(LineReceiver):
         self._link = link
         self._version = version
         self._next: WorkTree | None = None
-        self._busy = False
         self._gone = False
+        self._flight = SingleFlight("linking a plugin", self._take_turn)
 
     def connectionMade(self) -> None:  # noqa: N802
         """Say that there is a daemon."""
@@ -108,7 +109,7 @@ class DevConnection(LineReceiver):
         except BridgeError as e:
             self.refuse(e.message)
             return
-        self._go_on()
+        self._flight.ask()
 
     def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
         """Refuse what is too long to be a tree that can be installed."""
@@ -125,20 +126,13 @@ class DevConnection(LineReceiver):
         """Unlink, when what is under way has ended."""
         self._gone = True
         self._next = None
-        self._go_on()
+        self._flight.ask()
 
-    def _go_on(self) -> None:
-        if not self._busy:
-            self._busy = True
-            Deferred.fromCoroutine(self._drain())
-
-    async def _drain(self) -> None:
-        while self._next is not None:
+    async def _take_turn(self) -> None:
+        if self._next is not None:
             asked, self._next = self._next, None
             self._say(await self._update(asked))
-        self._busy = False
-        if self._gone and not self.ended.called:
-            self._busy = True
+        elif self._gone:
             try:
                 await self._link.end()
             except Exception:  # noqa: BLE001

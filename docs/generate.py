@@ -13,6 +13,7 @@ from typing import Any
 from attrs import fields, has
 from described import field_rows, table, type_words
 from manual import filled, pages
+from services import SERVICES
 
 from bridge.config import OPTIONS
 from bridge.protocol import frames, limits
@@ -20,7 +21,6 @@ from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.protocol.session import new_session
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import methods_of, summary_of
-from bridge.services.catalogue import SERVICES
 
 DOCS = Path(__file__).parent
 REFERENCE = DOCS / "reference"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -158,7 +159,7 @@ def check_id(text: str) -> str:
 
 def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     """
-    Read a manifest's text.
+    Read a manifest's text, with or without a byte order mark.
 
     :param profile: Says which permissions there are, and how free versions are.
     :raise BridgeError: ``invalid_id``, or ``manifest_invalid`` naming the field
@@ -167,7 +168,7 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     if len(content) > MANIFEST_BYTES:
         raise _too_large()
     try:
-        value = loads_unique(content)
+        value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
     except BridgeError as e:
         raise _invalid(MANIFEST_FILE, e.message) from None
     if type(value) is not dict:

@@ -1,4 +1,4 @@
-"""Installing a plugin: the seven steps of ``progress.PIPELINE``, all or nothing."""
+"""Installing a plugin: in seven steps, all or nothing."""
 
 from __future__ import annotations
 

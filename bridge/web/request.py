@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from attrs import frozen
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 from twisted.web.http import Request
 
 from ..protocol import limits
@@ -113,7 +114,12 @@ class GuardedRequest(Request):
         Twisted's own would read queries and forms, for which nobody asks.
         """
         self.content.seek(0)
-        Deferred.fromCoroutine(self._respond())
+        Deferred.fromCoroutine(self._respond()).addErrback(self._broke)
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("an answer could not be written", failure)
+        if not self._disconnected:
+            self.loseConnection()
 
     async def _respond(self) -> None:
         # The client may go; what was begun goes on, and only its answer is lost.

@@ -108,7 +108,7 @@ class LifeTests(SynchronousTestCase):
             daemon.call_by_http("logs", "write", {"records": [record]})
             log.rename(log.with_name("moved"))
             daemon.process.send_signal(signal.SIGHUP)
-            daemon.wait_for("opened anew")
+            daemon.wait_for("is reopened")
             self.assertEqual(daemon.http("GET", "/v1/health")[0], 200)
             self.assertIn("kept", log.with_name("moved").read_text())
 
