@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import selectors
 import socket
 import statistics
 import subprocess
@@ -120,12 +121,55 @@ def large_frames(port: int, token: str) -> None:
         page.answer()
 
 
+def pipelined(port: int, count: int, read: bool) -> None:
+    """Ask for the health on so many connections, without a token or a pause."""
+    asked = f"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode() * 1500
+    waiting = selectors.DefaultSelector()
+    while True:
+        while len(waiting.get_map()) < count:
+            one = socket.create_connection(("127.0.0.1", port))
+            one.setblocking(False)
+            wanted = selectors.EVENT_WRITE | (selectors.EVENT_READ if read else 0)
+            waiting.register(one, wanted)
+        for key, events in waiting.select(1.0):
+            connection = key.fileobj
+            assert isinstance(connection, socket.socket)
+            try:
+                if events & selectors.EVENT_READ and not connection.recv(1 << 20):
+                    raise ConnectionError
+                if events & selectors.EVENT_WRITE:
+                    connection.send(asked)
+            except BlockingIOError:
+                pass
+            except OSError:
+                waiting.unregister(connection)
+                connection.close()
+
+
+def one_that_never_reads(port: int, token: str) -> None:
+    """One connection that asks for the health without a pause, and reads nothing."""
+    pipelined(port, 1, read=False)
+
+
+def many_that_never_read(port: int, token: str) -> None:
+    """120 of them."""
+    pipelined(port, 120, read=False)
+
+
+def many_that_read(port: int, token: str) -> None:
+    """120 that read what they are answered."""
+    pipelined(port, 120, read=True)
+
+
 LOADS: dict[str, Callable[[int, str], None]] = {
     "63 busy pages": busy,
     "failing hellos": wrong_hellos,
     "slow reader": slow_reader,
     "slowloris": slowloris,
     "8 MiB frames": large_frames,
+    "1 pipelining": one_that_never_reads,
+    "120 pipelining": many_that_never_read,
+    "120 reading": many_that_read,
 }
 
 

@@ -24,11 +24,12 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads
 from ..rpc.registry import Registry
-from .channel import Crowd, GuardedChannel
+from .channel import GuardedChannel
 from .conversation import Edge
 from .guard import Guard, Headers
 from .headers import MethodError
 from .request import Answer, GuardedRequest, Head, too_large
+from .shares import make_shares
 from .socket import BridgeFactory
 
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
@@ -197,7 +198,7 @@ class GuardedSite(HTTPFactory):
         super().__init__(reactor=reactor, timeout=None)  # type: ignore[arg-type]
         self._guard = guard
         self._routes = routes
-        self.crowd = Crowd(limits.CONNECTIONS_WAITING)
+        self.shares = make_shares(reactor)
 
     def judge(self, head: Head) -> Answer:
         """
@@ -230,7 +231,7 @@ class GuardedSite(HTTPFactory):
     def buildProtocol(self, addr: IAddress | None) -> Any:  # noqa: N802
         """Take a connection."""
         channel: Any = super().buildProtocol(addr)
-        channel.crowd = self.crowd
+        channel.shares = self.shares
         return channel
 
     def log(self, request: Any) -> None:

@@ -23,6 +23,7 @@ from bridge.protocol.limits import (
 )
 
 from ..rawsocket import CONTINUATION, TEXT, RawSocket, close_frame, frame, text
+from ..web.stack import write_request
 from .daemon import PATIENCE_SECONDS, Daemon, running
 
 FREELY = ("--rate=100000", "--burst=100000")
@@ -121,6 +122,29 @@ class LoadTests(SynchronousTestCase):
             self.assertGreaterEqual(time.monotonic() - begun, HELLO_SECONDS - 0.5)
             with RawSocket(daemon.port) as again:
                 self.assertEqual(again.status, 101)
+
+    def test_attack_pipelining_without_reading(self) -> None:
+        """60 connections that never read take little memory, and a page is served."""
+        with self.daemon() as daemon, RawSocket(daemon.port) as page:
+            page.hello(daemon.token)
+            page.send(asked(1, "get", key="k"))
+            page.answer()
+            before = daemon.memory()
+            host = f"127.0.0.1:{daemon.port}"
+            health = write_request("GET", "/v1/health", (), host=host) * 1500
+            with contextlib.ExitStack() as stack:
+                for _ in range(60):
+                    connection = stack.enter_context(
+                        socket.create_connection(("127.0.0.1", daemon.port))
+                    )
+                    connection.settimeout(0.1)
+                    with contextlib.suppress(OSError):
+                        for _ in range(20):
+                            connection.sendall(health)
+                for number in range(20):
+                    page.send(asked(number, "get", key="k"))
+                    self.assertTrue(page.answer()["ok"])
+            self.assertLess(daemon.memory("VmHWM") - before, 40 * 1024)
 
     def test_attack_more_pages_than_may_be(self) -> None:
         """64 pages are served, the next is 503, until one of them goes."""
