@@ -87,9 +87,9 @@ class Turns:
         """Whether a request may be read now."""
         return self._left > 0 and not self._waiting
 
-    def spend(self) -> None:
-        """Count a request that is answered in this turn."""
-        self._left -= 1
+    def spend(self, requests: int = 1) -> None:
+        """Count a request that is answered in this turn, or what takes as long."""
+        self._left -= requests
         self._schedule()
 
     def wait(self, connection: Connection) -> None:

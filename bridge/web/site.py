@@ -32,6 +32,9 @@ from .request import Answer, GuardedRequest, Head, too_large
 from .shares import make_shares
 from .socket import BridgeFactory
 
+_SOCKET = b"/v1/ws"
+_UPGRADE_REQUESTS = 8
+"""An upgrade takes as long as so many other requests."""
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
 
 
@@ -159,6 +162,7 @@ class Routes:
         # It has been judged; Autobahn would judge it again, by rules of its own.
         request.requestHeaders.removeHeader(b"origin")
         channel: Any = request.channel
+        channel.shares.turns.spend(_UPGRADE_REQUESTS - 1)
         transport, early = channel.transport, channel.clearLineBuffer()
         WebSocketResource(self.sockets).render(request)
         # A client should wait for our handshake (RFC 6455, section 4.1); of one that
@@ -209,7 +213,7 @@ class GuardedSite(HTTPFactory):
         :raise BridgeError: It is refused.
         """
         guard = self._guard
-        guard.draw(head.headers)  # 429
+        guard.draw(head.headers, upgrade=head.path == _SOCKET)  # 429
         guard.check_host(head.headers)  # 400, 403
         guard.check_origin(head.headers)  # 403
         if head.method == b"OPTIONS":

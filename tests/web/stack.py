@@ -246,6 +246,7 @@ class Stack:
             self.trusted,
             self.foreign,
             PORT,
+            TokenBucket(500.0, 500, self.clock.seconds),
         )
         light = frozenset({("kettle", "refuse")})
         self.edge = Edge(
