@@ -30,7 +30,7 @@ UNSENT_BYTES: Final = 32 * MIB
 QUEUED_PUSHES: Final = 256
 QUEUED_FRAMES: Final = 4096
 
-# HTTP connections; see docs/decisions/0016 and 0018.
+# HTTP connections; see docs/decisions/0016, 0018 and 0042.
 HEAD_BYTES: Final = 16 * KIB
 HEADERS: Final = 100
 HEAD_SECONDS: Final = 10.0
@@ -39,10 +39,14 @@ KEEP_ALIVE_SECONDS: Final = 60.0
 LINGER_SECONDS: Final = 2.0
 LINGER_BYTES: Final = 16 * MIB
 CONNECTIONS_WAITING: Final = 128
+HTTP_REQUESTS_PER_TURN: Final = 64
+HTTP_UNSENT_BYTES: Final = 4 * MIB
 
 # Rates.
 RATE_PER_SECOND: Final = 5.0
 RATE_BURST: Final = 10
+UPGRADES_PER_SECOND: Final = 500.0
+UPGRADES_BURST: Final = 500
 PACED_SECONDS: Final = 3.0
 LIGHT_PER_SECOND: Final = 120.0
 LIGHT_BURST: Final = 120

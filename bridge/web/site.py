@@ -24,13 +24,17 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads
 from ..rpc.registry import Registry
-from .channel import Crowd, GuardedChannel
+from .channel import GuardedChannel
 from .conversation import Edge
 from .guard import Guard, Headers
 from .headers import MethodError
 from .request import Answer, GuardedRequest, Head, too_large
+from .shares import make_shares
 from .socket import BridgeFactory
 
+_SOCKET = b"/v1/ws"
+_UPGRADE_REQUESTS = 8
+"""An upgrade takes as long as so many other requests."""
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
 
 
@@ -158,6 +162,7 @@ class Routes:
         # It has been judged; Autobahn would judge it again, by rules of its own.
         request.requestHeaders.removeHeader(b"origin")
         channel: Any = request.channel
+        channel.shares.turns.spend(_UPGRADE_REQUESTS - 1)
         transport, early = channel.transport, channel.clearLineBuffer()
         WebSocketResource(self.sockets).render(request)
         # A client should wait for our handshake (RFC 6455, section 4.1); of one that
@@ -197,7 +202,7 @@ class GuardedSite(HTTPFactory):
         super().__init__(reactor=reactor, timeout=None)  # type: ignore[arg-type]
         self._guard = guard
         self._routes = routes
-        self.crowd = Crowd(limits.CONNECTIONS_WAITING)
+        self.shares = make_shares(reactor)
 
     def judge(self, head: Head) -> Answer:
         """
@@ -208,7 +213,7 @@ class GuardedSite(HTTPFactory):
         :raise BridgeError: It is refused.
         """
         guard = self._guard
-        guard.draw(head.headers)  # 429
+        guard.draw(head.headers, upgrade=head.path == _SOCKET)  # 429
         guard.check_host(head.headers)  # 400, 403
         guard.check_origin(head.headers)  # 403
         if head.method == b"OPTIONS":
@@ -230,7 +235,7 @@ class GuardedSite(HTTPFactory):
     def buildProtocol(self, addr: IAddress | None) -> Any:  # noqa: N802
         """Take a connection."""
         channel: Any = super().buildProtocol(addr)
-        channel.crowd = self.crowd
+        channel.shares = self.shares
         return channel
 
     def log(self, request: Any) -> None:

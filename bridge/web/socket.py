@@ -133,6 +133,12 @@ class BridgeProtocol(Framing):
         self.maxMessagePayloadSize = limits.FRAME_BYTES
         return self.factory.authenticated(self)
 
+    def give_way(self) -> None:
+        """Close without waiting for the peer, which has sent nothing to lose."""
+        if self.conversation is not None:
+            self.conversation.close(CloseReason.TOO_MANY_SOCKETS)
+        self.dropConnection()
+
     def failHandshake(
         self,
         reason: str,
@@ -172,7 +178,7 @@ class BridgeFactory(WebSocketServerFactory):
         # Autobahn's own timers run, roughly, on the global reactor.
         self._batched_timer = _Timer(edge.clock)
         self.edge = edge
-        self._sockets_waiting: set[BridgeProtocol] = set()
+        self._sockets_waiting: dict[BridgeProtocol, None] = {}
         self._sockets_authenticated: set[BridgeProtocol] = set()
         self._emptied: list[Deferred[None]] = []
         self.setProtocolOptions(
@@ -194,26 +200,31 @@ class BridgeFactory(WebSocketServerFactory):
     @property
     def crowded(self) -> bool:
         """Whether no further socket may be opened now."""
-        return (
-            len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
-            or len(self._sockets_waiting) >= limits.SOCKETS_AWAITING_HELLO
-        )
+        return len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
 
     def opened(self, socket: BridgeProtocol) -> None:
-        """Count a socket that has not said ``hello`` yet."""
-        self._sockets_waiting.add(socket)
+        """
+        Count a socket that has not said ``hello`` yet.
+
+        Over the limit the oldest of them goes: a page says hello at once.
+        """
+        self._sockets_waiting[socket] = None
+        if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
+            oldest = next(iter(self._sockets_waiting))
+            del self._sockets_waiting[oldest]
+            oldest.give_way()
 
     def authenticated(self, socket: BridgeProtocol) -> bool:
         """Count a socket as one that has, unless there are too many of those."""
         if len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED:
             return False
-        self._sockets_waiting.discard(socket)
+        self._sockets_waiting.pop(socket, None)
         self._sockets_authenticated.add(socket)
         return True
 
     def ended(self, socket: BridgeProtocol) -> None:
         """Count a socket no more."""
-        self._sockets_waiting.discard(socket)
+        self._sockets_waiting.pop(socket, None)
         self._sockets_authenticated.discard(socket)
         if not (self._sockets_waiting or self._sockets_authenticated):
             emptied, self._emptied = self._emptied, []

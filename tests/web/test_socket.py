@@ -317,15 +317,27 @@ class SlowReaderTests(SocketCase):
 class CrowdTests(SocketCase):
     """Tests for many sockets."""
 
-    def test_sockets_that_never_say_hello(self) -> None:
-        """Of sockets that wait only 16 are held; further upgrades are 503."""
+    def test_attack_sockets_that_never_say_hello(self) -> None:
+        """Only 16 wait; one more takes the place of the oldest, and gets its own."""
         pages = [self.stack.open() for _ in range(SOCKETS_AWAITING_HELLO)]
-        answer = self.stack.ask("GET", "/v1/ws", *UPGRADE)
-        self.assertEqual((answer.status, answer.code), (503, "unavailable"))
-        pages[0].hello()
         self.stack.open().hello()
+        self.assertEqual(pages[0].closed, (1013, "too_many_sockets"))
+        self.assertEqual(len(self.stack.sockets._sockets_waiting), 15)
+        self.assertIsNone(pages[1].hello().closed)
+        for _ in range(100):
+            self.stack.open()
+        self.assertEqual(len(self.stack.sockets._sockets_waiting), 16)
+        self.assertEqual(len(self.stack.hub), 2)
         self.stack.advance(5)
-        self.assertEqual(self.stack.sockets._sockets_waiting, set())
+        self.assertEqual(self.stack.sockets._sockets_waiting, {})
+
+    def test_attack_upgrades_without_an_origin(self) -> None:
+        """They use up what programs share; a page is let in all the same."""
+        stack = Stack(dev=False, rate=0.001, burst=10)
+        for _ in range(5):
+            stack.open().hello("x" * 43)
+        self.assertEqual(stack.ask("GET", "/v1/ws", *UPGRADE).status, 429)
+        self.assertIsNone(stack.open(PAGE).hello().closed)
 
     def test_too_many_pages(self) -> None:
         """With 64 pages open the next upgrade is 503, until one goes."""
@@ -353,7 +365,7 @@ class UpgradeTests(SocketCase):
         for origin in (EVIL, ("Origin", "null"), ("Origin", "file://")):
             answer = self.stack.ask("GET", "/v1/ws", *UPGRADE, origin)
             self.assertEqual((answer.status, answer.code), (403, "forbidden_origin"))
-        self.assertEqual(self.stack.sockets._sockets_waiting, set())
+        self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
     def test_dns_rebinding_upgrade(self) -> None:
         """An upgrade at a foreign name gets 403, though its origin says nothing."""
