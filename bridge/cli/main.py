@@ -56,7 +56,7 @@ INTERRUPTED: Final = 130
 
 def help_text(program: str = PROGRAM, host: str | None = None) -> str:
     """
-    Say what there is.
+    List the commands.
 
     :param host: The host whose command ``program`` is.
     """
