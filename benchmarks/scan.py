@@ -16,10 +16,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.plugins.policy.hostile import FRAMES, UNITS, longest_hold, source
+
 from bridge.plugins.digest import tree_digest
 from bridge.plugins.policy.scan import scan_source, scan_tree
 from bridge.protocol.limits import KIB, SOURCE_BYTES, SOURCE_FILES
-from tests.plugins.policy.hostile import FRAMES, UNITS, longest_hold, source
 
 ROUNDS = 3
 # A busy machine makes a hold look longer: what looks long is looked at again.

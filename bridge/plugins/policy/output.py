@@ -380,25 +380,25 @@ class _Reading:
         return code.text(index - 1) == "typeof" and after not in (".", "?.", "[", "(")
 
     def _use(self, uses: Uses, index: int, name: str) -> None:
-        code = self._code
         if name in TIMERS:
             self._timer(index, name)
             return
         if name == "Reflect":
             self._markup(index)
-        members = USES[name]
-        after = code.after(index)
-        if code.text(after) in (".", "?."):
-            member = code.text(after + 1)
-            if member == "[":
-                self._computed(after + 1, name)
-            elif member in members:
-                self._add(after + 1, members[member])
-        elif code.text(after) == "[":
-            self._computed(after, name)
+        self._member_of(self._code.after(index), name)
         for target in uses.targets(index):
-            if code.text(target) == "{":
+            if self._code.text(target) == "{":
                 self._pattern(target, name)
+
+    def _member_of(self, after: int, name: str) -> None:
+        """Check the member of a global object that follows it, if one does."""
+        code, members = self._code, USES[name]
+        if code.text(after) == "?." and code.text(after + 1) == "[":
+            after += 1
+        if code.text(after) == "[":
+            self._computed(after, name)
+        elif code.is_member(after + 1) and code.text(after + 1) in members:
+            self._add(after + 1, members[code.text(after + 1)])
 
     def _computed(self, index: int, name: str) -> None:
         if name in COMPUTED:
