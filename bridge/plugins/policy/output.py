@@ -67,9 +67,8 @@ _HARMLESS: Final = re.compile(
     r"|fragment\b"
 )
 _IMPORT: Final = re.compile(
-    r"^(?:import|export)\b(?P<names>[^\"'{;()=]*(?:\{[^}]*\})?[^\"'{;()=]*)"
-    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')",
-    re.MULTILINE,
+    r"(?:import|export)\b(?P<names>[^\"'{;()=]*(?:\{[^}]*\})?[^\"'{;()=]*)"
+    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 )
 
 
@@ -124,7 +123,7 @@ def output_hits(
 
 def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -> None:
     """Check what the source imports; these statements start lines of their own."""
-    for statement in _IMPORT.finditer(text):
+    for statement in _import_statements(text):
         names = statement["names"].strip()
         if names and not names.endswith("from"):
             continue
@@ -133,6 +132,18 @@ def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -
         rule = import_rule(name, specifier or "", modules)
         if rule is not None:
             found.add(statement.start(), rule)
+
+
+def _import_statements(text: str) -> Iterator[re.Match[str]]:
+    # With a line end in front, a place in here is the next one in the text.
+    shifted = f"\n{text}"
+    for word in ("\nimport", "\nexport"):
+        at = shifted.find(word)
+        while at >= 0:
+            statement = _IMPORT.match(text, at)
+            if statement is not None:
+                yield statement
+            at = shifted.find(word, at + 1)
 
 
 def _is_suspicious(text: str, mark: str) -> bool:

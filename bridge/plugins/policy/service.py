@@ -83,7 +83,7 @@ class _Service(ProcessProtocol):
 
     def outReceived(self, data: bytes) -> None:  # noqa: N802
         """Go on with the next sources; its standard error is read and dropped."""
-        if self.failure is not None or self.conversation.is_over:
+        if self.failure is not None:
             return
         process: Any = self.transport
         try:
