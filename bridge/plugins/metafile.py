@@ -182,13 +182,13 @@ class _Rules:
         edge = self.first.get(path)
         if edge is None:
             return BuildError(
-                f"the bundle may not include {_named_safely(path)}{mark} {why}"
+                f"the bundle may not include {_shown_path(path)}{mark} {why}"
             )
         return BuildError(f"{self._refusal_of(edge)}{mark} {why}")
 
     def _refusal_of(self, edge: Edge) -> BuildError:
         named = edge.target.removeprefix(_DISABLED)
-        return BuildError(f"{self._place(edge)} may not import {_named_safely(named)}")
+        return BuildError(f"{self._place(edge)} may not import {_shown_path(named)}")
 
     def _place(self, edge: Edge) -> str:
         return place_of(edge, self.read)
@@ -237,6 +237,6 @@ def _in_table(path: str, room: str | None) -> bool:
     return room is not None and path in (room + ENTRY_FILE, room + MANIFEST_FILE)
 
 
-def _named_safely(path: str) -> str:
+def _shown_path(path: str) -> str:
     # Not a file: what the bundler calls the text of a data: URL.
     return "a data: URL" if path.startswith("<") else shown(path)
