@@ -10,7 +10,6 @@ import sqlite3
 from pathlib import Path
 from unittest import mock
 
-from twisted.python.usage import UsageError
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import setup as command
@@ -215,7 +214,7 @@ class CommandTests(SetupCase):
         status, out, err = self.run_main(*given)
         self.assertEqual((status, err), (0, ""))
         self.assertTrue(out.endswith(f"the bundler is in place in {self.data.root}\n"))
-        with self.assertRaises(UsageError):
+        with self.assertRaises(SystemExit):
             self.run_main(*given, "--host-sources", ".")
 
     def test_failed(self):

@@ -115,6 +115,8 @@ class FieldTests(SynchronousTestCase):
         self.assertIsNone(key_place(text, "c"))
         self.assertEqual(key_place(b'{"\\u0061": 1}', "a"), (1, 2))
         self.assertIsNone(key_place(b"[]", "a"))
+        for text in (b"}", b'"a":', b'{a: 1, "a"', b"{:"):
+            self.assertIsNone(key_place(text, "b"))
 
     def refused(self, **fields: object) -> str:
         """What is said of fields that are not known."""
