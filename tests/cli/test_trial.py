@@ -409,7 +409,7 @@ class CheckTests(SynchronousTestCase):
         """A plugin that could not be built makes the exit status 4."""
         status, out = self.run_check("--unsigned")
         self.assertEqual(status, 4)
-        self.assertIn("policy     ok: no hit\n", out)
+        self.assertIn("manifest   ok: demo 1.0.0\n", out)
         self.assertIn("build      not done: there is no bin/esbuild", out)
 
     def test_json(self):
