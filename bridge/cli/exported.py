@@ -65,6 +65,19 @@ def exported_id(source: str, manifest_id: str) -> str | None:
         return None
 
 
+def lacks_default_export(source: str) -> bool:
+    """
+    Whether a module certainly exports nothing by default.
+
+    :param source: The text of ``main.ts``.
+    """
+    try:
+        tokens = list(_Splitter(source.removeprefix("\ufeff")).tokens())
+    except _DoubtError:
+        return False
+    return all(token.text.strip("'\"") != "default" for token in tokens)
+
+
 @define
 class _Splitter:
     """

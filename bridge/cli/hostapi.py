@@ -46,7 +46,7 @@ _DEFAULTS: Final = {
     "resolveJsonModule": True,
     "strict": True,
 }
-# Whatever the plugin's own says: nothing is written, and nothing outside is needed.
+# These win over the plugin's own: nothing is written, and nothing outside is needed.
 _FIXED: Final = {
     "noEmit": True,
     "composite": False,

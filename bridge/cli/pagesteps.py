@@ -13,7 +13,7 @@ from ..plugins.files import TooLargeError, read_bounded
 from ..plugins.manifest import ENTRY_FILE, MANIFEST_FILE
 from ..plugins.ranges import admits
 from ..protocol.limits import SOURCE_BYTES
-from .exported import exported_id
+from .exported import exported_id, lacks_default_export
 from .hostapi import COMPILER, Compiler, TypesUnknownError, api_version, check_types
 from .keygen import CommandError
 from .sources import visible
@@ -31,7 +31,11 @@ def compare_id(tree: Path, plugin_id: str) -> str:
             "utf-8", "replace"
         )
     except TooLargeError:
-        source = ""
+        raise LeftOutError(f"{ENTRY_FILE} is over {SOURCE_BYTES} bytes") from None
+    if lacks_default_export(source):
+        raise CommandError(
+            f"{ENTRY_FILE} has no default export; pages do not start such a plugin"
+        )
     exported = exported_id(source, plugin_id)
     if exported is None:
         raise LeftOutError(

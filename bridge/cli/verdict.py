@@ -48,7 +48,7 @@ class EndedError(Exception):
 
 
 class NotDoneError(EndedError):
-    """What the step needs is not there; says how to get it."""
+    """What the step needs is not there; the message is how to get it."""
 
     outcome = Outcome.NOT_DONE
 

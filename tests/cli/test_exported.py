@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
-from bridge.cli.exported import exported_id
+from bridge.cli.exported import exported_id, lacks_default_export
 
 CERTAIN = r"""
 export default definePlugin({ id: 'demo', activate() {} });
@@ -66,6 +66,13 @@ class ExportedTests(SynchronousTestCase):
         for line in (*DOUBTFUL, ""):
             with self.subTest(line=line):
                 self.assertIsNone(exported_id(line.replace("\\n", "\n"), "demo"))
+
+    def test_no_default_export(self) -> None:
+        """A module without any default export is known from one that may have one."""
+        for line in (*CERTAIN, *DOUBTFUL, "export { a as 'default' };", "} /"):
+            self.assertFalse(lacks_default_export(line.replace("\\n", "\n")), line)
+        for text in ("", "export const plugin = { id: 'a' };", "// export default {}"):
+            self.assertTrue(lacks_default_export(text), text)
 
     def test_samples(self) -> None:
         """The plugins that come with us have theirs."""

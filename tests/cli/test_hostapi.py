@@ -1,4 +1,4 @@
-"""What the host's sources say about the plugin API."""
+"""The version and the types of the host's plugin API."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ class CommandTests(SetupCase):
         self.assertTrue(out.endswith(f"everything is in place in {self.data.root}\n"))
 
     def test_bundler_only(self):
-        """What is in place is said to be no more than it is."""
+        """What was installed is not reported as everything."""
         given = ("--bundler", str(esbuild()), "--bundler-only")
         status, out, err = self.run_main(*given)
         self.assertEqual((status, err), (0, ""))

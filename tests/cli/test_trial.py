@@ -217,6 +217,7 @@ class TrialTests(TestCase):
         for source, outcome in (
             ("export default { id: 'demo' };\n", "ok"),
             ("export default { id: 'other' };\n", "refused"),
+            ("export const plugin = { id: 'demo' };\n", "refused"),
             ("export default { id: name() };\n", "left_out"),
         ):
             (self.root / "main.ts").write_text(source)

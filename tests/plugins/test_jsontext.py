@@ -119,7 +119,7 @@ class FieldTests(SynchronousTestCase):
             self.assertIsNone(key_place(text, "b"))
 
     def refused(self, **fields: object) -> str:
-        """What is said of fields that are not known."""
+        """The refusal of fields that are not known."""
         text = json.dumps(fields, indent=1).encode()
         return unknown_field("plugin.json", text, fields, FIELDS)
 
