@@ -117,7 +117,10 @@ def key_place(content: bytes, name: str) -> tuple[int, int] | None:
     """
     text = content.decode("utf-8", "replace").removeprefix(_BOM)
     keys = (key for key in _keys(text) if key.depth == 1 and key.name == name)
-    return next((_place(text, key.at) for key in keys), None)
+    try:
+        return next((_place(text, key.at) for key in keys), None)
+    except (IndexError, ValueError):  # not JSON: the file may have changed meanwhile
+        return None
 
 
 def find_fault(content: bytes) -> Fault | None:

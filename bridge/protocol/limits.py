@@ -203,6 +203,9 @@ HOST_SOURCE_FILES: Final = 20_000
 HOST_SOURCE_BYTES: Final = 128 * MIB
 NPM_SECONDS: Final = 120.0
 
+# `plugin-bridge check`.
+TYPES_SECONDS: Final = 120.0
+
 # `plugin-bridge dev`.
 DEV_LINKS: Final = 16
 DEV_LINE_BYTES: Final = 2 * MIB

@@ -158,6 +158,17 @@ class SessionTests(SessionTestCase):
             ],
         )
 
+    def test_refused_manifest(self):
+        """The line of the manifest that a refusal is about is quoted."""
+        self.write("plugin.json", '{\n  "id": "demo"\n  "name": "N"\n}')
+        self.said.clear()
+        message = "manifest_invalid: plugin.json:3:3 expected a comma"
+        self.answer({"type": "refused", "message": message, "hits": []})
+        self.assertEqual(
+            self.said,
+            [f"12:00:00 refused: {message}", '  plugin.json:3 "name": "N"'],
+        )
+
     def test_what_cannot_be_sent(self):
         """A tree that can't be listed, or named, is told, and watched on."""
         error = CommandError("git is needed")

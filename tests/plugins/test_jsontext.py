@@ -115,9 +115,11 @@ class FieldTests(SynchronousTestCase):
         self.assertIsNone(key_place(text, "c"))
         self.assertEqual(key_place(b'{"\\u0061": 1}', "a"), (1, 2))
         self.assertIsNone(key_place(b"[]", "a"))
+        for text in (b"}", b'"a":', b'{a: 1, "a"', b"{:"):
+            self.assertIsNone(key_place(text, "b"))
 
     def refused(self, **fields: object) -> str:
-        """What is said of fields that are not known."""
+        """The refusal of fields that are not known."""
         text = json.dumps(fields, indent=1).encode()
         return unknown_field("plugin.json", text, fields, FIELDS)
 

@@ -74,10 +74,10 @@ ADVICE: Final[dict[str, str]] = {
     "globalThis": _WINDOW,
     "window": _WINDOW,
     "self": _WINDOW,
-    "top": f"{_WINDOW}; rename a variable of your own",
-    "parent": f"{_WINDOW}; rename a variable of your own",
-    "frames": f"{_WINDOW}; rename a variable of your own",
-    "opener": f"{_WINDOW}; rename a variable of your own",
+    "top": _WINDOW,
+    "parent": _WINDOW,
+    "frames": _WINDOW,
+    "opener": _WINDOW,
     "defaultView": _WINDOW,
     "__receiveMessageCallbacks": (
         "use the context's events; the host's message callbacks are not for plugins"
