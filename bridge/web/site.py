@@ -241,6 +241,9 @@ class GuardedSite(HTTPFactory):
     def log(self, request: Any) -> None:
         """Write no access log: it would hold what callers sent."""
 
+    def _updateLogDateTime(self) -> None:  # noqa: N802
+        """Keep no time for that log: Twisted would wake up for it every second."""
+
 
 def _check_length(length: int | None, cap: int) -> None:
     if cap == 0 and length != 0:
