@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,11 @@ UNREADABLE: Final = frozenset({"syntax error", "too complex to check"})
 SMOKE_FILES: Final = 300
 _AT_ONCE: Final = 100
 
+HEADING: Final = """\
+# What the scan refuses of the corpus: package, file, rules; read by hand.
+# Written by python -m tests.honest.review
+"""
+
 Rules = dict[str, tuple[str, ...]]
 
 
@@ -25,16 +30,18 @@ def corpus() -> dict[str, dict[str, bytes]]:
     return {package.name: sources(package) for package in PACKAGES}
 
 
-def refusals(files: Mapping[str, bytes]) -> Rules:
-    """Scan sources; return the rules that those which are refused break, sorted."""
-    found: Rules = {}
-    for some in _batches(list(files.items())):
-        hits = every_hit(dict(some))
-        for name, _ in some:
-            rules = {rule for _, rule in hits.get(name, ())}
-            if rules:
-                found[name] = tuple(sorted(rules))
+def every_refusal(files: Mapping[str, bytes]) -> dict[str, list[tuple[int, str]]]:
+    """Scan sources; return the lines and rules of those that are refused."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    names = list(files)
+    for at in range(0, len(names), _AT_ONCE):
+        found |= every_hit({name: files[name] for name in names[at : at + _AT_ONCE]})
     return found
+
+
+def rules_of(hits: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    """Return the rules of hits, each once, sorted."""
+    return tuple(sorted({rule for _, rule in hits}))
 
 
 def reviewed() -> dict[str, Rules]:
@@ -63,7 +70,8 @@ def write_reviewed(table: Mapping[str, Rules]) -> str:
 
 def differences(package: str, files: Mapping[str, bytes], table: Rules) -> list[str]:
     """Scan sources of a package; return where the result is not the reviewed one."""
-    found = refusals(files)
+    hits = every_refusal(files)
+    found = {name: rules_of(own) for name, own in hits.items()}
     wrong = []
     for name in files:
         expected, rules = table.get(name, ()), found.get(name, ())
@@ -82,12 +90,3 @@ def smoke(files: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, bytes
         names = chooser.sample(sorted(own), min(count, len(own)))
         chosen[package] = {name: own[name] for name in sorted(names)}
     return chosen
-
-
-def _batches(
-    files: Sequence[tuple[str, bytes]],
-) -> Iterator[Sequence[tuple[str, bytes]]]:
-    for at in range(0, len(files), _AT_ONCE):
-        yield files[at : at + _AT_ONCE]
-
-
