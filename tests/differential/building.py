@@ -39,14 +39,19 @@ class Build:
         (self._plugins / "some.test.ts").write_text(test)
         self._flags = _flags(self._out)
 
-    def bundles(self, programs: Sequence[Program]) -> list[str | None]:
+    def bundles(
+        self, programs: Sequence[Program], skipped: Sequence[bool]
+    ) -> list[str | None]:
         """
         Build programs.
 
+        :param skipped: Which of them not to build.
         :return: Their bundles in lower case; None for what the bundler refuses.
         """
         names = {
-            at: f"plugins/{at}{program.suffix}" for at, program in enumerate(programs)
+            at: f"plugins/{at}{program.suffix}"
+            for at, program in enumerate(programs)
+            if not skipped[at]
         }
         for at, name in names.items():
             text = programs[at].built
@@ -86,11 +91,6 @@ class Build:
 
     def _bundle(self, at: int) -> str:
         return (self._out / f"{at}.js").read_text("utf-8").lower()
-
-
-def is_live(bundle: str, marks: Sequence[str]) -> bool:
-    """Whether a bundle, in lower case, holds one of these marks."""
-    return any(mark.lower() in bundle for mark in marks)
 
 
 _BINARY: list[Path] = []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import lru_cache
+from re import Pattern
 from typing import Final
 
 from attrs import frozen
@@ -40,6 +43,7 @@ DEFINED: Final = (*WORDS, *ROOTS, "setTimeout", "setInterval")
 PREFIX: Final = "MARK7_"
 OUTSIDE: Final = "MARK7outside"
 TEST_FILE: Final = "MARK7testfile"
+_QUOTE: Final = "[\"'`]"
 
 
 @frozen
@@ -47,18 +51,32 @@ class Expected:
     """
     What must be found if it is live.
 
-    :ivar rule: The rule that must be reported; empty for any.
-    :ivar marks: It is live where the bundle holds one of these.
+    :ivar rules: One of these must be reported; any hit will do if there are none.
+    :ivar mark: It is live where this is found in the bundle, in lower case.
     """
 
-    rule: str
-    marks: tuple[str, ...]
+    rules: frozenset[str]
+    mark: Pattern[str]
+
+
+def expect(rule: str, *marks: str) -> Expected:
+    """Return what must be found where the bundle holds one of these texts."""
+    return expect_pattern(rule, "|".join(map(re.escape, marks)))
+
+
+def expect_pattern(rule: str, pattern: str) -> Expected:
+    """Return what must be found where the bundle has a place like this."""
+    rules = frozenset(filter(None, rule.split(" or ")))
+    return Expected(rules, _compiled(pattern.lower()))
+
+
+_compiled = lru_cache(maxsize=None)(re.compile)
 
 
 def free_word(writer: Writer) -> tuple[str, Expected]:
     """Write a name that may not be used."""
     word = writer.choices.pick(WORDS)
-    return writer.name(word), Expected(word, (PREFIX + word,))
+    return writer.name(word), expect(word, PREFIX + word)
 
 
 def window_use(writer: Writer) -> tuple[str, Expected]:
@@ -68,10 +86,10 @@ def window_use(writer: Writer) -> tuple[str, Expected]:
     if root != "process" and writer.choices.rarely(3):
         name = writer.name(root)
         code = f"{name}{GAP}[{GAP}0{GAP}]"
-        return code, Expected(root, (f"{mark}[", f"{mark}?.["))
+        return code, expect(root, f"{mark}[", f"{mark}?.[")
     member = writer.choices.pick(WINDOW_MEMBERS)
     code = _member(writer, _object(writer, writer.name(root)), member)
-    return code, Expected(root, (f"{mark}.{member}", f"{mark}?.{member}"))
+    return code, expect(root, f"{mark}.{member}", f"{mark}?.{member}")
 
 
 def root_use(writer: Writer) -> tuple[str, Expected]:
@@ -82,7 +100,7 @@ def root_use(writer: Writer) -> tuple[str, Expected]:
     marks = (f"{mark}.{member}", f"{mark}?.{member}")
     if member in ("get", "assign"):
         code += f"{SAME_LINE}({GAP}a{GAP},{GAP}b{GAP})"
-    return code, Expected(rule, marks)
+    return code, expect(rule, *marks)
 
 
 def computed_document(writer: Writer) -> tuple[str, Expected]:
@@ -91,7 +109,7 @@ def computed_document(writer: Writer) -> tuple[str, Expected]:
     dot = writer.choices.pick(("", "?."))
     mark = f"{PREFIX}document"
     code = f"{name}{SAME_LINE}{dot}[{GAP}a{GAP}]"
-    return code, Expected("document[", (f"{mark}[", f"{mark}?.["))
+    return code, expect("document[", f"{mark}[", f"{mark}?.[")
 
 
 def member(writer: Writer) -> tuple[str, Expected]:
@@ -109,7 +127,7 @@ def member(writer: Writer) -> tuple[str, Expected]:
         code = f"(()=>{{{body};return o[{name}.A]}})()"
     else:
         code = _taken(writer, text)
-    return code, Expected(word, (mark_for(word),))
+    return code, expect(word, mark_for(word))
 
 
 def assigned(writer: Writer) -> tuple[str, Expected]:
@@ -128,7 +146,7 @@ def assigned(writer: Writer) -> tuple[str, Expected]:
         f"(()=>{{for{GAP}({GAP}{target} of x{GAP});}})()",
     )
     code = f"({writer.choices.pick(ways)})"
-    return code, Expected(f"{word} assignment", (mark_for(word),))
+    return code, expect(f"{word} assignment", mark_for(word))
 
 
 def element(writer: Writer) -> tuple[str, Expected]:
@@ -143,10 +161,12 @@ def element(writer: Writer) -> tuple[str, Expected]:
         code = _markup(writer, text)
     else:
         string = writer.string(writer.choices.pick(("", "", " ", "\t")) + text)
-        maker = writer.choices.pick(("createElement", "d.createElement", "(0,d.createElement)"))
+        maker = writer.choices.pick(("createElement", "d.createElement", "void (0,d.createElement)"))
         code = f"{maker}{SAME_LINE}{_called(writer, string)}"
-    rule = "createElement of a code-loading tag"
-    return code, Expected(rule, (mark_for(tag),))
+    # An element that is written as a tag is a script tag, too.
+    rule = "createElement of a code-loading tag or script tag"
+    start = rf"(createelement\)?(\?\.)?\((\.\.\.\[)?|createelement,){_QUOTE}"
+    return code, expect_pattern(rule, rf"{start}( |\\t|svg:)*{mark_for(tag)}")
 
 
 def timer(writer: Writer) -> tuple[str, Expected]:
@@ -157,16 +177,18 @@ def timer(writer: Writer) -> tuple[str, Expected]:
     if writer.choices.rarely(4):
         string = writer.choices.pick((f"`{mark}${{a}}`", f"{string}{GAP}+{GAP}a"))
     name = writer.name(word)
-    name = writer.choices.pick((name, f"(0,{GAP}{name}{GAP})", f"({name})"))
+    name = writer.choices.pick((name, f"void (0,{GAP}{name}{GAP})", name))
     code = f"{name}{SAME_LINE}{_called(writer, string)}"
-    return code, Expected(f"{word} with a string", (mark_for("someCode"),))
+    start = rf"settimeout|setinterval)\)?(\?\.)?\((\.\.\.\[)?{_QUOTE}"
+    rule = f"{word} with a string"
+    return code, expect_pattern(rule, rf"{PREFIX}({start}{mark_for('someCode')}")
 
 
 def dynamic_import(writer: Writer) -> tuple[str, Expected]:
     """Write an import of something that is only known when it runs."""
     what = writer.choices.pick(("a", "`${a}/b`", "a, {with: {}}", '"https://x.y/z"'))
     code = f"import{SAME_LINE}({GAP}{what}{GAP})"
-    return code, Expected("dynamic import", ("import(",))
+    return code, expect("dynamic import", "import(")
 
 
 def script_tag(writer: Writer) -> tuple[str, Expected]:
@@ -178,7 +200,7 @@ def script_tag(writer: Writer) -> tuple[str, Expected]:
         code = form.format(text)
     else:
         code = writer.string(text.replace("\n", ""))
-    return code, Expected("script tag", ("<script",))
+    return code, expect("script tag", "<script")
 
 
 def srcdoc_key(writer: Writer) -> tuple[str, Expected]:
@@ -188,7 +210,7 @@ def srcdoc_key(writer: Writer) -> tuple[str, Expected]:
         code = f'<b{GAP} {text}{GAP}={GAP}"x"{GAP}/>'
     else:
         code = f"({{{GAP}{_key(writer, text)}{GAP}:{GAP}x}})"
-    return code, Expected("srcdoc", (mark_for("srcdoc"),))
+    return code, expect("srcdoc", mark_for("srcdoc"))
 
 
 FAMILIES: Final[tuple[Callable[[Writer], tuple[str, Expected]], ...]] = (

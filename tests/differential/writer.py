@@ -135,7 +135,7 @@ class Writer:
 
     def _escape(self, letter: str) -> str:
         if self.choices.rarely(2):
-            zeros = self.choices.pick((0, 1, 3, 6, 40, 300))
+            zeros = self.choices.pick((0, 1, 3, 6, 40))
             code = f"{ord(letter):x}" if self.choices.rarely(2) else f"{ord(letter):X}"
             return "\\u{" + "0" * zeros + code + "}"
         return f"\\u{ord(letter):04x}"

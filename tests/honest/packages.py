@@ -178,8 +178,8 @@ PACKAGES: Final = (
     Package(
         "date-fns",
         "2.30.0",
-        "a363a41ee5fab67ffd09d32979ad7e86101abc0fe3c63fcf4e409b074ff8666f",
-        ("locale/**/*",),
+        "6a4355d0e5b6198ab12f478fc51c237e9699c65fbcfc15ebf3e6461226cb33ce",
+        ("esm/locale/**/*",),
     ),
     Package(
         "effect",
@@ -351,7 +351,8 @@ PACKAGES: Final = (
     Package(
         "ramda",
         "0.32.0",
-        "9b6fb228b7c5d0086c1c14cbc5cb5a079ee03fc16f4faa5476f843dff03d9059",
+        "04bb6ef021dd28c7d60d45acbb15e825e85f756b24b2e73bf109d199ea83d9fc",
+        ("es/**/*",),
     ),
     Package(
         "react-hot-toast",
