@@ -7,6 +7,7 @@ happens, in ``bridge.web.channel``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from typing import Any, Protocol
@@ -20,6 +21,8 @@ from ..protocol.errors import BridgeError, Code
 from .guard import Headers
 from .headers import ALWAYS, cors_headers, phrase, refusal_body, refusal_headers
 
+_ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)", re.DOTALL)
+
 
 @frozen
 class Head:
@@ -28,12 +31,14 @@ class Head:
 
     :ivar path: Of the request target, as it was sent; without the query.
     :ivar length: Of the body, as declared; ``None`` when it comes in chunks.
+    :ivar authority: Of the request target, when that is absolute.
     """
 
     method: bytes
     path: bytes
     headers: Headers
     length: int | None
+    authority: bytes | None = None
 
 
 Answer = Callable[["GuardedRequest"], Awaitable[bytes | None]]
@@ -74,8 +79,9 @@ class GuardedRequest(Request):
         self, method: bytes, target: bytes, version: bytes, length: int | None
     ) -> None:
         """Judge the head.  Of the body of a refused request nothing is kept."""
-        self.method, self.uri, self.clientproto = method, target, version
-        self.path = target.partition(b"?")[0]
+        self.method, self.clientproto = method, version
+        authority, self.uri = split_target(target)
+        self.path = self.uri.partition(b"?")[0]
         self.content = BytesIO()
         judge: Judge = self.channel.factory
         origin = judge.allowed_origin(self.requestHeaders)
@@ -84,7 +90,7 @@ class GuardedRequest(Request):
             self.setHeader(name, value)
         try:
             self._answer = judge.judge(
-                Head(method, self.path, self.requestHeaders, length)
+                Head(method, self.path, self.requestHeaders, length, authority)
             )
         except BridgeError as error:
             self.refusal = error
@@ -153,6 +159,20 @@ class GuardedRequest(Request):
             self.setHeader(b"content-length", b"%d" % len(body))
         self.write(body)
         self.finish()
+
+
+def split_target(target: bytes) -> tuple[bytes | None, bytes]:
+    """
+    Split an absolute request target (RFC 9112, section 3.2.2).
+
+    :return: Its authority, ``None`` when it is not absolute; and the rest, as another
+        client would have sent it.
+    """
+    found = _ABSOLUTE.fullmatch(target)
+    if found is None:
+        return None, target
+    rest = found[2]
+    return found[1], rest if rest.startswith(b"/") else b"/" + rest
 
 
 def too_large() -> BridgeError:

@@ -157,6 +157,8 @@ class Routes:
         upgrade = request.requestHeaders.getRawHeaders(b"upgrade") or [b""]
         if request.method != b"GET" or upgrade[0].lower() != b"websocket":
             raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
+        if request.clientproto != b"HTTP/1.1":
+            raise BridgeError(Code.BAD_REQUEST, "an upgrade takes HTTP/1.1")
         if self.sockets.crowded:
             raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
         # It has been judged; Autobahn would judge it again, by rules of its own.
@@ -214,7 +216,7 @@ class GuardedSite(HTTPFactory):
         """
         guard = self._guard
         guard.draw(head.headers, upgrade=head.path == _SOCKET)  # 429
-        guard.check_host(head.headers)  # 400, 403
+        guard.check_host(head.headers, head.authority)  # 400, 403
         guard.check_origin(head.headers)  # 403
         if head.method == b"OPTIONS":
             _check_length(head.length, 0)  # 413
