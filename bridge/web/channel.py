@@ -35,6 +35,8 @@ from .shares import Shares
 _FULL_BYTES = FileDescriptor.bufferSize
 """More unsent than this, and Twisted pauses who writes; that is asked for no more."""
 
+_TLS_HANDSHAKE = b"\x16"
+
 
 @implementer(IHalfCloseableProtocol)
 class GuardedChannel(HTTPChannel):
@@ -104,6 +106,10 @@ class GuardedChannel(HTTPChannel):
         if not self._begun and not self._handlingRequest:
             self._begun = True
             self._wait(limits.HEAD_SECONDS)
+            if data.startswith(_TLS_HANDSHAKE):
+                # It ends with no line, and its sender waits for an answer.
+                self._refuse(BridgeError(Code.BAD_REQUEST, "this port speaks no TLS"))
+                return
         super().dataReceived(data)
         self._end_if_whole()
 

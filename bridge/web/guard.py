@@ -118,16 +118,18 @@ class Guard:
             seconds = max(1, math.ceil(bucket.wait()))
             raise BridgeError(Code.RATE_LIMITED, "too many requests", seconds)
 
-    def check_host(self, headers: Headers) -> None:
+    def check_host(self, headers: Headers, authority: bytes | None = None) -> None:
         """
         Refuse a name that DNS rebinding has pointed here.
 
+        :param authority: Of an absolute request target, whose host counts instead of
+            the header's (RFC 9112, section 3.2.2).
         :raise BridgeError: 403; or 400 unless there is exactly one Host header.
         """
         hosts = headers.getRawHeaders(b"host") or ()
         if len(hosts) != 1:
             raise BridgeError(Code.BAD_REQUEST, "there must be one Host header")
-        found = _HOST.fullmatch(hosts[0])
+        found = _HOST.fullmatch(hosts[0] if authority is None else authority)
         if (
             found is None
             or not is_loopback_name(found[1])

@@ -14,8 +14,10 @@ from attrs import frozen
 from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer, IReactorTime
+from twisted.logger import Logger
 from zope.interface import implementer
 
+from ..logs.tally import Tally
 from ..protocol import limits
 from ..protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ..protocol.frames import error_fields
@@ -26,6 +28,7 @@ from .framing import Framing
 from .headers import ALWAYS
 from .outbox import Outbox
 
+_log = Logger()
 _CONTINUATION, _TEXT = 0, 1
 _UPGRADED = {
     name.decode("ascii"): value.decode("ascii")
@@ -146,7 +149,7 @@ class BridgeProtocol(Framing):
         responseHeaders: list[tuple[str, str]] | None = None,
     ) -> None:
         """Refuse a bad handshake; Autobahn's reason would repeat what was sent."""
-        self.wasNotCleanReason = "the opening handshake was refused"
+        self.factory.handshakes_refused.add(1)
         error = BridgeError(Code.BAD_REQUEST, "not a handshake of WebSocket 13")
         body = dumps({"ok": False, "error": error_fields(error)})
         headers = {**ALWAYS, b"content-length": b"%d" % len(body)}
@@ -166,6 +169,10 @@ class BridgeProtocol(Framing):
             super()._fail_connection(code, reason)
 
 
+def _note_refused(count: int) -> None:
+    _log.info("WebSocket handshakes refused: {count}", count=count)
+
+
 class BridgeFactory(WebSocketServerFactory):
     """Builds a ``BridgeProtocol`` for every socket, and knows them all."""
 
@@ -178,6 +185,7 @@ class BridgeFactory(WebSocketServerFactory):
         # Autobahn's own timers run, roughly, on the global reactor.
         self._batched_timer = _Timer(edge.clock)
         self.edge = edge
+        self.handshakes_refused = Tally(edge.clock, _note_refused)
         self._sockets_waiting: dict[BridgeProtocol, None] = {}
         self._sockets_authenticated: set[BridgeProtocol] = set()
         self._emptied: list[Deferred[None]] = []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import provider
 
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import (
@@ -433,6 +435,41 @@ class UpgradeTests(SocketCase):
         headers = {**dict(UPGRADE), "Sec-WebSocket-Version": "99"}
         answer = self.stack.ask("GET", "/v1/ws", *headers.items())
         self.assertIn("13", answer.headers["sec-websocket-version"])
+
+    def test_old_http(self) -> None:
+        """HTTP/1.0 has no upgrade (RFC 6455, 4.2.1)."""
+        upgrade = write_request("GET", "/v1/ws", UPGRADE)
+        received = self.stack.raw(upgrade.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        self.assertTrue(received.startswith(b"HTTP/1.0 400"))
+        self.assertEqual(read_answer(received).code, "bad_request")
+
+    def test_absolute_target(self) -> None:
+        """An upgrade may name the host in its target."""
+        upgrade = write_request("GET", f"http://{HOST}/v1/ws", UPGRADE)
+        self.assertTrue(self.stack.raw(upgrade).startswith(b"HTTP/1.1 101"))
+
+    def test_attack_log_lines(self) -> None:
+        """Bad handshakes are counted, one line a second, and are no warnings."""
+        lines: list[tuple[str, int]] = []
+
+        @provider(ILogObserver)
+        def note(event: Any) -> None:
+            if event["log_level"] >= LogLevel.info:
+                lines.append((formatEvent(event), event["log_level"].name))
+
+        globalLogPublisher.addObserver(note)
+        self.addCleanup(globalLogPublisher.removeObserver, note)
+        bad = write_request("GET", "/v1/ws", UPGRADE[:2])
+        for _ in range(20):
+            self.assertTrue(self.stack.raw(bad).startswith(b"HTTP/1.1 400"))
+        self.stack.clock.advance(1)
+        self.assertEqual(
+            lines,
+            [
+                ("WebSocket handshakes refused: 1", "info"),
+                ("WebSocket handshakes refused: 19", "info"),
+            ],
+        )
 
     def test_missing_parts(self) -> None:
         """Without a key or a version there is no socket."""
