@@ -17,7 +17,14 @@ from .exported import exported_id, lacks_default_export
 from .hostapi import COMPILER, Compiler, TypesUnknownError, api_version, check_types
 from .keygen import CommandError
 from .sources import visible
-from .verdict import LeftOutError, WarnedError, counted
+from .verdict import LeftOutError, NotDoneError, WarnedError, counted
+
+
+def need_entry(tree: Path) -> None:
+    """See that a copy of the plugin has a ``main.ts``."""
+    path = tree / ENTRY_FILE
+    if path.is_symlink() or not path.is_file():
+        raise NotDoneError(f"there is no {ENTRY_FILE} at the root")
 
 
 def compare_id(tree: Path, plugin_id: str) -> str:

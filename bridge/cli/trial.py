@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ from ..plugins.bundler import API_ENTRY, HOST_ENTRY
 from ..plugins.executable import BundlerError
 from ..plugins.files import read_bounded
 from ..plugins.manifest import (
-    ENTRY_FILE,
     MANIFEST_FILE,
     Manifest,
     check_new_id,
@@ -42,7 +41,7 @@ from ..protocol.wire import loads_unique
 from .hostapi import find_compiler
 from .hostsources import setup_command
 from .keygen import CommandError
-from .pagesteps import compare_id, compare_types, compare_version
+from .pagesteps import compare_id, compare_types, compare_version, need_entry
 from .sources import quoted, source_line
 from .verdict import (
     STEPS,
@@ -160,7 +159,9 @@ class Trial:
 
     def _files(self) -> str:
         copy_published(self._root, self._tree)
-        sizes = [path.lstat().st_size for path in _files_below(self._tree)]
+        found = self._tree.rglob("*")
+        files = [path for path in found if path.is_symlink() or path.is_file()]
+        sizes = [path.lstat().st_size for path in files]
         return f"{len(sizes)} files, {sum(sizes):,} bytes"
 
     def _read_manifest(self) -> str:
@@ -239,7 +240,7 @@ class Trial:
 
     def _id(self) -> str:
         plugin_id = self._need_id()
-        self._need_entry()
+        need_entry(self._tree)
         return compare_id(self._tree, plugin_id)
 
     def _api(self) -> str:
@@ -255,14 +256,9 @@ class Trial:
         compiler = find_compiler(self._root, self._environ)
         return compare_types(compiler, self._tree, host, module)
 
-    def _need_entry(self) -> None:
-        path = self._tree / ENTRY_FILE
-        if path.is_symlink() or not path.is_file():
-            raise NotDoneError(f"there is no {ENTRY_FILE} at the root")
-
     def _need_own_files(self) -> None:
         """See that nothing but the plugin's files would be read."""
-        self._need_entry()
+        need_entry(self._tree)
         if self._reaches_out:
             raise NotDoneError("the sources may name files outside the plugin")
 
@@ -297,7 +293,3 @@ class Trial:
         if not report.ok:
             raise plugin_error(Prefix.BUILD_FAILED, "\n".join(report.errors))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])
-
-
-def _files_below(root: Path) -> Iterator[Path]:
-    return (path for path in root.rglob("*") if path.is_symlink() or path.is_file())
