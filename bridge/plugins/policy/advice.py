@@ -116,13 +116,6 @@ ADVICE: Final[dict[str, str]] = {
     "process": "remove it; plugins run in a page, where there is no process",
     "source map reference": "remove the sourceMappingURL comment",
     # What cannot be scanned.
-    "with statement": "name the object at each use",
-    "html comment": "use // or /* */ for comments, and spaces around operators",
-    "ambiguous syntax": (
-        "write it more plainly: end statements with semicolons, and put what < or / "
-        "begins in parentheses"
-    ),
-    "type syntax in JavaScript": "rename the file to .ts, or remove the types",
     "syntax error": "correct the syntax; the file must parse as it is",
     "too complex to check": "split the file, and nest its expressions less deeply",
 }

@@ -9,12 +9,12 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins import policy
-from bridge.plugins.policy import constructs, imports, packages, shape, styles
+from bridge.plugins.policy import imports, packages, rules, shape, styles
 from bridge.plugins.policy.advice import ADVICE, advice
 from bridge.protocol.limits import SOURCE_BYTES, SOURCE_FILES
 
 NAMED = {
-    *constructs.RULES,
+    *rules.RULES,
     *(imports.TEST_FILE, imports.OUTSIDE, imports.TOOLING),
     *(shape.MINIFIED, shape.PACKED),
     packages.UNREADABLE,
