@@ -29,12 +29,12 @@ class CheckOptions(HostOptions):
         "a git work tree, what git ignores is left out. Exit status: 0 when every "
         "step was done and passed, 1 otherwise, 2 wrong usage."
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["unsigned", None, "leave the signature out"],
         ["json", None, "print one JSON object"],
     ]
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, directory: str
     ) -> None:
         """Take the plugin's directory."""

@@ -61,7 +61,7 @@ class SetupOptions(HostOptions):
         "alone. Exit status: 0 everything is in place, 1 something is not, 2 wrong "
         "usage."
     )
-    optParameters: ClassVar[list[Any]] = [  # noqa: N815 (Twisted's name)
+    optParameters: ClassVar[list[Any]] = [
         [
             "bundler",
             None,
@@ -77,7 +77,7 @@ class SetupOptions(HostOptions):
             "and packages/host/src",
         ],
     ]
-    optFlags: ClassVar[list[Any]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[Any]] = [
         ["force", None, "install again what is in place already"]
     ]
 

@@ -66,16 +66,16 @@ class Crowd:
 class GuardedChannel(HTTPChannel):
     """Reads requests from one connection, one after the other."""
 
-    requestFactory = GuardedRequest  # noqa: N815 (Twisted's name)
-    maxHeaders = limits.HEADERS  # noqa: N815
-    totalHeadersSize = limits.HEAD_BYTES  # noqa: N815
+    requestFactory = GuardedRequest
+    maxHeaders = limits.HEADERS
+    totalHeadersSize = limits.HEAD_BYTES
     MAX_LENGTH = limits.HEAD_BYTES
 
     transport: Any
     crowd: Crowd
-    _waitingForTransport: bool  # noqa: N815
-    callLater: Callable[..., IDelayedCall]  # noqa: N815
-    _networkProducer: Any  # noqa: N815
+    _waitingForTransport: bool
+    callLater: Callable[..., IDelayedCall]
+    _networkProducer: Any
     _deadline: IDelayedCall | None = None
     _begun = False
     _unread = False
@@ -84,17 +84,17 @@ class GuardedChannel(HTTPChannel):
     _reading = False
     _discarded = 0
 
-    def connectionMade(self) -> None:  # noqa: N802
+    def connectionMade(self) -> None:
         """Wait for the first head."""
         super().connectionMade()
         self._wait(limits.HEAD_SECONDS)
 
-    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Forget the connection."""
         self._wait_no_more()
         super().connectionLost(reason)
 
-    def readConnectionLost(self) -> None:  # noqa: N802
+    def readConnectionLost(self) -> None:
         """Send what is answered: the client sends no more, and may wait for that."""
         self._whole = True
         if self._lingering:
@@ -102,10 +102,10 @@ class GuardedChannel(HTTPChannel):
         elif not self._handlingRequest:
             self.loseConnection()
 
-    def writeConnectionLost(self) -> None:  # noqa: N802
+    def writeConnectionLost(self) -> None:
         """Read on: it was this side that ended it."""
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+    def dataReceived(self, data: bytes) -> None:
         """Take bytes: of a head, of a body, or nobody wants them."""
         if self._lingering:
             self._discarded += len(data)
@@ -117,23 +117,23 @@ class GuardedChannel(HTTPChannel):
             self._wait(limits.HEAD_SECONDS)
         super().dataReceived(data)
 
-    def lineReceived(self, line: bytes) -> None:  # noqa: N802
+    def lineReceived(self, line: bytes) -> None:
         """Take one line of a head."""
         if not self._lingering:
             super().lineReceived(line)
             self._answer_early()
 
-    def rawDataReceived(self, data: bytes) -> None:  # noqa: N802
+    def rawDataReceived(self, data: bytes) -> None:
         """Take a piece of a body, or of the request after it."""
         if not self._lingering:
             super().rawDataReceived(data)
             self._answer_early()
 
-    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
+    def lineLengthExceeded(self, line: bytes) -> None:
         """Refuse a line that does not end."""
         self._refuse(_too_long(of_a_header=bool(self.requests)))
 
-    def headerReceived(self, line: bytes) -> bool:  # noqa: N802
+    def headerReceived(self, line: bytes) -> bool:
         """Take one header."""
         try:
             return bool(super().headerReceived(line))
@@ -142,7 +142,7 @@ class GuardedChannel(HTTPChannel):
             self._respondToBadRequestAndDisconnect()
             return False
 
-    def allHeadersReceived(self) -> None:  # noqa: N802
+    def allHeadersReceived(self) -> None:
         """Judge the head, before any of the body is read."""
         request = self.requests[-1]
         if self._is_ambiguous(request):
@@ -156,14 +156,14 @@ class GuardedChannel(HTTPChannel):
             if request.expects_continue():
                 self._send100Continue()
 
-    def allContentReceived(self) -> None:  # noqa: N802
+    def allContentReceived(self) -> None:
         """Answer the request."""
         if self._lingering:
             return
         self._wait_no_more()
         super().allContentReceived()
 
-    def requestDone(self, request: GuardedRequest) -> None:  # noqa: N802
+    def requestDone(self, request: GuardedRequest) -> None:
         """Wait for the next request, or end."""
         self._begun = False
         # Who was answered has a place until it has read that, if it had the token, as
@@ -177,7 +177,7 @@ class GuardedChannel(HTTPChannel):
         if self._whole and not (self._handlingRequest or closing):
             self.loseConnection()
 
-    def resumeProducing(self) -> None:  # noqa: N802
+    def resumeProducing(self) -> None:
         """Go on: what was written has been read, but for the last of it."""
         super().resumeProducing()
         if self._reading:
@@ -185,7 +185,7 @@ class GuardedChannel(HTTPChannel):
             if not (self._begun or self._handlingRequest):
                 self._wait(limits.KEEP_ALIVE_SECONDS)
 
-    def loseConnection(self) -> None:  # noqa: N802
+    def loseConnection(self) -> None:
         """Close when all is sent; but not for ever, if nobody reads it."""
         if self._unread:
             self._linger()
@@ -216,7 +216,7 @@ class GuardedChannel(HTTPChannel):
             self._unread = True
             self.allContentReceived()
 
-    def _respondToBadRequestAndDisconnect(self) -> None:  # noqa: N802
+    def _respondToBadRequestAndDisconnect(self) -> None:
         """Refuse what is no HTTP; Twisted would send a bare status line."""
         if self._receivedHeaderSize > self.totalHeadersSize:
             error = _too_long(of_a_header=bool(self.requests))
