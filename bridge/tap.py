@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from twisted.application.service import IService
 from twisted.internet.defer import Deferred, DeferredList
 
-# Autobahn's parts in C take 50 ms to load; bridge.web.framing needs none of them.
+# Autobahn's parts in C take 50 ms to load; bridge.web.unmasking calls one without that.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__, oneshot

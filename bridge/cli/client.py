@@ -52,7 +52,7 @@ class CallerOptions(HostOptions):
             default=None,
         ),
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["compact", None, "print the JSON on one line"]
     ]
 

@@ -24,7 +24,7 @@ class DemoOptions(TableOptions):
     """The command line of ``plugin-bridge demo``."""
 
     synopsis = "Usage: plugin-bridge demo [--open]"
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["open", None, "open the page in your browser"]
     ]
     longdesc = (

@@ -64,7 +64,7 @@ class ExportOptions(HostOptions):
         "the file is yours alone, mode 0600, and an existing one is never replaced."
     )
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, file: str
     ) -> None:
         """Take the file's name."""

@@ -16,9 +16,7 @@ class FingerprintOptions(TableOptions):
 
     synopsis = "Usage: plugin-bridge fingerprint [--key FILE]"
     longdesc = "Prints the fingerprint of your signing key, which users compare."
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
-        ["key", "k", None, KEY_HELP]
-    ]
+    optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
 
 
 def main(arguments: list[str]) -> int:

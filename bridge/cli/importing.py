@@ -33,11 +33,11 @@ class ImportOptions(CallerOptions):
         "is installed or set already stays, with --replace the settings of FILE win. "
         "Exit status: 0 done, 1 when something was refused, 2 wrong usage, 3 no daemon."
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["replace", None, "replace settings that are there"]
     ]
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, file: str
     ) -> None:
         """Take the file's name."""

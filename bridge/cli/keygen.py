@@ -45,7 +45,7 @@ class KeygenOptions(TableOptions):
         "Makes a signing key and prints its fingerprint, which users compare. "
         "Whoever has the key file can sign as you: keep a copy, publish none."
     )
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optParameters: ClassVar[list[list[str | None]]] = [
         [
             "out",
             "o",

@@ -63,7 +63,7 @@ class SetupOptions(HostOptions):
         "alone. Exit status: 0 everything is in place, 1 something is not, 2 wrong "
         "usage."
     )
-    optParameters: ClassVar[list[Any]] = [  # noqa: N815 (Twisted's name)
+    optParameters: ClassVar[list[Any]] = [
         [
             "bundler",
             None,
@@ -79,12 +79,12 @@ class SetupOptions(HostOptions):
             "and packages/host/src",
         ],
     ]
-    optFlags: ClassVar[list[Any]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[Any]] = [
         ["force", None, "install again what is in place already"],
         ["bundler-only", None, "install the bundler alone, for plugin-bridge check"],
     ]
 
-    def postOptions(self) -> None:  # noqa: N802 (Twisted's name)
+    def postOptions(self) -> None:
         """Refuse sources that would not be installed."""
         super().postOptions()
         if self["bundler-only"] and self["host-sources"]:

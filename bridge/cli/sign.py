@@ -45,11 +45,9 @@ class SignOptions(HostOptions):
         "Signs the plugin in DIR and writes its plugin.sig. When DIR is a git work "
         "tree, what is committed is signed, and nothing else may be in it."
     )
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
-        ["key", "k", None, KEY_HELP]
-    ]
+    optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, directory: str
     ) -> None:
         """Take the plugin's directory."""

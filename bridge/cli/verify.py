@@ -26,7 +26,7 @@ class VerifyOptions(HostOptions):
         "When DIR is a git work tree, what git ignores is left out."
     )
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, directory: str
     ) -> None:
         """Take the plugin's directory."""

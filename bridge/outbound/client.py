@@ -85,19 +85,19 @@ class _Body:
     def __attrs_post_init__(self) -> None:
         self.length = len(self._content)
 
-    def startProducing(self, consumer: IConsumer) -> Deferred[None]:  # noqa: N802
+    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
         consumer.write(self._content)
         done: Deferred[None] = Deferred()
         done.callback(None)
         return done
 
-    def pauseProducing(self) -> None:  # noqa: N802
+    def pauseProducing(self) -> None:
         """There is nothing left to pause."""
 
-    def resumeProducing(self) -> None:  # noqa: N802
+    def resumeProducing(self) -> None:
         """There is nothing left to resume."""
 
-    def stopProducing(self) -> None:  # noqa: N802
+    def stopProducing(self) -> None:
         """There is nothing left to stop."""
 
 
@@ -110,7 +110,7 @@ class _Collector(Protocol):
         self.whole: Deferred[None] = Deferred()
         self._size = 0
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+    def dataReceived(self, data: bytes) -> None:
         if self.whole.called:
             return
         self._size += len(data)
@@ -121,7 +121,7 @@ class _Collector(Protocol):
             # Chunks of a byte or so: to parse them takes all of the reactor's time.
             self.whole.errback(_unavailable("the response comes in too many chunks"))
 
-    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self.whole.called:
             return
         # A body without a length ends with its connection: whoever made that sees
