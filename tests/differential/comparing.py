@@ -41,7 +41,9 @@ class Miss:
     @property
     def report(self) -> str:
         """What is wrong, and the program."""
-        wrong = f"live, not found: {', '.join(self.missed)}" if self.missed else "honest"
+        wrong = (
+            f"live, not found: {', '.join(self.missed)}" if self.missed else "honest"
+        )
         head = f"==== seed {self.seed} {self.program.suffix} | {wrong}"
         return f"{head} | reported: {', '.join(self.found)}\n{self.program.scanned}\n"
 
@@ -169,5 +171,7 @@ def compare(seconds: float, seed: int) -> Tally:
             first += BATCH
         tally = comparing.tally
         # A kind of miss comes up again and again: some of each are enough.
-        tally.misses[:_SHOWN] = [comparing.smaller(one) for one in tally.misses[:_SHOWN]]
+        tally.misses[:_SHOWN] = [
+            comparing.smaller(one) for one in tally.misses[:_SHOWN]
+        ]
     return tally

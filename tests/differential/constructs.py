@@ -161,7 +161,9 @@ def element(writer: Writer) -> tuple[str, Expected]:
         code = _markup(writer, text)
     else:
         string = writer.string(writer.choices.pick(("", "", " ", "\t")) + text)
-        maker = writer.choices.pick(("createElement", "d.createElement", "void (0,d.createElement)"))
+        maker = writer.choices.pick(
+            ("createElement", "d.createElement", "void (0,d.createElement)")
+        )
         code = f"{maker}{SAME_LINE}{_called(writer, string)}"
     # An element that is written as a tag is a script tag, too.
     rule = "createElement of a code-loading tag or script tag"
@@ -196,7 +198,9 @@ def script_tag(writer: Writer) -> tuple[str, Expected]:
     text = writer.choices.pick(("<script", "a<script>b", "\n<script src=x>"))
     if writer.has_elements and writer.choices.rarely(2):
         text = writer.entities(text)
-        form = writer.choices.pick(("<b>{}</b>", '<b a="{}"/>', "<>{}</>", "<b a='{}'/>"))
+        form = writer.choices.pick(
+            ("<b>{}</b>", '<b a="{}"/>', "<>{}</>", "<b a='{}'/>")
+        )
         code = form.format(text)
     else:
         code = writer.string(text.replace("\n", ""))
@@ -233,7 +237,11 @@ def _object(writer: Writer, code: str) -> str:
     if way == 8:  # noqa: PLR2004
         return f"(0,{GAP}{code}{GAP})"
     if way == 9 and writer.has_types:  # noqa: PLR2004
-        forms = [f"({code} as{GAP} any)", f"{code}{SAME_LINE}!", f"({code} satisfies any)"]
+        forms = [
+            f"({code} as{GAP} any)",
+            f"{code}{SAME_LINE}!",
+            f"({code} satisfies any)",
+        ]
         if writer.suffix == ".ts":
             forms.append(f"(<{GAP}any{GAP}>{GAP}{code})")
         return writer.choices.pick(forms)

@@ -78,7 +78,9 @@ class Writer:
         if way == 8:  # noqa: PLR2004
             at = self.choices.below(len(text))
             inner = self.literal(text[at:])
-            return "`" + self._letters(text[:at], "`") + "${" + f"{GAP}{inner}{GAP}" + "}`"
+            return (
+                "`" + self._letters(text[:at], "`") + "${" + f"{GAP}{inner}{GAP}" + "}`"
+            )
         if way == 9 and self.has_types:  # noqa: PLR2004
             wrapped = self.choices.pick(("as const", "as any", "satisfies string"))
             return f"({self.literal(text)} {wrapped})"
