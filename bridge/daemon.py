@@ -14,12 +14,12 @@ from attrs import define, frozen
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
-from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from twisted.python.failure import Failure
 
 from .banner import Banner
 from .datadir import write_atomically
+from .filewatch import FileWatch
 from .listening import Listening
 from .protocol.errors import CloseReason
 from .supervisor import Supervisor
@@ -28,7 +28,6 @@ from .token import PairingToken
 from .values import Address, UnixAddress
 from .web.socket import BridgeFactory
 
-TOKEN_WATCH_SECONDS = 0.5
 # A thread that computes may keep the reactor waiting for that long, not for 5 ms.
 THREAD_TURN_SECONDS = 0.001
 
@@ -84,7 +83,7 @@ class Daemon(Service):
     _supervisor: Supervisor
     _reopen: Callable[[], object]
     _port: IListeningPort | None = None
-    _watch: LoopingCall | None = None
+    _watch: FileWatch | None = None
     _settling: Deferred[Any] | None = None
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
@@ -106,9 +105,8 @@ class Daemon(Service):
         where = f"listening on {self._listening}"
         self._port = self._listening.serve(self._reactor, self._site)
         self._tell_address(self._listening.address)
-        self._watch = LoopingCall(self._follow_token)
-        self._watch.clock = self._sockets.edge.clock
-        self._watch.start(TOKEN_WATCH_SECONDS, now=False)
+        self._watch = FileWatch(self._reactor, self._token.path, self._follow_token)
+        self._watch.start()
         self._settling = self._settle()
         self._settling.addBoth(lambda _: self._say(where))
         self._settling.addErrback(self._broke)
@@ -146,7 +144,7 @@ class Daemon(Service):
         if self._settling is not None:
             self._settling.cancel()
         if self._watch is not None:
-            self._watch.stop()
+            self._watch.close()
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
         for part in self._finish:

@@ -38,6 +38,7 @@ from .plugins.dial import tls_context
 from .plugins.journal import JournalError
 from .protocol.bucket import TokenBucket
 from .protocol.errors import BridgeError
+from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
 from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
@@ -223,7 +224,8 @@ def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guar
         return TokenBucket(config.rate, config.burst, reactor.seconds)
 
     added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
-    return Guard(Origins(added), token, bucket(), bucket(), port)
+    upgrades = TokenBucket(UPGRADES_PER_SECOND, UPGRADES_BURST, reactor.seconds)
+    return Guard(Origins(added), token, bucket(), bucket(), port, upgrades)
 
 
 def _lock(data: DataDir) -> Any:

@@ -170,14 +170,14 @@ class NamesTests(SynchronousTestCase):
         return read_config(options.given, os.environ, options.known)
 
     def refused(self, *words, options=DaemonOptions):
-        """Parse what is refused; gives the line."""
+        """Parse what is refused; return the line."""
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
             self.assertRaises(SystemExit, options().parseOptions, list(words))
         return said.getvalue()
 
     def profile(self, flags):
-        """Write a profile that names flags; gives its path."""
+        """Write a profile that names flags; return its path."""
         path = fresh_directory(self) / "mine.toml"
         path.write_text(PROFILE.format(flags=flags))
         return str(path)

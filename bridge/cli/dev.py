@@ -25,7 +25,7 @@ from ..protocol.errors import BridgeError
 from ..protocol.limits import DEV_LINE_BYTES
 from ..protocol.wire import dumps, loads
 from .keygen import CommandError, failed
-from .sources import hit_lines, source_line, visible
+from .sources import hit_lines, quoted, source_line, visible
 from .watch import IGNORED, Watch
 from .worktree import published
 
@@ -211,7 +211,7 @@ class Session:
         first, *rest = message["message"].split("\n")
         hits = [Hit(**hit) for hit in message["hits"]]
         self._say_at(f"refused: {visible(first)}")
-        self._say_lines(rest)
+        self._say_lines([*rest, *quoted(self._root, first)])
         for hit in hits:
             for line in hit_lines(hit, source_line(self._root, hit)):
                 self._say(line)

@@ -56,7 +56,7 @@ INTERRUPTED: Final = 130
 
 def help_text(program: str = PROGRAM, host: str | None = None) -> str:
     """
-    Say what there is.
+    List the commands.
 
     :param host: The host whose command ``program`` is.
     """
@@ -71,7 +71,7 @@ def help_text(program: str = PROGRAM, host: str | None = None) -> str:
             "",
             f"{program} COMMAND --help tells a command's options.",
             "Exit status: 0 done, 1 failed with one line that says why, 2 wrong usage,",
-            "3 no daemon runs that could be asked.",
+            "3 no daemon runs that could be asked, 4 check could not do a step.",
             "",
         ]
     )

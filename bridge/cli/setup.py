@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from attrs import frozen
+from twisted.python import usage
 
 from ..datadir import DataDir, DataDirError
 from ..host import HostProfile
@@ -52,7 +53,8 @@ class SetupOptions(HostOptions):
     """The command line of ``plugin-bridge setup``."""
 
     synopsis = (
-        "Usage: plugin-bridge setup [--bundler FILE] [--host-sources DIR] [--force]"
+        "Usage: plugin-bridge setup [--bundler FILE] [--host-sources DIR | "
+        "--bundler-only] [--force]"
     )
     longdesc = (
         "Installs what the daemon builds with: the bundler, which is esbuild "
@@ -78,8 +80,15 @@ class SetupOptions(HostOptions):
         ],
     ]
     optFlags: ClassVar[list[Any]] = [  # noqa: N815 (Twisted's name)
-        ["force", None, "install again what is in place already"]
+        ["force", None, "install again what is in place already"],
+        ["bundler-only", None, "install the bundler alone, for plugin-bridge check"],
     ]
+
+    def postOptions(self) -> None:  # noqa: N802 (Twisted's name)
+        """Refuse sources that would not be installed."""
+        super().postOptions()
+        if self["bundler-only"] and self["host-sources"]:
+            raise usage.UsageError("--bundler-only installs no --host-sources")
 
 
 def setup(
@@ -90,6 +99,7 @@ def setup(
     say: Callable[[str], None],
     *,
     force: bool = False,
+    bundler_only: bool = False,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """
@@ -100,6 +110,7 @@ def setup(
         with the profile, if any did.
     :param say: Told each thing that was done or was in place.
     :param force: Install again what is in place.
+    :param bundler_only: Install nothing else.
     :param environ: For npm.
     :raise SetupError: Something could not be installed; all else was.
     """
@@ -109,7 +120,8 @@ def setup(
         raise SetupError(str(e)) from None
     steps = _Steps(profile, data, bundler, host_sources, say, force, environ)
     failures = []
-    for step in (steps.bundler, steps.host, steps.sample):
+    others = () if bundler_only else (steps.host, steps.sample)
+    for step in (steps.bundler, *others):
         try:
             step()
         except SetupError as e:
@@ -204,9 +216,11 @@ def main(arguments: Sequence[str]) -> int:
             Path(sources) if sources else None,
             print,
             force=bool(options["force"]),
+            bundler_only=bool(options["bundler-only"]),
         )
     except SetupError as e:
         sys.stderr.write(f"plugin-bridge: {e}\n")
         return 1
-    print(f"everything is in place in {place.data.root}")
+    what = "the bundler" if options["bundler-only"] else "everything"
+    print(f"{what} is in place in {place.data.root}")
     return 0

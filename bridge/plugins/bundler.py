@@ -100,7 +100,6 @@ async def run_bundler(
         )
     except OSError as e:
         raise BuildError(f"esbuild could not be started: {e.strerror or e}") from None
-    # Before the process is the bundler: it inherits the limit from what starts it.
     limit_memory(process.pid, memory)
     deadline = reactor.callLater(BUILD_SECONDS, run.expire)
     try:

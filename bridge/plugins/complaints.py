@@ -28,7 +28,7 @@ _ROOMS: Final = ("host/", "plugins/")
 _ADVICE: Final = (
     re.compile(
         r"\n\n  TypeScript's \"alwaysStrict\" setting was enabled here:"
-        r"\n\n    <tsconfig\.json>:\d+:\d+:(?:\n +\d* *[│╵].*)+"
+        r"\n\n    <tsconfig\.json>:\d+:\d+:(?:\n ++\d*+ *+[│╵].*)+"
     ),
     re.compile(r"\n\n  You (?:can mark the path|need to set the output format) .*"),
     re.compile(r" Are you trying to bundle for node\? .*"),

@@ -46,7 +46,7 @@ DATA_LOADERS: Final = {".json": "json", ".txt": "text"}
 
 # What the bundler would read as code and as style sheets without being asked.  What has
 # no dot in its name is an error, which it calls `default`; style sheets are read as
-# nothing, so that whoever looks at what was read can refuse them in better words.
+# nothing, so that the check of what was read can refuse them in better words.
 _OTHERS: Final = {"": "default", ".css": "empty", ".module.css": "empty"}
 
 

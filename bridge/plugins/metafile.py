@@ -8,16 +8,15 @@ was scanned, and read as the kind of file it was scanned as.  Nothing here does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection
+from typing import Final
 
 from attrs import frozen
 
-from ..protocol.errors import BridgeError
-from ..protocol.wire import loads_own
 from .digest import SIGNATURE_FILE
 from .executable import BundlerError
 from .files import shown
+from .inputs import Input, parse_metafile
 from .language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from .manifest import ENTRY_FILE, MANIFEST_FILE
 from .places import PATTERN, Edge, place_of, specifier_shown
@@ -69,100 +68,25 @@ def check_metafile(
     :raise BuildError: Naming the file that has no business in the bundle.
     """
     try:
-        whole = _object(loads_own(text))
-    except BridgeError:
-        raise _unreadable() from None
-    inputs = [
-        _Input(*_named(path, _object(about)), _object(about))
-        for path, about in _object(whole.get("inputs")).items()
-    ]
-    if not inputs:
+        given = parse_metafile(text)
+    except ValueError:
+        raise BuildError("the bundler's metafile cannot be read") from None
+    if not given.inputs:
         raise BuildError("the bundler's metafile names no inputs")
-    written = _object(whole.get("outputs"))
-    edges = [edge for given in inputs for edge in _edges(given)]
-    rules = _Rules(plugins, read, {edge.target: edge for edge in reversed(edges)})
-    rules.check_patterns(edges)
-    for given in inputs:
-        rules.check_input(given)
-    rules.check_edges([edge for edge in edges if not edge.external])
-    rules.check_left([edge for edge in edges if edge.external], _left(written))
-    _check_outputs(written, outputs)
-    return frozenset(x.path for x in inputs if not x.path.startswith(_DISABLED))
+    first = {edge.target: edge for edge in reversed(given.edges)}
+    rules = _Rules(plugins, read, first)
+    rules.check_patterns(given.edges)
+    for file in given.inputs:
+        rules.check_input(file)
+    rules.check_edges([edge for edge in given.edges if not edge.external])
+    rules.check_left([edge for edge in given.edges if edge.external], given.left)
+    _check_outputs(given.outputs, outputs)
+    paths = (file.path for file in given.inputs)
+    return frozenset(path for path in paths if not path.startswith(_DISABLED))
 
 
-@frozen
-class _Input:
-    """
-    A file that was read.
-
-    :ivar path: Its path, with ``/``.
-    :ivar as_data: Whether the import asked for it as JSON, text or bytes, whatever its
-        name is.
-    """
-
-    path: str
-    as_data: bool
-    about: dict[str, Any]
-
-
-def _unreadable() -> BuildError:
-    return BuildError("the bundler's metafile cannot be read")
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if type(value) is not dict:
-        raise _unreadable()
-    return value
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    if value is None:
-        return
-    if type(value) is not list:
-        raise _unreadable()
-    yield from map(_object, value)
-
-
-def _string(value: Any) -> str:
-    if type(value) is not str:
-        raise _unreadable()
-    return value
-
-
-def _slashed(path: str) -> str:
-    return path.replace("\\", "/")
-
-
-def _named(path: str, about: dict[str, Any]) -> tuple[str, bool]:
-    """A file's path, and whether it was read as data because an import asked so."""
-    asked = _object(about.get("with"))
-    # The bundler adds this where the same file was read in another way, too.
-    mark = f" with {{ type: '{asked.get('type')}' }}"
-    return _slashed(path.removesuffix(mark) if asked else path), bool(asked)
-
-
-def _edges(given: _Input) -> Iterator[Edge]:
-    """Every import of a file."""
-    for edge in _objects(given.about.get("imports")):
-        target, _ = _named(_string(edge.get("path")), edge)
-        specifier = _string(edge.get("original", edge.get("path")))
-        external = edge.get("external") is True
-        yield Edge(given.path, target, specifier, external)
-
-
-def _left(written: dict[str, Any]) -> frozenset[str]:
-    """What is left in the outputs for the browser to import."""
-    return frozenset(
-        _slashed(_string(edge.get("path")))
-        for output in written.values()
-        for edge in _objects(_object(output).get("imports"))
-    )
-
-
-def _check_outputs(written: dict[str, Any], wanted: Collection[str]) -> None:
-    names = {_slashed(path).rpartition("/")[2] for path in written}
+def _check_outputs(written: Collection[str], wanted: Collection[str]) -> None:
+    names = {path.rpartition("/")[2] for path in written}
     extra = sorted(names - set(wanted))
     if extra:
         raise BuildError(
@@ -195,7 +119,7 @@ class _Rules:
                 where = self._place(edge)
                 raise BuildError(f"{where} imports files by a pattern; name each")
 
-    def check_input(self, given: _Input) -> None:
+    def check_input(self, given: Input) -> None:
         """Check that a file may be in the bundle at all."""
         named = given.path.removeprefix(_DISABLED)
         room = _room(named, self.plugins)
@@ -259,13 +183,13 @@ class _Rules:
         edge = self.first.get(path)
         if edge is None:
             return BuildError(
-                f"the bundle may not include {_named_safely(path)}{mark} {why}"
+                f"the bundle may not include {_shown_path(path)}{mark} {why}"
             )
         return BuildError(f"{self._refusal_of(edge)}{mark} {why}")
 
     def _refusal_of(self, edge: Edge) -> BuildError:
         named = edge.target.removeprefix(_DISABLED)
-        return BuildError(f"{self._place(edge)} may not import {_named_safely(named)}")
+        return BuildError(f"{self._place(edge)} may not import {_shown_path(named)}")
 
     def _place(self, edge: Edge) -> str:
         return place_of(edge, self.read)
@@ -295,7 +219,7 @@ def _why_not(inside: str, as_data: bool) -> str | None:
     what is git's and the signature are not signed.
 
     :param inside: Its path in the plugin's tree.
-    :param as_data: See ``_Input``.
+    :param as_data: See ``Input``.
     """
     name, lower = inside.rpartition("/")[2], inside.lower()
     reasons = (
@@ -314,6 +238,6 @@ def _in_table(path: str, room: str | None) -> bool:
     return room is not None and path in (room + ENTRY_FILE, room + MANIFEST_FILE)
 
 
-def _named_safely(path: str) -> str:
+def _shown_path(path: str) -> str:
     # Not a file: what the bundler calls the text of a data: URL.
     return "a data: URL" if path.startswith("<") else shown(path)

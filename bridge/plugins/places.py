@@ -15,7 +15,8 @@ PATTERN: Final = "*"
 """In what stands for all the files that an import with a computed name may mean."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9@._/-]{1,100}")
-_IMPORTS: Final = rb"\b(?:from|import|require)\s*\(?\s*"
+# Possessive, or a megabyte of blanks would take hours.
+_IMPORTS: Final = rb"\b(?:from|import|require)\s*+\(?+\s*+"
 _QUOTE: Final = rb"[\"'`]"
 
 

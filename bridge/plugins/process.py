@@ -70,16 +70,17 @@ def kill_group(leader: int, signal_leader: Callable[[str], None]) -> None:
     signal_leader("KILL")
 
 
-def limit_memory(pid: int, most: int = BUNDLER_MEMORY_BYTES) -> None:
+def limit_memory(pid: int | None, most: int = BUNDLER_MEMORY_BYTES) -> None:
     """
     Limit the memory of a process, from outside; on Linux only.
 
     It may have ended already.  A lower limit that it has stays.
 
-    :param pid: The process id; of a process that has not been waited for yet.
+    :param pid: The process id, of a process that has not been waited for yet; ``None``:
+        it has, as Twisted's transports have it.  One may end while it is started.
     :param most: Bytes of data: heap, stacks and private mappings.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or pid is None:
         return
     import resource
 

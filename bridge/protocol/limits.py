@@ -14,6 +14,7 @@ FRAME_BYTES: Final = 8 * MIB
 REST_BODY_BYTES: Final = 8 * MIB
 JSON_DEPTH: Final = 64
 JSON_VALUES: Final = 64 * KIB
+JSON_LONG_INTEGERS: Final = 1024
 LENIENT_BYTES: Final = 64 * KIB
 REQUEST_ID_CHARACTERS: Final = 128
 CLIENT_CHARACTERS: Final = 128
@@ -30,7 +31,7 @@ UNSENT_BYTES: Final = 32 * MIB
 QUEUED_PUSHES: Final = 256
 QUEUED_FRAMES: Final = 4096
 
-# HTTP connections; see docs/decisions/0016 and 0018.
+# HTTP connections; see docs/decisions/0016, 0018 and 0042.
 HEAD_BYTES: Final = 16 * KIB
 HEADERS: Final = 100
 HEAD_SECONDS: Final = 10.0
@@ -39,10 +40,14 @@ KEEP_ALIVE_SECONDS: Final = 60.0
 LINGER_SECONDS: Final = 2.0
 LINGER_BYTES: Final = 16 * MIB
 CONNECTIONS_WAITING: Final = 128
+HTTP_REQUESTS_PER_TURN: Final = 64
+HTTP_UNSENT_BYTES: Final = 4 * MIB
 
 # Rates.
 RATE_PER_SECOND: Final = 5.0
 RATE_BURST: Final = 10
+UPGRADES_PER_SECOND: Final = 500.0
+UPGRADES_BURST: Final = 500
 PACED_SECONDS: Final = 3.0
 LIGHT_PER_SECOND: Final = 120.0
 LIGHT_BURST: Final = 120
@@ -198,6 +203,9 @@ ICON_FILE_SECONDS: Final = 60.0
 HOST_SOURCE_FILES: Final = 20_000
 HOST_SOURCE_BYTES: Final = 128 * MIB
 NPM_SECONDS: Final = 120.0
+
+# `plugin-bridge check`.
+TYPES_SECONDS: Final = 120.0
 
 # `plugin-bridge dev`.
 DEV_LINKS: Final = 16

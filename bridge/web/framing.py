@@ -43,9 +43,20 @@ def unmasked(payload: bytes, mask: bytes, offset: int) -> bytes:
     return bytes(plain)
 
 
+class _Quiet:
+    """Autobahn's log without its warnings, of which a peer may cause any number."""
+
+    def __init__(self, log: Any) -> None:
+        self._log = log
+
+    def __getattr__(self, level: str) -> Any:
+        return getattr(self._log, "debug" if level == "warn" else level)
+
+
 class Framing(WebSocketServerProtocol):
     """A server's end of one connection; needs what ``BridgeFactory`` sets."""
 
+    log = _Quiet(WebSocketServerProtocol.log)
     transport: Any
     _utf8: codecs.IncrementalDecoder | None = None
     _next_turn: IDelayedCall | None = None

@@ -122,7 +122,7 @@ class HostCommandTests(Outcomes):
     """Tests for the command of a host, which is the same with ``--host``."""
 
     def ran(self, *arguments, program="vrcnext-bridge"):
-        """Run it without its modules; gives which was called, and with what."""
+        """Run it without its modules; return which was called, with what."""
         calls = []
 
         def imported(name, _):

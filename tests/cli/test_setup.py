@@ -77,6 +77,14 @@ class ReferenceTests(SetupCase):
         self.assertEqual(len(self.said), 3)
         self.assertEqual(self.tree(), before)
 
+    def test_bundler_only(self):
+        """The bundler can be had without anything else."""
+        self.setup_host(bundler_only=True)
+        self.assertTrue((self.data.bin / "esbuild").exists())
+        self.assertFalse((self.data.root / "host/packages").exists())
+        self.assertFalse((self.data.root / "sample.db").exists())
+        self.assertEqual(len(self.said), 1)
+
     def test_forced(self):
         """When forced it installs again, and keeps the database."""
         self.setup_host()
@@ -199,6 +207,15 @@ class CommandTests(SetupCase):
         status, out, err = self.run_main("--bundler", str(esbuild()), "--force")
         self.assertEqual((status, err), (0, ""))
         self.assertTrue(out.endswith(f"everything is in place in {self.data.root}\n"))
+
+    def test_bundler_only(self):
+        """What was installed is not reported as everything."""
+        given = ("--bundler", str(esbuild()), "--bundler-only")
+        status, out, err = self.run_main(*given)
+        self.assertEqual((status, err), (0, ""))
+        self.assertTrue(out.endswith(f"the bundler is in place in {self.data.root}\n"))
+        with self.assertRaises(SystemExit):
+            self.run_main(*given, "--host-sources", ".")
 
     def test_failed(self):
         """One line says why, and the exit status is 1."""

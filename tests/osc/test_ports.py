@@ -95,9 +95,9 @@ class FailureTests(TestCase):
 class TimedReactor(Clock):
     """The real reactor's ports, with time that a test advances."""
 
-    def listenUDP(self, *arguments: Any, **named: Any) -> Any:
+    def adoptDatagramPort(self, *arguments: Any) -> Any:
         """Open a real port."""
-        return reactor.listenUDP(*arguments, **named)
+        return reactor.adoptDatagramPort(*arguments)
 
 
 class ListenerTests(TestCase):

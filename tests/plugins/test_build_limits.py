@@ -56,9 +56,11 @@ class MemoryTests(BuildCase):
             str(caught.exception), "esbuild needed more than 128 MiB of memory"
         )
 
-    async def test_it_is_there_from_the_start(self):
-        """The limit is set before the bundler runs."""
-        self.shop.replace_bundler("#!/bin/sh\nulimit -d\nulimit -H -d\nexit 1\n")
+    async def test_limit(self):
+        """A bundler has it soon after it is started, and can't raise it."""
+        self.shop.replace_bundler(
+            "#!/bin/sh\nsleep 0.5\nulimit -d\nulimit -H -d\nexit 1\n"
+        )
         self.assertEqual(await self.refusal(), "esbuild failed:\n524288\n524288")
 
 

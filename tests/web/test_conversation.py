@@ -72,6 +72,7 @@ class ConversationCase(SynchronousTestCase):
             self.trusted,
             TokenBucket(1.0, 10, now),
             1,
+            TokenBucket(1.0, 10, now),
         )
         light = frozenset({("kettle", "refuse")})
         self.edge = Edge(

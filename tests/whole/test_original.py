@@ -212,7 +212,7 @@ class OriginalTests(SynchronousTestCase):
         )
 
     def script(self):
-        """Install the command's entry point; gives what starts it."""
+        """Install the command's entry point; return what starts it."""
         path = self.home / "vrcnext-bridge"
         path.write_text(
             "import sys\nfrom bridge.cli.main import main\nsys.exit(main())\n"

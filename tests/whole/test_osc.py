@@ -43,7 +43,7 @@ class OscTests(SynchronousTestCase):
             self.assertTrue(one.result("osc", "status")["listening"])
 
     def heard(self, page):
-        """Send until the page is pushed something; gives the data."""
+        """Send until the page is pushed something; return the data."""
         oscsend(self.port, "/avatar/parameters/Voice", "f", "0.5")
         push = page.receive()
         while push["event"] != "osc":

@@ -7,6 +7,7 @@ so a name means one thing from its declaration to the end of the block.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -35,6 +36,7 @@ class Uses:
     code: Code
     found: dict[int, str] = field(factory=dict)
     _places: dict[str, list[int]] = field(factory=dict, init=False)
+    _seen: set[tuple[str, str, int]] = field(factory=set, init=False)
 
     def follow(self, names: dict[int, str]) -> None:
         """Find every use, from those that name the objects themselves."""
@@ -46,7 +48,7 @@ class Uses:
             self.found[index] = name
             for target in self.targets(index):
                 if self.code.is_kind(target, Kind.NAME):
-                    pending += [(place, name) for place in self._uses(target)]
+                    pending += [(place, name) for place in self._uses(target, name)]
 
     def targets(self, index: int) -> Iterator[int]:
         """
@@ -93,8 +95,12 @@ class Uses:
             return code.partner[index] - 1
         return index - 1
 
-    def _uses(self, target: int) -> list[int]:
-        """Every other place with the name of a target, where it is the same name."""
+    def _uses(self, target: int, name: str) -> list[int]:
+        """
+        Every other place with the name of a target, where it is the same name.
+
+        :param name: The global one; nothing is returned for the same question twice.
+        """
         code = self.code
         if not self._places:
             for index, token in enumerate(code.tokens):
@@ -103,8 +109,13 @@ class Uses:
         last = len(code.tokens)
         if code.text(target - 1) in _PLAIN_DECLARATIONS and code.parent[target] >= 0:
             last = code.partner[code.parent[target]]
-        first = target if last < len(code.tokens) else 0
-        places = self._places[code.tokens[target].text]
-        return [
-            at for at in places if first < at < last or (not first and at != target)
-        ]
+        is_whole = last == len(code.tokens)
+        text = code.tokens[target].text
+        asked = (text, name, -1 if is_whole else target)
+        if asked in self._seen:
+            return []
+        self._seen.add(asked)
+        places = self._places[text]
+        if is_whole:
+            return places
+        return places[bisect_right(places, target) : bisect_left(places, last)]

@@ -67,9 +67,8 @@ _HARMLESS: Final = re.compile(
     r"|fragment\b"
 )
 _IMPORT: Final = re.compile(
-    r"^(?:import|export)\b(?P<names>[^\"'{;()=]*(?:\{[^}]*\})?[^\"'{;()=]*)"
-    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')",
-    re.MULTILINE,
+    r"(?:import|export)\b(?P<names>[^\"'{;()=]*(?:\{[^}]*\})?[^\"'{;()=]*)"
+    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 )
 
 
@@ -124,7 +123,7 @@ def output_hits(
 
 def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -> None:
     """Check what the source imports; these statements start lines of their own."""
-    for statement in _IMPORT.finditer(text):
+    for statement in _import_statements(text):
         names = statement["names"].strip()
         if names and not names.endswith("from"):
             continue
@@ -133,6 +132,18 @@ def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -
         rule = import_rule(name, specifier or "", modules)
         if rule is not None:
             found.add(statement.start(), rule)
+
+
+def _import_statements(text: str) -> Iterator[re.Match[str]]:
+    # With a line end in front, a place in here is the next one in the text.
+    shifted = f"\n{text}"
+    for word in ("\nimport", "\nexport"):
+        at = shifted.find(word)
+        while at >= 0:
+            statement = _IMPORT.match(text, at)
+            if statement is not None:
+                yield statement
+            at = shifted.find(word, at + 1)
 
 
 def _is_suspicious(text: str, mark: str) -> bool:
@@ -380,25 +391,25 @@ class _Reading:
         return code.text(index - 1) == "typeof" and after not in (".", "?.", "[", "(")
 
     def _use(self, uses: Uses, index: int, name: str) -> None:
-        code = self._code
         if name in TIMERS:
             self._timer(index, name)
             return
         if name == "Reflect":
             self._markup(index)
-        members = USES[name]
-        after = code.after(index)
-        if code.text(after) in (".", "?."):
-            member = code.text(after + 1)
-            if member == "[":
-                self._computed(after + 1, name)
-            elif member in members:
-                self._add(after + 1, members[member])
-        elif code.text(after) == "[":
-            self._computed(after, name)
+        self._member_of(self._code.after(index), name)
         for target in uses.targets(index):
-            if code.text(target) == "{":
+            if self._code.text(target) == "{":
                 self._pattern(target, name)
+
+    def _member_of(self, after: int, name: str) -> None:
+        """Check the member of a global object that follows it, if one does."""
+        code, members = self._code, USES[name]
+        if code.text(after) == "?." and code.text(after + 1) == "[":
+            after += 1
+        if code.text(after) == "[":
+            self._computed(after, name)
+        elif code.is_member(after + 1) and code.text(after + 1) in members:
+            self._add(after + 1, members[code.text(after + 1)])
 
     def _computed(self, index: int, name: str) -> None:
         if name in COMPUTED:

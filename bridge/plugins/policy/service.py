@@ -61,8 +61,7 @@ async def converse(
     finally:
         if deadline.active():
             deadline.cancel()
-    if service.failure is not None:
-        raise service.failure
+    service.check()
     if not conversation.is_over:
         raise TooComplexError(conversation.unanswered)
 
@@ -76,15 +75,15 @@ class _Service(ProcessProtocol):
     ended: Deferred[Any] = field(factory=Deferred, init=False)
     failure: PacketError | None = field(default=None, init=False)
 
-    def connectionMade(self) -> None:
+    def connectionMade(self) -> None:  # noqa: N802
         """Limit it before it has anything to read."""
         process: Any = self.transport
         limit_memory(process.pid)
         process.writeSequence(self.conversation.begin())
 
-    def outReceived(self, data: bytes) -> None:
+    def outReceived(self, data: bytes) -> None:  # noqa: N802
         """Go on with the next sources; its standard error is read and dropped."""
-        if self.failure is not None or self.conversation.is_over:
+        if self.failure is not None:
             return
         process: Any = self.transport
         try:
@@ -92,17 +91,26 @@ class _Service(ProcessProtocol):
         except PacketError as e:
             self.failure = e
             self.kill()
-        else:
-            if self.conversation.is_over:
-                # It has nothing else to do; its end would take it a while.
-                self.kill()
+        if self.conversation.is_over:
+            # It has nothing else to do; its end would take it a while.
+            self.kill()
 
-    def processEnded(self, reason: Failure) -> None:
+    def processEnded(self, reason: Failure) -> None:  # noqa: N802
         """Report the end; how it ended does not matter, what it has answered does."""
         self.ended.callback(None)
+
+    def check(self) -> None:
+        """
+        Raise what was wrong with its answers.
+
+        :raise PacketError: They are not those of the pinned version.
+        """
+        if self.failure is not None:
+            raise self.failure
 
     def kill(self) -> None:
         """Kill it, unless it has ended."""
         process: Any = self.transport
+        # Twisted sets this to ``None`` when the process has been waited for.
         if process.pid is not None:
             process.signalProcess("KILL")

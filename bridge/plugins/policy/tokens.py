@@ -9,8 +9,9 @@ slash after a value, on the same line, divides; any other begins a regular expre
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 
 # Texts and comments can be as long as a source, and the rest of a pattern lets no other
 # thread run: only their beginnings are matched, see `_end`.
@@ -98,6 +99,38 @@ class Token(NamedTuple):
     start: int
 
 
+class Tokens(Sequence[Token]):
+    """
+    The tokens of a text, kept as lists of plain values.
+
+    A million objects would keep Python's garbage collector, and with it every thread,
+    busy for long at a time.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: list[Kind] = []
+        self._texts: list[str] = []
+        self._starts: list[int] = []
+
+    def append(self, token: Token) -> None:
+        """Add a token at the end."""
+        self._kinds.append(token.kind)
+        self._texts.append(token.text)
+        self._starts.append(token.start)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    @overload
+    def __getitem__(self, index: int) -> Token: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Token]: ...
+    def __getitem__(self, index: int | slice) -> Token | list[Token]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        return Token(self._kinds[index], self._texts[index], self._starts[index])
+
+
 class UnreadableError(ValueError):
     """Text that is no output of the bundler's."""
 
@@ -113,7 +146,7 @@ class Code:
     """
 
     def __init__(self, text: str) -> None:
-        self.tokens: list[Token] = []
+        self.tokens = Tokens()
         self.partner: dict[int, int] = {}
         self.parent: list[int] = []
         self._open: list[int] = []
