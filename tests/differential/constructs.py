@@ -117,9 +117,9 @@ def member(writer: Writer) -> tuple[str, Expected]:
     word = writer.choices.pick(MEMBERS)
     text = writer.marked(word)
     way = writer.choices.below(12)
-    if way < 5:  # noqa: PLR2004
+    if way < 5:
         code = _member(writer, _object(writer, "o"), text)
-    elif way == 5 and writer.has_types:  # noqa: PLR2004
+    elif way == 5 and writer.has_types:
         name = writer.fresh()
         inner = writer.literal(text)
         # An enum is a statement, and its members are constants.
@@ -232,11 +232,11 @@ def listed(writer: Writer) -> tuple[str, Expected]:
 def _object(writer: Writer, code: str) -> str:
     """Write an object in a wrapper that the bundler removes."""
     way = writer.choices.below(10)
-    if way == 7:  # noqa: PLR2004
+    if way == 7:
         return f"({GAP}{code}{GAP})"
-    if way == 8:  # noqa: PLR2004
+    if way == 8:
         return f"(0,{GAP}{code}{GAP})"
-    if way == 9 and writer.has_types:  # noqa: PLR2004
+    if way == 9 and writer.has_types:
         forms = [
             f"({code} as{GAP} any)",
             f"{code}{SAME_LINE}!",
@@ -258,9 +258,9 @@ def _member(writer: Writer, owner: str, text: str, *, is_optional: bool = True) 
 
 def _key(writer: Writer, text: str) -> str:
     way = writer.choices.below(4)
-    if way == 2:  # noqa: PLR2004
+    if way == 2:
         return writer.plain(text)
-    if way == 3:  # noqa: PLR2004
+    if way == 3:
         return f"[{GAP}{writer.string(text)}{GAP}]"
     return writer.name(text)
 
