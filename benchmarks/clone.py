@@ -17,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-from bridge.plugins.git import GitCloner
+from bridge.plugins.clone.cloner import GitCloner
 from tests.forge import start_forge_process
 
 ROUNDS = 5

@@ -20,11 +20,11 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
-from bridge.plugins.bundler import arguments
-from bridge.plugins.git import GitCloner
+from bridge.plugins.bundle.run import arguments
+from bridge.plugins.clone.cloner import GitCloner
 from tests.forge import ForgeProcess, start_forge_process
-from tests.plugins.bench import PROFILE, STEPS, Bench, files_of, write_tree
-from tests.plugins.workshop import MAIN, Workshop
+from tests.plugins.bundle.workshop import MAIN, Workshop
+from tests.plugins.operations.bench import PROFILE, STEPS, Bench, files_of, write_tree
 
 from .clone import by_git
 from .scan import _FUNCTION

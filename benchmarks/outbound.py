@@ -23,11 +23,11 @@ from twisted.internet.task import react
 from twisted.web.resource import Resource
 from twisted.web.server import Site
 
+from bridge.concurrency.threads import Pool
 from bridge.outbound.fetcher import Reach, make_fetcher
 from bridge.outbound.judge import Judge
 from bridge.outbound.request import make_request
 from bridge.outbound.target import read_url
-from bridge.threads import Pool
 
 HERE = "127.0.0.1"
 SIZES = {"1 KiB": 1024, "1 MiB": 1024 * 1024}

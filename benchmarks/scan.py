@@ -23,12 +23,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from twisted.internet.threads import deferToThread
 
-from bridge.plugins.executable import temporary_copy
-from bridge.plugins.policy import conversation, scan, transform
-from bridge.plugins.policy.packets import encoded
-from bridge.plugins.policy.service import converse
+from bridge.plugins.esbuild.executable import temporary_copy
+from bridge.plugins.policy import scan
+from bridge.plugins.policy.reader import conversation, transform
+from bridge.plugins.policy.reader.packets import encoded
+from bridge.plugins.policy.reader.service import converse
 from bridge.protocol.limits import KIB, SOURCE_BYTES, SOURCE_FILES
-from tests.plugins.workshop import Workshop
+from tests.plugins.bundle.workshop import Workshop
 
 ROUNDS = 5
 TICK = 0.001

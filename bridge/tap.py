@@ -19,23 +19,19 @@ from twisted.internet.defer import Deferred, DeferredList
 # Autobahn's parts in C take 50 ms to load; bridge.web.unmasking calls one without that.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
-from . import __version__, oneshot
-from .banner import Banner
-from .config import Config, ConfigError, origin_of, read_config
-from .daemon import Daemon
-from .datadir import DataDir, DataDirError
-from .desktop import Notifications
-from .listening import StartError, bind
-from .listening import this_process as inherited_socket
-from .lock import LockedError, acquire
-from .options import DaemonOptions, Place, locate
+from . import __version__
+from .daemon.banner import Banner
+from .daemon.daemon import Daemon
+from .daemon.listening import StartError, bind
+from .daemon.listening import this_process as inherited_socket
+from .daemon.sd_notify import this_process
+from .datadir.lock import LockedError, acquire
+from .datadir.paths import DataDir, DataDirError
+from .datadir.token import PairingToken, TokenError
+from .freedesktop import Notifications
 from .outbound.fetcher import Reach
-from .parts.foundation import Foundation, Threads
-from .parts.logs import make_logged, open_page_log
-from .parts.plugins import make_plugins
-from .parts.services import LIGHT, make_services
-from .plugins.dial import tls_context
-from .plugins.journal import JournalError
+from .plugins.clone.dial import tls_context
+from .plugins.installed.journal import JournalError
 from .protocol.bucket import TokenBucket
 from .protocol.errors import BridgeError
 from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
@@ -44,14 +40,19 @@ from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
 from .rpc.hub import Hub
 from .services.logs import Logs
-from .sinks.choosing import find
+from .settings.config import Config, ConfigError, origin_of, read_config
+from .settings.options import DaemonOptions, Place, locate
 from .store import Store, StoreError
-from .supervisor import this_process
-from .token import PairingToken, TokenError
 from .web.conversation import Edge
 from .web.guard import Guard, Origins
 from .web.site import make_site
 from .web.socket import BridgeFactory
+from .wiring import oneshot
+from .wiring.core import Foundation, Threads
+from .wiring.logs import make_logged, open_page_log
+from .wiring.plugins import make_plugins
+from .wiring.services import LIGHT, make_services
+from .wiring.sinks import find
 
 T = TypeVar("T")
 

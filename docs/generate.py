@@ -15,13 +15,13 @@ from described import field_rows, table, type_words
 from manual import filled, pages
 from services import SERVICES
 
-from bridge.config import OPTIONS
-from bridge.plugins.policy.advice import ADVICE
+from bridge.plugins.policy.rules.advice import ADVICE
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.protocol.session import new_session
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import methods_of, summary_of
+from bridge.settings.config import OPTIONS
 
 DOCS = Path(__file__).parent
 REFERENCE = DOCS / "reference"

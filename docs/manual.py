@@ -17,11 +17,20 @@ from described import Field, fields_of, type_words
 from services import SERVICES
 from twisted.python import usage
 
-from bridge.cli.completion import Word, options_class, words_of
-from bridge.cli.main import COMMANDS
-from bridge.config import BY_NAME, OPTIONS
-from bridge.datadir import DataDir
-from bridge.host import (
+from bridge.cli.catalogue import COMMANDS
+from bridge.cli.commands.completion import Word, options_class, words_of
+from bridge.datadir.paths import DataDir
+from bridge.plugins.bundle.build import Report
+from bridge.plugins.operations.progress import Progress
+from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
+from bridge.plugins.tree.signature import SignatureFile, sign_tree
+from bridge.plugins.upstream.check import Update
+from bridge.protocol import frames, limits
+from bridge.protocol.errors import CloseReason, Code, Prefix
+from bridge.rpc.hub import Event
+from bridge.rpc.registry import methods_of, summary_of
+from bridge.settings.config import BY_NAME, OPTIONS
+from bridge.settings.host import (
     SHIPPED,
     Database,
     Directories,
@@ -29,15 +38,6 @@ from bridge.host import (
     Names,
     load_profile,
 )
-from bridge.plugins.build import Report
-from bridge.plugins.manifest import MANIFEST_FILE, Manifest
-from bridge.plugins.progress import Progress
-from bridge.plugins.signature import SignatureFile, sign_tree
-from bridge.plugins.updates import Update
-from bridge.protocol import frames, limits
-from bridge.protocol.errors import CloseReason, Code, Prefix
-from bridge.rpc.hub import Event
-from bridge.rpc.registry import methods_of, summary_of
 
 _PART: Final = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SHARED: Final = ("--data-dir", "--host", "--theme-dir", "--help", "--version")

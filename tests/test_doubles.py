@@ -5,12 +5,12 @@ from twisted.internet.interfaces import IReactorUNIX
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
-from bridge.desktop import DesktopError, INotifications, Note
+from bridge.freedesktop import DesktopError, INotifications, Note
 
 from .approval.screens import FakeScreen
 from .contracts import ApproverContract
-from .desktop.buses import HastyReactor
-from .plugins.bench import FakeApprover
+from .freedesktop.buses import HastyReactor
+from .plugins.operations.bench import FakeApprover
 
 
 class FakeApproverTests(ApproverContract, SynchronousTestCase):

@@ -1,4 +1,4 @@
-"""Tests for bridge.tap, bridge.daemon and bridge.oneshot: the whole, in one process."""
+"""The whole, in one process."""
 
 import contextlib
 import errno
@@ -16,11 +16,12 @@ from twisted.logger import ILogObserver, globalLogPublisher
 from twisted.python.components import Componentized
 from twisted.trial.unittest import TestCase
 
-from bridge import oneshot, tap
-from bridge.lock import acquire
-from bridge.plugins.exchange import Exchange
-from bridge.plugins.journal import Journal
+from bridge import tap
+from bridge.datadir.lock import acquire
+from bridge.plugins.installed.exchange import Exchange
+from bridge.plugins.installed.journal import Journal
 from bridge.protocol.errors import CloseReason
+from bridge.wiring import oneshot
 
 from .directories import fresh_directory
 from .npm import esbuild
@@ -213,7 +214,7 @@ class DaemonTests(TestCase):
 
     async def test_build_once(self):
         """The one-shot build publishes a bundle, and waits for no daemon."""
-        from bridge.cli.provisioning import setup
+        from bridge.provision.setup import setup
 
         place = self.options().place
         setup(place.profile, place.data, esbuild(), None, lambda _: None)

@@ -3,7 +3,7 @@ Who is asked before something privileged is done.
 
 ::
 
-    DesktopApprover     a notification with buttons       bridge.approval.desktop
+    DesktopApprover     a notification with buttons       bridge.approval.notification
     WindowsApprover     a message box                     bridge.approval.windows
     NobodyApprover      no prompt can be shown: everything is refused
     DevApprover         --dev: everything is approved, and announced
@@ -21,7 +21,7 @@ from twisted.python.failure import Failure
 from zope.interface import Attribute as Described
 from zope.interface import Interface, implementer
 
-from ..desktop import DesktopError
+from ..freedesktop import DesktopError
 from ..protocol.errors import BridgeError, Prefix, plugin_error
 from .prompts import Prompt
 

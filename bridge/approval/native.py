@@ -7,9 +7,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from ..desktop import INotifications, Note, Shown
+from ..freedesktop import INotifications, Note, Shown
 from .approvers import IApprover, NobodyApprover
-from .desktop import DESKTOP_ENTRY, DesktopApprover
+from .notification import DESKTOP_ENTRY, DesktopApprover
 from .prompts import sender
 from .windows import WindowsApprover
 

@@ -1,1 +1,1 @@
-"""The plugin-bridge command."""
+"""The ``plugin-bridge`` command: ``main`` runs one command of ``catalogue``."""

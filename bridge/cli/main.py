@@ -11,41 +11,16 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from twisted.python import usage
 
 from .. import __version__
-from ..config import ConfigError
-from ..host import host_commands
-from ..options import refuse_usage
-
-COMMANDS: dict[str, tuple[str, str]] = {
-    "run": ("run", "run the daemon in the foreground (= twistd -n bridge)"),
-    "setup": ("setup", "install what the daemon builds with: to be run once"),
-    "demo": ("demo", "show it all: a page, a plugin, a git server, the daemon"),
-    "doctor": ("doctor", "say what is wrong here, and what mends it"),
-    "keygen": ("keygen", "make a signing key, for plugin authors"),
-    "sign": ("sign", "sign a plugin, for plugin authors"),
-    "verify": ("verify", "verify a plugin's signature"),
-    "fingerprint": ("fingerprint", "print the fingerprint of your signing key"),
-    "check": ("check", "check a plugin as the daemon would"),
-    "dev": ("dev", "link a plugin you work on into a daemon started with --dev"),
-    "call": ("call", "call a method of a daemon started with --dev"),
-    "eval": ("evaluate", "evaluate JavaScript in the page of such a daemon"),
-    "logs": ("logs", "show what the page and its plugins have logged"),
-    "export": ("exporting", "write the plugin list and the page's settings to a file"),
-    "import": ("importing", "install and set what such a file holds"),
-    "completion": ("completion", "print the completion script of a shell"),
-}
-"""The sub-commands: the module, and what it does."""
-
-HOSTLESS: Final = frozenset({"completion", "demo", "fingerprint", "keygen"})
-"""Those without ``--host``."""
-
-PROGRAM: Final = "plugin-bridge"
+from ..settings.config import ConfigError
+from ..settings.host import host_commands
+from ..settings.options import refuse_usage
+from .catalogue import COMMANDS, HOSTLESS, PROGRAM, command_module
 
 _HELP: Final = ("-h", "--help", "help")
 
@@ -133,7 +108,7 @@ def _run(given: list[str]) -> int:
         return 0
     if given[0] not in COMMANDS:
         refuse_usage("there is no such command; see plugin-bridge --help")
-    module = import_module(f".{COMMANDS[given[0]][0]}", __package__)
+    module = command_module(given[0])
     main_of: Callable[[list[str]], Any] = module.main
     try:
         status: int = main_of(given[1:])

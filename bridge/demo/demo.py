@@ -22,10 +22,10 @@ from twisted.internet.interfaces import IProcessTransport
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-from ..cli.provisioning import setup
-from ..datadir import DataDir
-from ..host import HostProfile
-from ..plugins.signature import sign_tree
+from ..datadir.paths import DataDir
+from ..plugins.tree.signature import sign_tree
+from ..provision.setup import setup
+from ..settings.host import HostProfile
 from .forge import Forge, make_authority, publish, start_forge
 from .page import page_site
 

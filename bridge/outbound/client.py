@@ -39,12 +39,9 @@ from twisted.web.iweb import (
 )
 from zope.interface import implementer
 
-from ..authorities import certificates
+from ..net.certificates import certificates
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    OUTBOUND_RESPONSE_BYTES,
-    OUTBOUND_RESPONSE_PIECES,
-)
+from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_PIECES
 from .agent import ANY_URL, CheckedAgent
 from .dial import Dialled
 from .request import Request

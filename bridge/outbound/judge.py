@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from ..addresses import is_near_name, is_own, is_public
+from ..net.ranges import is_near_name, is_own, is_public
 from .target import Target, refused
 
 

@@ -9,12 +9,12 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ..logs.records import Record, read_records, write_records
-from ..logs.tally import Tally
-from ..logs.text import Secrets, no_secrets, redacted
-from ..logs.writer import LogWriter
+from ..concurrency.tally import Tally
+from ..pagelog.records import Record, read_records, write_records
+from ..pagelog.writer import LogWriter
 from ..protocol.limits import LOG_RECORDS
 from ..protocol.rules import Many
+from ..protocol.text import Secrets, no_secrets, redacted
 from ..rpc.registry import Nothing, method
 
 _DISABLED: Final = "disabled"

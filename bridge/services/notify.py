@@ -9,11 +9,7 @@ from typing import Annotated, Any
 from attrs import define, field, frozen
 
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    NOTIFY_OVERRIDES,
-    NOTIFY_SINK_CHARACTERS,
-    NOTIFY_SINKS,
-)
+from ..protocol.limits import NOTIFY_OVERRIDES, NOTIFY_SINK_CHARACTERS, NOTIFY_SINKS
 from ..protocol.wire import (
     BrokenRuleError,
     converter,

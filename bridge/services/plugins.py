@@ -13,21 +13,21 @@ from typing import Any
 from attrs import define, frozen
 
 from ..approval import IApprover
-from ..plugins.build import Report
-from ..plugins.pipeline import Installer
-from ..plugins.progress import Progress
-from ..plugins.rebuild import Rebuild
-from ..plugins.records import read_records
-from ..plugins.trees import Trees
-from ..plugins.trust import Trust
-from ..plugins.uninstall import KeyRing, Uninstaller
-from ..plugins.update import Updater
-from ..plugins.updates import Update, Updates
+from ..concurrency.threads import InThread
+from ..plugins.bundle.build import Report
+from ..plugins.installed.keys import Trust
+from ..plugins.installed.records import read_records
+from ..plugins.installed.trees import Trees
+from ..plugins.operations.install import Installer
+from ..plugins.operations.progress import Progress
+from ..plugins.operations.rebuild import Rebuild
+from ..plugins.operations.uninstall import KeyRing, Uninstaller
+from ..plugins.operations.update import Updater
+from ..plugins.upstream.check import Update, Updates
 from ..protocol.wire import unstructure
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method
 from ..store import Store
-from ..threads import InThread
 
 
 @frozen

@@ -6,11 +6,7 @@ from typing import Annotated, Any
 
 from attrs import define, field, frozen
 
-from ..protocol.limits import (
-    STATE_FILE_BYTES,
-    STATE_NAME_CHARACTERS,
-    STATE_VALUE_BYTES,
-)
+from ..protocol.limits import STATE_FILE_BYTES, STATE_NAME_CHARACTERS, STATE_VALUE_BYTES
 from ..protocol.rules import Text
 from ..protocol.wire import converter, dumps
 from ..rpc.registry import Nothing, method

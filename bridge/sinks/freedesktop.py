@@ -17,8 +17,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ..desktop import DesktopError, INotifications, Note, Server, Urgency
-from ..desktop.notes import DEFAULT_MS
+from ..freedesktop import DesktopError, INotifications, Note, Server, Urgency
+from ..freedesktop.notes import DEFAULT_MS
 from ..protocol.limits import DESKTOP_SECONDS, SINK_RETRY_SECONDS
 from .fanout import Health, ISink, SinkError, UnavailableError
 from .icons import IconFiles, ImageError

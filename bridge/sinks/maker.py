@@ -18,7 +18,7 @@ from twisted.internet.defer import Deferred
 from twisted.plugin import IPlugin
 from zope.interface import Attribute, Interface, implementer
 
-from ..values import Address
+from ..settings.values import Address
 
 
 class ISinkMaker(Interface):

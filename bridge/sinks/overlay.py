@@ -26,7 +26,7 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
-from ..values import Address
+from ..settings.values import Address
 from .fanout import Health, ISink, RejectedError, SinkError, UnavailableError
 from .maker import SinkParts
 from .notification import FIELDS, SOUNDS, Notification

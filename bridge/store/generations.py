@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 
 from attrs import frozen
 
-from ..datadir import sync_directory
+from ..datadir.paths import sync_directory
 
 T = TypeVar("T")
 

@@ -10,10 +10,10 @@ from attrs import define, field
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
+from ..concurrency.singleflight import SingleFlight
+from ..concurrency.threads import InThread
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads_unique
-from ..singleflight import SingleFlight
-from ..threads import InThread
 from .generations import DamagedError, Generations
 from .tables import Edit, Snapshot, Tables, Undo, take_back
 

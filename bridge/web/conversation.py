@@ -16,12 +16,12 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ..logs.text import one_line
 from ..protocol import frames, limits
 from ..protocol import session as effects
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.frames import Hello, Logs, Request
 from ..protocol.strict import Size
+from ..protocol.text import one_line
 from ..rpc.dispatch import Dispatcher
 from ..rpc.hub import Event, Hub
 from .guard import Guard

@@ -18,7 +18,7 @@ from attrs import define, frozen
 
 from ..protocol.bucket import TokenBucket
 from ..protocol.errors import BridgeError, Code
-from ..values import HTTP_PORT
+from ..settings.values import HTTP_PORT
 from .headers import WrongTokenError
 
 

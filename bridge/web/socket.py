@@ -17,7 +17,7 @@ from twisted.internet.interfaces import IPushProducer, IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from ..logs.tally import Tally
+from ..concurrency.tally import Tally
 from ..protocol import limits
 from ..protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ..protocol.frames import error_fields

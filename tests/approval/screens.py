@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred, fail, succeed
 from zope.interface import implementer
 
-from bridge.desktop import DesktopError, INotifications, Note, Question, Server, Shown
+from bridge.freedesktop import (
+    DesktopError,
+    INotifications,
+    Note,
+    Question,
+    Server,
+    Shown,
+)
 
 SERVER = Server(":1.7", "Sample", "1.0", frozenset({"actions"}))
 

@@ -4,7 +4,7 @@ from twisted.internet.defer import fail
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import DevApprover, NobodyApprover, Prompts, denied
-from bridge.desktop import DesktopError
+from bridge.freedesktop import DesktopError
 from bridge.protocol.errors import BridgeError
 
 from ..contracts import ApproverContract

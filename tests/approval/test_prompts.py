@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation, Prompt, Prompts, host_of, shown
 from bridge.approval.prompts import sender
-from bridge.plugins.urls import check_url
+from bridge.plugins.clone.urls import check_url
 
 URL = "https://forge.example:8443/author/plugin.git"
 KEY = "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c"

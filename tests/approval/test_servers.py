@@ -13,10 +13,10 @@ from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
 from bridge.approval import Prompts
-from bridge.approval.desktop import DesktopApprover
+from bridge.approval.notification import DesktopApprover
 
-from ..desktop.buses import notifications, program, until
-from ..desktop.session import Box, Session
+from ..freedesktop.buses import notifications, program, until
+from ..freedesktop.session import Box, Session
 
 PROMPT = Prompts("Sample").trust_key(
     "weather-panel",

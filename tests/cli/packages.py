@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from bridge.plugins.pins import Pin, pin_for
+from bridge.plugins.esbuild.pins import Pin, pin_for
 
 from ..npm import CACHE, INSTALL_SECONDS
 

@@ -1,4 +1,4 @@
-"""Tests for bridge.cli.main and bridge.cli.run."""
+"""Tests for bridge.cli.main and bridge.cli.commands.run."""
 
 import contextlib
 import io
@@ -11,9 +11,10 @@ from unittest import mock
 from twisted.scripts import twistd
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli import run
-from bridge.cli.completion import options_class
-from bridge.cli.main import COMMANDS, HOSTLESS, main
+from bridge.cli.catalogue import COMMANDS, HOSTLESS
+from bridge.cli.commands import run
+from bridge.cli.commands.completion import options_class
+from bridge.cli.main import main
 
 
 class Outcomes(SynchronousTestCase):
@@ -77,7 +78,9 @@ class MainTests(Outcomes):
 
     def test_interrupted(self):
         """Ctrl-C ends any of them with 130, and no traceback."""
-        with mock.patch("bridge.cli.verify.verify", side_effect=KeyboardInterrupt):
+        with mock.patch(
+            "bridge.cli.commands.authors.verify.verify", side_effect=KeyboardInterrupt
+        ):
             self.assertEqual(self.outcome("verify", "."), (130, "\n"))
 
     def test_output_takes_no_more(self):

@@ -11,11 +11,11 @@ from twisted.internet.defer import Deferred, execute, gatherResults
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.concurrency.threads import Pool
 from bridge.databases.databases import Databases
 from bridge.databases.reader import Query, Reader
 from bridge.databases.results import Rows
 from bridge.protocol.errors import BridgeError, Code
-from bridge.threads import Pool
 from tests.directories import fresh_directory
 
 from .samples import make_database

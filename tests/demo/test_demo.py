@@ -12,9 +12,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.demo.demo import NAME, DaemonProcess, DemoError, Place, command, start
 from bridge.demo.demo import publish_plugin as publish
 from bridge.demo.forge import ForgeError
-from bridge.host import load_profile
-from bridge.plugins.manifest import load_manifest
-from bridge.plugins.signature import verify_tree
+from bridge.plugins.tree.manifest import load_manifest
+from bridge.plugins.tree.signature import verify_tree
+from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
 from ..plugins.policy.scanning import scan_tree

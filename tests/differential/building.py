@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from bridge.host import load_profile
-from bridge.plugins.bundler import HOST_ENTRY, arguments
+from bridge.plugins.bundle.run import HOST_ENTRY, arguments
+from bridge.settings.host import load_profile
 
 from ..npm import esbuild
 from .constructs import DEFINED, OUTSIDE, PREFIX, TEST_FILE

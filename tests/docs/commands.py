@@ -18,9 +18,9 @@ from typing import Final
 
 from websocket import WebSocketException
 
-from bridge.desktop.notifications import SERVICE
+from bridge.freedesktop.notifications import SERVICE
 
-from ..desktop.buses import SessionBus
+from ..freedesktop.buses import SessionBus
 from ..whole.daemon import Page, environment
 
 PATIENCE_SECONDS: Final = 60.0
@@ -72,7 +72,7 @@ class World:
         bus = SessionBus()
         self._ending.callback(bus.remove)
         bus.activatable(
-            SERVICE, f"{sys.executable} -m tests.desktop.server {bus.socket}"
+            SERVICE, f"{sys.executable} -m tests.freedesktop.server {bus.socket}"
         )
         self.port = free_port()
         self.data = self.home / ".local" / "share" / "plugin-bridge"

@@ -52,7 +52,7 @@ ELSEWHERE: Final = {
     ),
     "journalctl --user --unit plugin-bridge --priority warning": (
         "needs a journal; that lines carry its levels is tested by",
-        "tests/logs/test_output.py::test_prefix",
+        "tests/daemonlog/test_output.py::test_prefix",
     ),
     "systemctl --user disable --now plugin-bridge.service": (
         "needs systemd; done in a system of its own by",
@@ -64,7 +64,7 @@ ELSEWHERE: Final = {
     ),
     "plugin-bridge doctor --prompt": (
         "waits for a click, which is done on a screen by",
-        "tests/cli/test_doctor.py::test_prompt_is_clicked",
+        "tests/cli/commands/test_doctor.py::test_prompt_is_clicked",
     ),
 }
 """Commands that cannot run here: why not, and the test that stands for each."""

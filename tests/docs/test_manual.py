@@ -10,11 +10,11 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.completion import words_of
-from bridge.cli.main import COMMANDS
-from bridge.config import OPTIONS
+from bridge.cli.catalogue import COMMANDS
+from bridge.cli.commands.completion import words_of
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
+from bridge.settings.config import OPTIONS
 
 from .building import DOCS, built
 

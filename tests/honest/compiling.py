@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import Final
 
-from bridge.plugins.language import LOADERS, TSCONFIG_RAW, suffix_of
+from bridge.plugins.esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
 
 from ..npm import esbuild
 

@@ -19,6 +19,7 @@ from twisted.names.server import DNSServerFactory
 from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
+from bridge.concurrency.threads import Pool
 from bridge.outbound.fetcher import Fetcher, Reach, make_fetcher
 from bridge.outbound.judge import Judge
 from bridge.protocol.errors import BridgeError, Code
@@ -27,7 +28,6 @@ from bridge.rpc.caller import PROGRAM, Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.outbound import Outbound
-from bridge.threads import Pool
 
 Answer = Callable[["Visit"], Any]
 """Answers a request whose head has been received."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet import reactor
 
-from bridge import authorities
+from bridge.net import certificates as authorities
 from bridge.outbound.client import make_client
 from bridge.protocol.errors import BridgeError, Code
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from bridge.host import load_profile
-from bridge.plugins.signature import sign_tree
+from bridge.plugins.tree.signature import sign_tree
+from bridge.settings.host import load_profile
 
 from ..forge import start_forge_process
 from ..whole.daemon import Page
@@ -103,7 +103,7 @@ def test_metadata(root: Path) -> None:
     """The desktop entry, the metadata and the units say what they should."""
     share = root / "usr" / "share"
     debian.ran(
-        ["desktop-file-validate", share / "applications" / "plugin-bridge.desktop"]
+        ["desktop-file-validate", share / "applications" / "plugin-bridge.freedesktop"]
     )
     [metadata] = (share / "metainfo").iterdir()
     debian.ran(["appstreamcli", "validate", "--no-net", str(metadata)])

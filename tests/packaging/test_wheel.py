@@ -68,7 +68,7 @@ def test_sdist(dist: Path) -> None:
     for name in ("setup.py", "README.md", "LICENSE", "bridge/tap.py"):
         assert name in names
     assert "twisted/plugins/bridge_dropin.py" in names
-    assert "bridge/profiles/vrcnext.toml" in names
+    assert "bridge/settings/profiles/vrcnext.toml" in names
 
 
 @pytest.mark.parametrize("python", list(interpreters()))

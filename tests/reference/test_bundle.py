@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.host import load_profile
-from bridge.plugins.manifest import read_manifest
+from bridge.plugins.tree.manifest import read_manifest
+from bridge.settings.host import load_profile
 
 from .bundling import REFERENCE, bundle, lay_out
 

@@ -12,8 +12,8 @@ from twisted.logger import ILogObserver, LogEvent, Logger, LogPublisher, formatE
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
-from bridge.logs.pagefile import PageFile
-from bridge.logs.writer import LogWriter
+from bridge.pagelog.pagefile import PageFile
+from bridge.pagelog.writer import LogWriter
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import LOG_UNWRITTEN_BYTES
 from bridge.rpc.dispatch import Dispatcher

@@ -6,15 +6,15 @@ from twisted.internet.defer import ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.progress import Audience, Progress, Step
-from bridge.plugins.updates import Updates
+from bridge.plugins.operations.progress import Audience, Progress, Step
+from bridge.plugins.upstream.check import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 
-from ..plugins.bench import COMMIT, KEY, Bench, at_once, url_of
-from ..plugins.remotes import LATEST, FakeUpstream
+from ..plugins.clone.remotes import LATEST, FakeUpstream
+from ..plugins.operations.bench import COMMIT, KEY, Bench, at_once, url_of
 
 
 class PluginServiceTests(SynchronousTestCase):

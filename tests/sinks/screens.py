@@ -10,7 +10,7 @@ from typing import Any
 
 from PIL import Image
 
-from tests.desktop.buses import SessionBus, program
+from tests.freedesktop.buses import SessionBus, program
 
 ARTEFACTS = Path(__file__).parents[2] / "artefacts"
 

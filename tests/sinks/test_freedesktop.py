@@ -8,13 +8,14 @@ from twisted.internet.task import deferLater
 from twisted.logger import globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.desktop import Note, Server, Urgency
+from bridge.freedesktop import Note, Server, Urgency
 from bridge.sinks.fanout import Fanout, Health, SinkError, UnavailableError
 from bridge.sinks.freedesktop import Freedesktop, body, note
 from bridge.sinks.icons import IconFiles
 from bridge.sinks.notification import Message, notification
 from tests.contracts import SinkContract
-from tests.desktop.buses import (
+from tests.directories import fresh_directory
+from tests.freedesktop.buses import (
     HastyReactor,
     SessionBus,
     at_once,
@@ -23,7 +24,6 @@ from tests.desktop.buses import (
     serve,
     until,
 )
-from tests.directories import fresh_directory
 
 from .samples import FULL, LEAST, png, text64
 from .screens import Screen

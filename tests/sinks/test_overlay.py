@@ -12,11 +12,11 @@ from twisted.internet.defer import maybeDeferred
 from twisted.logger import LogLevel, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.settings.values import Address
 from bridge.sinks import overlay
 from bridge.sinks.fanout import Health, RejectedError, SinkError, UnavailableError
 from bridge.sinks.notification import Message, notification
 from bridge.sinks.overlay import Overlay, datagram
-from bridge.values import Address
 from tests import strategies
 from tests.contracts import SinkContract
 

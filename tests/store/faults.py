@@ -14,7 +14,7 @@ from unittest import mock
 from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
-import bridge.datadir
+import bridge.datadir.paths
 from bridge.store import generations
 
 CHANGING = ("open", "fdopen", "fsync", "link", "replace", "rename", "unlink", "rmdir")
@@ -72,7 +72,7 @@ class FaultyOs:
 def running_on(faulty: FaultyOs, *others: Any) -> Iterator[FaultyOs]:
     """Let the store's files, and those of other modules, be handled by ``faulty``."""
     with ExitStack() as stack:
-        for module in (generations, bridge.datadir, *others):
+        for module in (generations, bridge.datadir.paths, *others):
             stack.enter_context(mock.patch.object(module, "os", faulty))
         yield faulty
 

@@ -22,13 +22,13 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
+from bridge.datadir.token import PairingToken
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.session import Rates
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Nothing, Registry, method
-from bridge.token import PairingToken
 from bridge.web.conversation import Edge
 from bridge.web.guard import Guard, Origins
 from bridge.web.site import make_site

@@ -13,6 +13,7 @@ from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.datadir.token import PairingToken
 from bridge.protocol import frames
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import CloseReason
@@ -23,7 +24,6 @@ from bridge.protocol.wire import dumps
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
-from bridge.token import PairingToken
 from bridge.web.conversation import Conversation, Edge
 from bridge.web.guard import Guard, Origins
 

@@ -15,14 +15,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import JSON_DEPTH
 
 from ..strategies import SECRET, nested
-from .stack import (
-    BEARER,
-    JSON,
-    TOKEN,
-    Anything,
-    Stack,
-    write_request,
-)
+from .stack import BEARER, JSON, TOKEN, Anything, Stack, write_request
 
 
 class AlwaysTests(SynchronousTestCase):

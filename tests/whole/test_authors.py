@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..cli.test_worktree import commit
+from ..cli.authoring.test_worktree import commit
 from ..npm import ROOT, esbuild, tsc
 from .daemon import run
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ..forge import RogueServer, respond, serve_pack
-from ..plugins import packs
-from ..plugins.packs import FILE, blob, commit, make_repository
+from ..plugins.clone import packs
+from ..plugins.clone.packs import FILE, blob, commit, make_repository
 from .daemon import Daemon, Page, running
 from .test_install import InstallCase, manifest, tree
 

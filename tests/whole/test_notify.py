@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.desktop.buses import SessionBus
+from tests.freedesktop.buses import SessionBus
 from tests.sinks.overlays import wayvr
 from tests.sinks.samples import png, text64
 from tests.sinks.screens import Screen

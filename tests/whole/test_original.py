@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.host import load_profile
-from bridge.plugins.signature import key_id, public_key_of, sign_tree
+from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.settings.host import load_profile
 
 from ..forge import start_forge_process
 from ..npm import esbuild

@@ -13,9 +13,9 @@ from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
-from bridge.config import OPTIONS
 from bridge.outbound.fetcher import Reach
 from bridge.outbound.judge import Judge
+from bridge.settings.config import OPTIONS
 
 from ..directories import fresh_directory
 from ..outbound.servers import HERE, Certificates, Server, responding

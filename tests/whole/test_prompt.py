@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.host import load_profile
-from bridge.plugins.signature import sign_tree
+from bridge.plugins.tree.signature import sign_tree
+from bridge.settings.host import load_profile
 
 from ..approval.test_servers import notification_daemon, xfce4_notifyd
-from ..desktop.session import Session
 from ..forge import start_forge_process
+from ..freedesktop.session import Session
 from ..npm import esbuild
 from .daemon import run, running
 from .test_install import tree

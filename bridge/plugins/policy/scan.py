@@ -14,21 +14,21 @@ from pathlib import Path
 
 from attrs import Factory, frozen
 
+from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
-from ...threads import InThread
-from ..executable import BundlerError, Executable
-from .conversation import Conversation
+from ..esbuild.executable import BundlerError, Executable
 from .hits import Hit, printable
-from .imports import TOOLING, document_lines
-from .output import output_hits
-from .packages import package_hits
-from .packets import PacketError
-from .service import ReadingReactor, TooComplexError, converse
-from .shape import MINIFIED, PACKED, shape_hits
-from .styles import style_hits
-from .transform import Answer, has_pragma
-from .tree import Listing, list_tree
+from .javascript.constructs import output_hits
+from .listing import Listing, list_tree
+from .reader.conversation import Conversation
+from .reader.packets import PacketError
+from .reader.service import ReadingReactor, TooComplexError, converse
+from .reader.transform import Answer, has_pragma
+from .rules.imports import TOOLING, document_lines
+from .rules.packages import package_hits
+from .rules.shape import MINIFIED, PACKED, shape_hits
+from .rules.styles import style_hits
 
 _UNREAD = frozenset({MINIFIED, PACKED})
 

@@ -10,16 +10,16 @@ from typing import cast
 
 from attrs import define, field, frozen
 
-from bridge.plugins.pins import VERSION
-from bridge.plugins.policy.conversation import Conversation
+from bridge.concurrency.threads import InThread
+from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.policy.hits import Hit
+from bridge.plugins.policy.reader.conversation import Conversation
 from bridge.plugins.policy.scan import (
     Survey,
     all_hits,
     survey_source,
     survey_tree,
 )
-from bridge.threads import InThread
 
 from ...npm import esbuild
 

@@ -1,0 +1,143 @@
+"""
+The prompt of a Unix desktop: a notification with the buttons Confirm and Deny.
+
+Any program on the session bus can claim that a button was pressed; which one to believe
+is for ``bridge.freedesktop``.  Here each prompt's buttons get keys that nobody can guess,
+so neither an earlier prompt's answer nor a server's default action confirms anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from attrs import define, field
+from twisted.internet import defer
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ..freedesktop import (
+    DesktopError,
+    INotifications,
+    Note,
+    QuestionExpiredError,
+    Urgency,
+)
+from ..freedesktop.notes import NEVER_MS
+from ..protocol.errors import BridgeError
+from ..protocol.limits import PROMPT_SECONDS
+from .approvers import IApprover, denied, unavailable
+from .prompts import Prompt, sender, shown
+
+DESKTOP_ENTRY: Final = "plugin-bridge"
+_KEY_BYTES: Final = 16
+
+ANSWERING: Final = {
+    "dunst": (
+        "To answer: middle-click the prompt, or run dunstctl context, and choose from "
+        "the menu, which needs dmenu or rofi; a left click refuses."
+    ),
+    "mako": "To answer: run makoctl menu with a menu program, and choose.",
+}
+"""How to answer on servers that draw no buttons, by the name they give."""
+
+
+@implementer(IApprover)
+@define(eq=False)
+class DesktopApprover:
+    """
+    Asks by a notification; one question is on the screen at a time, others wait.
+
+    A server is looked for at each prompt, so a desktop session that begins after the
+    daemon is as good as one that was there before.
+
+    :ivar application: What users know the host application by.
+    :ivar random: Gives that many random bytes, as ``os.urandom`` does.
+    """
+
+    _notifications: INotifications
+    _application: str
+    _random: Callable[[int], bytes]
+    _clock: IReactorTime
+    _turn: DeferredLock = field(factory=DeferredLock, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    @property
+    def description(self) -> str:
+        """See ``IApprover``; it is true of now."""
+        server = self._notifications.server
+        if self._notifications.health != "up":
+            return (
+                "none: privileged operations will be refused until a notification "
+                "server answers"
+            )
+        if server is None:
+            return "desktop notification with the buttons Confirm and Deny"
+        name = shown(f"{server.name} {server.version}")
+        if "actions" not in server.capabilities:
+            return (
+                f"none: privileged operations will be refused, since {name} shows no "
+                "buttons"
+            )
+        return f"desktop notification with the buttons Confirm and Deny, by {name}"
+
+    def approve(self, prompt: Prompt) -> Deferred[None]:
+        """See ``IApprover.approve``."""
+        return Deferred.fromCoroutine(self._approve(prompt))
+
+    async def _approve(self, prompt: Prompt) -> None:
+        await self._turn.acquire()
+        try:
+            await self._ask(prompt)
+        except BridgeError as e:
+            self._log.info(
+                "{operation} is refused: {why}",
+                operation=prompt.operation,
+                why=e.message,
+            )
+            raise
+        finally:
+            self._turn.release()
+
+    async def _ask(self, prompt: Prompt) -> None:
+        confirm, deny = self._key("confirm"), self._key("deny")
+        note = Note(
+            sender(self._application),
+            prompt.title,
+            await self._text(prompt),
+            icon="dialog-warning",
+            urgency=Urgency.CRITICAL,
+            desktop_entry=DESKTOP_ENTRY,
+            expire_ms=NEVER_MS,
+        )
+        buttons = ((confirm, "Confirm"), (deny, "Deny"))
+        try:
+            question = await self._notifications.ask(note, buttons)
+            choice = await question.answer.addTimeout(PROMPT_SECONDS, self._clock)
+        except QuestionExpiredError:
+            raise denied("the desktop took the prompt away unanswered") from None
+        except DesktopError as e:
+            raise unavailable(str(e)) from None
+        except defer.TimeoutError:
+            raise denied("nobody answered the prompt in time") from None
+        if choice is None:
+            raise denied("the prompt was dismissed")
+        if choice == deny:
+            raise denied("the user declined")
+        if choice != confirm:
+            raise denied("the prompt was answered with something else")
+
+    async def _text(self, prompt: Prompt) -> str:
+        """What is asked, and how to answer where no button is drawn."""
+        try:
+            server = await self._notifications.find()
+        except DesktopError as e:
+            raise unavailable(str(e)) from None
+        how = ANSWERING.get(server.name.lower())
+        return prompt.text if how is None else f"{prompt.text}\n{how}"
+
+    def _key(self, name: str) -> str:
+        return f"{name}-{self._random(_KEY_BYTES).hex()}"

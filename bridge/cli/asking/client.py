@@ -1,0 +1,219 @@
+"""Calls of a running daemon by HTTP, for the commands that make them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException
+from typing import Any, ClassVar, Final
+
+from attrs import evolve, frozen
+
+from ...datadir.lock import is_held
+from ...datadir.paths import DataDir
+from ...datadir.token import PairingToken, TokenError
+from ...protocol.errors import BridgeError, Code
+from ...protocol.text import visible
+from ...protocol.wire import dumps, loads_own
+from ...settings.config import BY_NAME, HOST_OPTIONS, Option
+from ...settings.options import HostOptions
+from ...settings.values import Address, UnixAddress, listened_on
+from ..terminal import CommandError, failed, print_json
+
+REFUSED: Final = 1
+NO_DAEMON: Final = 3
+INTERRUPTED: Final = 130
+
+EXIT_STATUS: Final = (
+    "Exit status: 0 done, 1 refused, with the code and the message on standard error, "
+    "2 wrong usage, 3 no daemon, or one without --dev."
+)
+
+CONNECT_SECONDS: Final = 10.0
+_CODES: Final = {str(code): code for code in Code}
+
+
+class NoDaemonError(CommandError):
+    """There is no daemon that can be called; the message says how to start one."""
+
+
+class CallerOptions(HostOptions):
+    """The options of the commands that call a running daemon."""
+
+    table: ClassVar[tuple[Option, ...]] = (
+        *HOST_OPTIONS,
+        evolve(
+            BY_NAME["listen"],
+            about="the daemon's address; by default its data directory tells it",
+            default=None,
+        ),
+    )
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["compact", None, "print the JSON on one line"]
+    ]
+
+    def print(self, value: Any) -> None:
+        """Print a result."""
+        print_json(value, bool(self["compact"]))
+
+
+@frozen
+class Client:
+    """
+    A daemon that can be called.
+
+    :ivar start: The command line that starts one.
+    """
+
+    address: Address | UnixAddress
+    token: PairingToken
+    start: str
+
+    def call(self, service: str, method: str, params: Any) -> Any:
+        """
+        Call one method, and wait for as long as it takes.
+
+        Nothing of the environment, such as a proxy, plays a part.
+
+        :param params: Plain JSON.
+        :return: The result as plain JSON.
+        :raise BridgeError: The daemon refuses.
+        :raise NoDaemonError: There is none, or it has no ``--dev``.
+        :raise CommandError: It ended before it answered, or is another program.
+        """
+        status, answer = self._post(f"/v1/{service}/{method}", dumps(params))
+        if status == 200:
+            return answer
+        code, message = refusal(answer)
+        if code is Code.NOT_FOUND:
+            why = f"the daemon at {self.address} was started without --dev"
+            raise NoDaemonError(f"{why}; start it so: {self.start}")
+        raise BridgeError(code, message)
+
+    def _post(self, path: str, body: bytes) -> tuple[int, Any]:
+        connection = connection_to(self.address, CONNECT_SECONDS)
+        headers = {
+            "Authorization": f"Bearer {self.token.reveal()}",
+            "Content-Type": "application/json",
+        }
+        try:
+            connection.connect()
+        except OSError:
+            why = f"no daemon listens on {self.address}"
+            raise NoDaemonError(f"{why}; start one: {self.start}") from None
+        try:
+            connection.sock.settimeout(None)
+            connection.request("POST", path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, loads_own(answer.read())
+        except (OSError, HTTPException):
+            raise CommandError("the daemon ended before it answered") from None
+        except BridgeError:
+            raise CommandError(
+                f"what answers on {self.address} is no plugin-bridge"
+            ) from None
+        finally:
+            connection.close()
+
+
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix-domain socket; the host is a name that every daemon allows."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def connection_to(address: Address | UnixAddress, seconds: float) -> HTTPConnection:
+    """
+    Make a connection to a daemon, to be opened.
+
+    :param seconds: How long opening it, and each answer, may take.
+    """
+    if isinstance(address, UnixAddress):
+        return _UnixConnection(address.path, seconds)
+    return HTTPConnection(address.host, address.port, timeout=seconds)
+
+
+def refusal(answer: Any) -> tuple[Code, str]:
+    """
+    Read an answer that is a refusal: its code and its message.
+
+    :raise CommandError: It is of a version that this one does not know.
+    """
+    try:
+        error = answer["error"]
+        return _CODES[error["code"]], visible(error["message"])
+    except (KeyError, TypeError, ValueError):
+        raise CommandError("the daemon's answer is of another version") from None
+
+
+def find(options: CallerOptions, *, dev: bool = True) -> Client:
+    """
+    Find the running daemon of the data directory.
+
+    The token is sent only when that daemon runs: what else listens there must not
+    get it.
+
+    :param dev: Whether it must have been started with ``--dev``.
+    :raise NoDaemonError: There is none.
+    :raise CommandError: The token can't be read.
+    """
+    place = options.place()
+    data = place.data
+    start = shlex.join(
+        ["plugin-bridge", "run", *(["--dev"] * dev), *options.naming(place)]
+    )
+    nobody = f"no daemon uses {data.root}; start one: {start}"
+    if not is_held(data.lock):
+        raise NoDaemonError(nobody)
+    address = options.value("listen")
+    try:
+        # With port 0 the daemon was told to choose one.
+        if address is None or address.port == 0:
+            address = listens_on(data)
+    except (OSError, ValueError):
+        raise NoDaemonError(nobody) from None
+    try:
+        token = PairingToken.load(data.token)
+    except FileNotFoundError:
+        make = ["plugin-bridge", "run", "--rotate-token", *options.naming(place)]
+        raise NoDaemonError(
+            f"the daemon of {data.root} has no token: it starts just now, or the file "
+            f"was removed; make another: {shlex.join(make)}"
+        ) from None
+    except TokenError as e:
+        raise CommandError(str(e)) from None
+    return Client(address, token, start)
+
+
+def listens_on(data: DataDir) -> Address | UnixAddress:
+    """
+    Read where the running daemon listens.
+
+    :raise OSError: It does not say.
+    :raise ValueError: The file is broken.
+    """
+    return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
+
+
+def ended(command: str, work: Callable[[], int]) -> int:
+    """Do the work of a command, and give its exit status, however it ends."""
+    try:
+        return work()
+    except NoDaemonError as e:
+        failed(command, str(e))
+        return NO_DAEMON
+    except (BridgeError, CommandError) as e:
+        return failed(command, str(e))
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return INTERRUPTED

@@ -1,0 +1,1 @@
+"""What the commands for plugin authors share: work trees, key files, trials."""

@@ -1,0 +1,181 @@
+"""
+The files of an author's working tree, as a clone of it would have them.
+
+Whatever line endings and filters made of the files here, a clone gets the bytes that
+were committed; and none of what git ignores.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from ...plugins.dev.copying import copy_files
+from ...plugins.tree.files import shown
+from ...protocol.limits import TREE_BYTES
+from ..terminal import CommandError
+
+LINK: Final = "120000"
+SUBMODULE: Final = "160000"
+GIT_FOLDER: Final = ".git"
+PACKAGES_FOLDER: Final = "node_modules"
+
+
+@frozen
+class Tracked:
+    """
+    A file that git knows.
+
+    :ivar mode: As git writes it.
+    :ivar blob: The name of its content.
+    """
+
+    mode: str
+    blob: str
+
+
+def is_work_tree(root: Path) -> bool:
+    """Whether a directory is the top of a git work tree."""
+    return os.path.lexists(root / GIT_FOLDER)
+
+
+def copy_published(root: Path, into: Path) -> None:
+    """
+    Copy what a clone would get if everything here were committed now.
+
+    :param into: Made by this.
+    :raise CommandError: The tree cannot be read.
+    :raise BridgeError: What a clone would be refused for.
+    """
+    names = published(root)
+    try:
+        copy_files(root, names, into)
+        if is_work_tree(root):
+            _restore(root, set(names), into)
+    except OSError as e:
+        raise CommandError(f"the tree cannot be copied: {e.strerror}") from None
+
+
+def _restore(root: Path, names: Collection[str], into: Path) -> None:
+    """Replace what is committed as it is here by the committed bytes."""
+    edited = {path.decode("utf-8", "surrogateescape") for path in changed(root)}
+    unchanged = {
+        name: file.blob
+        for name, file in tracked(root).items()
+        if name in names and name not in edited and file.mode not in (LINK, SUBMODULE)
+    }
+    for name, content in blobs(root, unchanged).items():
+        (into / name).write_bytes(content)
+
+
+def published(
+    root: Path, ignored: Collection[str] = frozenset({GIT_FOLDER})
+) -> list[str]:
+    """
+    List the files here that a clone would have, sorted, with ``/``.
+
+    :param ignored: Directories to leave out where git does not say what to.
+    :raise CommandError: The directory cannot be read, or git is missing.
+    """
+    if not root.is_dir():
+        raise CommandError(f"there is no directory {root}")
+    if not is_work_tree(root):
+        return sorted(_walk(root, ignored))
+    told = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = {name.decode("utf-8", "surrogateescape") for name in told.split(b"\0")}
+    return sorted(name for name in names if name and os.path.lexists(root / name))
+
+
+def _walk(root: Path, ignored: Collection[str]) -> list[str]:
+    found = []
+
+    def refuse(error: OSError) -> None:
+        raise CommandError(f"the directory cannot be read: {error.strerror}")
+
+    for folder, folders, files in os.walk(root, onerror=refuse):
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        folders[:] = [name for name in folders if name not in (*ignored, *links)]
+        here = Path(folder).relative_to(root)
+        found += [(here / name).as_posix() for name in (*files, *links)]
+    return found
+
+
+def tracked(root: Path) -> dict[str, Tracked]:
+    """Give each file that git knows, by its path."""
+    names = {}
+    for entry in git(root, "ls-files", "--stage", "-z").split(b"\0")[:-1]:
+        about, _, path = entry.partition(b"\t")
+        mode, blob, _ = about.decode().split(" ")
+        names[path.decode("utf-8", "surrogateescape")] = Tracked(mode, blob)
+    return names
+
+
+def changed(root: Path) -> list[bytes]:
+    """Give the paths of what is not committed as it is here."""
+    status = git(
+        root, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"
+    )
+    # Each entry is two letters, a space, and the path.
+    return [entry[3:] for entry in status.split(b"\0")[:-1]]
+
+
+def blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
+    """
+    Read committed bytes.
+
+    :param names: From a path to the name of its blob.
+    :raise CommandError: Some are lost, or all of them are too large for a plugin.
+    """
+    asked = "".join(f"{blob}\n" for blob in names.values()).encode()
+    told = git(root, "cat-file", "--batch-check", given=asked).splitlines()
+    if any(b" blob " not in line for line in told):
+        raise CommandError("git has lost the content of a committed file")
+    sizes = [int(line.split(b" ")[2]) for line in told]
+    if sum(sizes) > TREE_BYTES:
+        raise CommandError(f"the committed files are larger than {TREE_BYTES} bytes")
+    content = git(root, "cat-file", "--batch", given=asked)
+    files = {}
+    at = 0
+    for path, size in zip(names, sizes, strict=True):
+        at = content.index(b"\n", at) + 1
+        files[path] = content[at : at + size]
+        at += size + 1
+    return files
+
+
+def git(root: Path, *arguments: str, given: bytes = b"") -> bytes:
+    """
+    Ask git about a work tree; nothing that its configuration names is run.
+
+    :raise CommandError: git is missing, or refused.
+    """
+    root = root.resolve()
+    own = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    environ = own | {
+        "GIT_CEILING_DIRECTORIES": str(root.parent),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C",
+    }
+    command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell; the only word not ours is -C's
+            command, input=given, capture_output=True, env=environ, check=False
+        )
+    except FileNotFoundError:
+        raise CommandError("git is needed to read a git work tree") from None
+    if done.returncode:
+        said = done.stderr.partition(b"\n")[0]
+        raise CommandError(f"git {arguments[0]} failed: {named(said)}")
+    return done.stdout
+
+
+def named(text: bytes) -> str:
+    """Give what git said, as a message may repeat it."""
+    return shown(text.decode("utf-8", "replace"))

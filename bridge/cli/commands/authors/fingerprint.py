@@ -1,0 +1,43 @@
+"""``plugin-bridge fingerprint``: what users compare an author's key by."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ....plugins.tree.signature import key_id, public_key_of
+from ....settings.options import TableOptions
+from ...authoring.keyfiles import KEY_HELP, chosen_key
+from ...terminal import CommandError, failed
+
+
+class FingerprintOptions(TableOptions):
+    """The command line of ``plugin-bridge fingerprint``."""
+
+    synopsis = "Usage: plugin-bridge fingerprint [--key FILE]"
+    longdesc = "Prints the fingerprint of your signing key, which users compare."
+    optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the fingerprint; gives the exit status."""
+    options = FingerprintOptions()
+    options.parseOptions(arguments)
+    return fingerprint(options)
+
+
+def fingerprint(
+    options: FingerprintOptions, environ: Mapping[str, str] = os.environ
+) -> int:
+    """
+    Print the fingerprint of a key, and nothing else.
+
+    :return: The exit status: 0, or 1 after a line on standard error.
+    """
+    try:
+        key = chosen_key(options["key"], environ)
+    except CommandError as e:
+        return failed("fingerprint", str(e))
+    print(key_id(public_key_of(key.seed)))
+    return 0

@@ -1,0 +1,148 @@
+"""
+``plugin-bridge sign``: writes the ``plugin.sig`` of a plugin's tree.
+
+In a git work tree the committed bytes are signed, not those on disk: they are what
+a clone gets, whatever line endings and filters made of the files here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import ClassVar, Final
+
+from twisted.python import usage
+
+from ....datadir.paths import write_atomically
+from ....plugins.tree.digest import SIGNATURE_FILE
+from ....plugins.tree.files import shown
+from ....plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE, load_manifest
+from ....plugins.tree.signature import key_id, public_key_of, sign_tree
+from ....protocol.errors import BridgeError
+from ....settings.host import ProfileError, load_profile
+from ....settings.options import HostOptions
+from ...authoring.keyfiles import KEY_HELP, SigningKey, chosen_key
+from ...authoring.worktree import (
+    LINK,
+    SUBMODULE,
+    blobs,
+    changed,
+    is_work_tree,
+    named,
+    tracked,
+)
+from ...terminal import CommandError, failed
+
+_NAMED_FILES: Final = 3
+
+
+class SignOptions(HostOptions):
+    """The command line of ``plugin-bridge sign``."""
+
+    synopsis = "Usage: plugin-bridge sign [--key FILE] [--host NAME|PATH] DIR"
+    longdesc = (
+        "Signs the plugin in DIR and writes its plugin.sig. When DIR is a git work "
+        "tree, what is committed is signed, and nothing else may be in it."
+    )
+    optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
+
+    def parseArgs(  # type: ignore[override]
+        self, directory: str
+    ) -> None:
+        """Take the plugin's directory."""
+        self["directory"] = directory
+
+
+def main(arguments: list[str]) -> int:
+    """Sign a plugin; gives the exit status."""
+    options = SignOptions()
+    options.parseOptions(arguments)
+    return sign(options)
+
+
+def sign(
+    options: SignOptions,
+    environ: Mapping[str, str] = os.environ,
+    now: Callable[[], float] = time.time,
+) -> int:
+    """
+    Sign a plugin.
+
+    :param now: Seconds since the epoch.
+    :return: The exit status: 0, or 1 after a line on standard error.
+    :raise usage.UsageError: There is no such host.
+    """
+    try:
+        profile = load_profile(options.value("host", environ))
+    except ProfileError as e:
+        raise usage.UsageError(f"--host: {e}") from None
+    root = Path(options["directory"])
+    try:
+        key = chosen_key(options["key"], environ)
+        manifest = load_manifest(root, profile)
+        files = _committed(root) if is_work_tree(root) else None
+        _check_key_unsigned(key, root, files)
+        text = sign_tree(root, manifest.id, profile, key.seed, int(now()), files)
+        write_atomically(root / SIGNATURE_FILE, text, 0o644)
+    except BridgeError as e:
+        return failed("sign", e.message)
+    except CommandError as e:
+        return failed("sign", str(e))
+    except OSError as e:
+        return failed("sign", f"{SIGNATURE_FILE} cannot be written: {e.strerror}")
+    print(f"signed       {manifest.id} {manifest.version} for {profile.application}")
+    print(f"fingerprint  {key_id(public_key_of(key.seed))}")
+    print(f"wrote        {root / SIGNATURE_FILE}")
+    print("Commit it and push. After any other change to the tree, sign again.")
+    return 0
+
+
+def _check_key_unsigned(
+    key: SigningKey, root: Path, files: Mapping[str, bytes] | None
+) -> None:
+    if key.file is None or not key.file.resolve().is_relative_to(root.resolve()):
+        return
+    inside = key.file.resolve().relative_to(root.resolve()).as_posix()
+    if files is None or inside in files:
+        raise CommandError(
+            "the key file is one of the plugin's files; whoever has it can sign as "
+            "you: keep it elsewhere"
+        )
+
+
+def _committed(root: Path) -> dict[str, bytes]:
+    """
+    The files a clone of a work tree gets, without its signature.
+
+    :raise CommandError: Something is not committed, or cannot be in a plugin.
+    """
+    _check_clean(root)
+    names = _tracked(root)
+    names.pop(SIGNATURE_FILE, None)
+    for needed in (MANIFEST_FILE, ENTRY_FILE):
+        if needed not in names:
+            raise CommandError(f"{needed} is not committed")
+    return blobs(root, names)
+
+
+def _tracked(root: Path) -> dict[str, str]:
+    """From each tracked path to the name of its blob."""
+    names = {}
+    for name, file in tracked(root).items():
+        if file.mode in (LINK, SUBMODULE):
+            kind = "symbolic link" if file.mode == LINK else "submodule"
+            raise CommandError(f"{shown(name)} is a {kind}; no plugin may have one")
+        names[name] = file.blob
+    return names
+
+
+def _check_clean(root: Path) -> None:
+    edited = [path for path in changed(root) if path != SIGNATURE_FILE.encode()]
+    if edited:
+        names = ", ".join(map(named, edited[:_NAMED_FILES]))
+        more = len(edited) - _NAMED_FILES
+        if more > 0:
+            names += f" and {more} more"
+        raise CommandError(f"not committed: {names}; a clone would not get this tree")

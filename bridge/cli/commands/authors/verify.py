@@ -1,0 +1,66 @@
+"""``plugin-bridge verify``: what the daemon says of a plugin's signature."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ....plugins.installed.trees import iso_time
+from ....plugins.tree.manifest import load_manifest
+from ....plugins.tree.signature import verify_tree
+from ....protocol.errors import BridgeError
+from ....settings.options import HostOptions
+from ...authoring.worktree import copy_published
+from ...terminal import CommandError, failed
+
+
+class VerifyOptions(HostOptions):
+    """The command line of ``plugin-bridge verify``."""
+
+    synopsis = "Usage: plugin-bridge verify [--host NAME|PATH] DIR"
+    longdesc = (
+        "Verifies the signature of the plugin in DIR, as the daemon does, and prints "
+        "the fingerprint of the key. Whether anybody trusts the key is not asked. "
+        "When DIR is a git work tree, what git ignores is left out."
+    )
+
+    def parseArgs(  # type: ignore[override]
+        self, directory: str
+    ) -> None:
+        """Take the plugin's directory."""
+        self["directory"] = directory
+
+
+def main(arguments: list[str]) -> int:
+    """Verify a plugin; gives the exit status."""
+    options = VerifyOptions()
+    options.parseOptions(arguments)
+    return verify(options)
+
+
+def verify(options: VerifyOptions, now: Callable[[], float] = time.time) -> int:
+    """
+    Verify a plugin.
+
+    :param now: Seconds since the epoch.
+    :return: The exit status: 0, or 1 after a line on standard error.
+    :raise ConfigError: There is no such host.
+    """
+    profile = options.place().profile
+    with TemporaryDirectory(prefix="plugin-bridge-verify-") as scratch:
+        tree = Path(scratch) / "tree"
+        try:
+            copy_published(Path(options["directory"]), tree)
+            manifest = load_manifest(tree, profile)
+            signed = verify_tree(tree, manifest.id, profile, now())
+        except BridgeError as e:
+            return failed("verify", e.message)
+        except CommandError as e:
+            return failed("verify", str(e))
+    print(f"signed       {manifest.id} {manifest.version}")
+    print(f"fingerprint  {signed.key_id}")
+    if signed.signed_at:
+        print(f"dated        {iso_time(signed.signed_at * 1000)} (by its author)")
+    return 0

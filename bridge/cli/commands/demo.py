@@ -1,0 +1,94 @@
+"""``plugin-bridge demo``: everything at once, to look at."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import webbrowser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from ...demo.demo import DemoError, Place, Started, start
+from ...demo.forge import ForgeError
+from ...provision.hostsources import SetupError
+from ...settings.host import load_profile
+from ...settings.options import TableOptions
+
+
+class DemoOptions(TableOptions):
+    """The command line of ``plugin-bridge demo``."""
+
+    synopsis = "Usage: plugin-bridge demo [--open]"
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["open", None, "open the page in your browser"]
+    ]
+    longdesc = (
+        "Starts a daemon, the reference page, and a git server with a signed sample "
+        "plugin, all temporary and on this machine only; Ctrl-C ends and removes them. "
+        "It needs git, and plugin-bridge installed with its extra: plugin-bridge[demo]."
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Run the demo until Ctrl-C; gives the exit status."""
+    from twisted.internet import reactor
+
+    options = DemoOptions()
+    options.parseOptions(arguments)
+    failures: list[str] = []
+    with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
+        place = Place(Path(root), load_profile("reference"))
+        # Not task.react: it would die of the signal, and leave the directory behind.
+        running = _demo(reactor, place, bool(options["open"]), failures)
+        Deferred.fromCoroutine(running).addErrback(_broke, reactor, failures)
+        reactor.run()
+    for failure in failures:
+        sys.stderr.write(f"plugin-bridge: {failure}\n")
+    return 1 if failures else 0
+
+
+async def _demo(reactor: Any, place: Place, opens: bool, failures: list[str]) -> None:
+    try:
+        started = await start(reactor, place, _say, os.urandom, int(time.time()))
+    except (DemoError, ForgeError, SetupError) as e:
+        _fail(str(e), reactor, failures)
+        return
+    _say_where(started)
+    if opens:
+        webbrowser.open(started.page)
+
+
+def _fail(why: str, reactor: Any, failures: list[str]) -> None:
+    failures.append(why)
+    # It may not be running yet, and then it can't be stopped.
+    reactor.callLater(0, reactor.stop)
+
+
+def _broke(failure: Failure, reactor: Any, failures: list[str]) -> None:
+    _fail(failure.getTraceback(), reactor, failures)
+
+
+def _say_where(started: Started) -> None:
+    sys.stdout.write(
+        "\n"
+        "Open the page, pair it with the token, install the plugin, reload.\n\n"
+        f"  Page:    {started.page}\n"
+        f"  Token:   {started.token}\n"
+        f"  Plugin:  {started.plugin}\n"
+        f"  Data:    {started.data}\n\n"
+        "From another terminal, once the page is paired:\n\n"
+        f"  plugin-bridge eval --host reference --data-dir {started.data} "
+        "'return document.title'\n\n"
+        "Ctrl-C ends the demo.\n"
+    )
+    sys.stdout.flush()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"- {line}\n")
+    sys.stdout.flush()

@@ -1,0 +1,149 @@
+"""``plugin-bridge doctor``: what is wrong here, and what mends it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from attrs import evolve
+from twisted.internet.defer import Deferred
+
+from ...approval.native import native_approver
+from ...approval.prompts import Operation, Prompt
+from ...concurrency.threads import Pool
+from ...freedesktop import Notifications
+from ...protocol.errors import BridgeError
+from ...protocol.wire import unstructure
+from ...settings.config import BY_NAME, HOST_OPTIONS, Option
+from ...settings.options import HostOptions, Place
+from ...wiring import oneshot
+from ..diagnosis.checkup import (
+    Finding,
+    Level,
+    daemon,
+    notification_server,
+    on_disk,
+    told,
+)
+from ..diagnosis.supportfile import Support
+from ..terminal import failed, print_json, print_line
+
+TEST_PROMPT: Final = Prompt(
+    Operation.INSTALL,
+    "Is this prompt shown?",
+    "You asked plugin-bridge doctor to show a prompt.",
+    "Nothing is installed, whatever you choose.",
+)
+
+
+class DoctorOptions(HostOptions):
+    """The command line of ``plugin-bridge doctor``."""
+
+    synopsis = "Usage: plugin-bridge doctor [--prompt] [--json] [--bundle FILE]"
+    longdesc = (
+        "Looks at the data directory, the token, the bundler, the host's sources, the "
+        "theme directory, the port and the notification server, and says for each "
+        "what would mend it. With --prompt it shows a test prompt and waits for your "
+        "answer. With --bundle it writes what a bug report needs: it lists first what "
+        "that is, and leaves the token, settings and your home's name out. Exit "
+        "status: 0 when nothing is wrong, 1 otherwise, 2 wrong usage."
+    )
+    table: ClassVar[tuple[Option, ...]] = (
+        *HOST_OPTIONS,
+        evolve(BY_NAME["listen"], about="where the daemon listens, or would"),
+    )
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["prompt", None, "show a test prompt, and wait for the answer"],
+        ["json", None, "print one JSON object"],
+    ]
+    optParameters: ClassVar[list[list[str | None]]] = [
+        ["bundle", None, None, "write what a bug report needs to this file (tar.gz)"]
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Look; gives the exit status."""
+    from twisted.internet import reactor
+
+    options = DoctorOptions()
+    options.parseOptions(arguments)
+    place = options.place()
+    command = shlex.join(options.naming(place))
+    findings = [
+        *on_disk(place, command),
+        daemon(place, options.value("listen"), command),
+        *oneshot.run(reactor, lambda: on_desktop(reactor, place, options)),
+    ]
+    _print(findings, bool(options["json"]))
+    say = _aside if options["json"] else print_line
+    if options["bundle"]:
+        support = Support.collect(place, findings, os.environ)
+        try:
+            support.write(Path(options["bundle"]), say)
+        except FileExistsError:
+            return failed("doctor", f"{options['bundle']} exists, and is not replaced")
+        except OSError as e:
+            return failed(
+                "doctor", f"{options['bundle']} cannot be written: {e.strerror}"
+            )
+    return 1 if any(finding.level is Level.WRONG for finding in findings) else 0
+
+
+def _aside(text: str) -> None:
+    """Say what must not stand beside the one object on standard output."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def _print(findings: list[Finding], as_json: bool) -> None:
+    if as_json:
+        ok = all(finding.level is not Level.WRONG for finding in findings)
+        print_json({"ok": ok, "findings": unstructure(findings)}, compact=False)
+        return
+    for line in told(findings):
+        print_line(line)
+
+
+async def on_desktop(
+    reactor: Any, place: Place, options: DoctorOptions
+) -> list[Finding]:
+    """Look at what shows prompts; with ``--prompt`` show one."""
+    pool = Pool(reactor, "desktop", 1)
+    pool.start()
+    notifications = Notifications(reactor, os.environ, pool.call)
+    try:
+        if sys.platform in ("win32", "darwin"):  # pragma: no cover
+            findings = []
+        else:
+            findings = [await notification_server(notifications)]
+        if options["prompt"]:
+            approver = native_approver(
+                sys.platform,
+                reactor,
+                notifications,
+                place.profile.application,
+                os.urandom,
+            )
+            if all(finding.level is Level.OK for finding in findings):
+                _aside("a prompt is shown: answer it")
+            findings.append(await answered(approver.approve(TEST_PROMPT)))
+        return findings
+    finally:
+        await notifications.close()
+        pool.stop()
+
+
+async def answered(approving: Deferred[None]) -> Finding:
+    """Tell how a test prompt ended."""
+    name = "test prompt"
+    try:
+        await approving
+    except BridgeError as e:
+        prefix = e.message.partition(":")[0]
+        if prefix == "denied":
+            return Finding(name, Level.OK, f"it was not confirmed: {e.message}")
+        return Finding(name, Level.WRONG, e.message, "see notification server")
+    return Finding(name, Level.OK, "it was confirmed")

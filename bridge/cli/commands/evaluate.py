@@ -1,0 +1,74 @@
+"""``plugin-bridge eval``: a snippet, evaluated in the paired page."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from twisted.python import usage
+
+from ...protocol.limits import REMOTE_MILLISECONDS, REMOTE_MOST_MILLISECONDS
+from ...protocol.text import visible
+from ...settings.values import whole
+from ..asking.client import EXIT_STATUS, CallerOptions, ended, find
+from ..terminal import failed, given_or_read
+
+
+class EvalOptions(CallerOptions):
+    """The command line of ``plugin-bridge eval``."""
+
+    synopsis = "Usage: plugin-bridge eval [--timeout-ms N] [--compact] [CODE|-]"
+    longdesc = (
+        "Evaluates CODE, or what standard input has, in the page that is paired with "
+        "the running daemon, which must have been started with --dev, and prints what "
+        "it returns. CODE is the body of an async JavaScript function; in scope are "
+        "host, manager, text(selector), click(selector), visible(selector), "
+        "rects(selector) and sleep(ms). For example: "
+        "plugin-bridge eval 'return text(\"h1\")'. What the code throws is told on "
+        "standard error, with status 1. " + EXIT_STATUS
+    )
+    optParameters: ClassVar[list[list[str | None]]] = [
+        [
+            "timeout-ms",
+            None,
+            str(REMOTE_MILLISECONDS),
+            f"wait that long for the page, at most {REMOTE_MOST_MILLISECONDS}",
+        ]
+    ]
+
+    def parseArgs(self, code: str = "-") -> None:
+        """Take the snippet."""
+        self["code"] = code
+
+    def postOptions(self) -> None:
+        """Read the time to wait."""
+        try:
+            self["timeout"] = whole(1, REMOTE_MOST_MILLISECONDS)(self["timeout-ms"])
+        except ValueError as e:
+            raise usage.UsageError(f"--timeout-ms: {e}") from None
+
+
+def main(arguments: list[str]) -> int:
+    """Evaluate a snippet; gives the exit status."""
+    options = EvalOptions()
+    options.parseOptions(arguments)
+    return ended("eval", lambda: evaluate(options))
+
+
+def evaluate(options: EvalOptions) -> int:
+    """
+    Evaluate a snippet, and print what it returns.
+
+    :return: The exit status; 1 after a line on standard error when it threw.
+    :raise UsageError: The snippet is not UTF-8.
+    """
+    code = given_or_read(options["code"])
+    try:
+        code.encode("utf-8")
+    except UnicodeEncodeError:
+        raise usage.UsageError("CODE must be UTF-8") from None
+    params = {"code": code, "timeoutMs": options["timeout"]}
+    evaluation = find(options).call("remote", "eval", params)
+    if not evaluation["ok"]:
+        return failed("eval", visible(str(evaluation["error"])))
+    options.print(evaluation["value"])
+    return 0

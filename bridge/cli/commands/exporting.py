@@ -1,0 +1,97 @@
+"""``plugin-bridge export``: the plugins and the page's settings, in one file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from ...plugins.installed.records import RECORDS, read_record
+from ...protocol.wire import dumps, unstructure
+from ...settings.options import HostOptions
+from ...store import DAEMON_PREFIX, StoreError
+from ...store.view import StateView
+from ..exportfile import VERSION, Export, PluginSource
+from ..terminal import failed
+
+
+class ExportOptions(HostOptions):
+    """The command line of ``plugin-bridge export``."""
+
+    synopsis = "Usage: plugin-bridge export [--host HOST] FILE"
+    longdesc = (
+        "Writes where each plugin came from, and the page's settings, to FILE (- for "
+        "standard output), for plugin-bridge import on another computer. Accepted "
+        "keys and the pairing token stay here. Settings may hold secrets of plugins: "
+        "the file is yours alone, mode 0600, and an existing one is never replaced."
+    )
+
+    def parseArgs(  # type: ignore[override]
+        self, file: str
+    ) -> None:
+        """Take the file's name."""
+        self["file"] = file
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file; gives the exit status."""
+    options = ExportOptions()
+    options.parseOptions(arguments)
+    place = options.place()
+    if not place.data.root.is_dir():
+        return failed(
+            "export",
+            f"there is no data directory {place.data.root}; name the one to export "
+            "with --host or --data-dir",
+        )
+    try:
+        view = StateView.read(place.data.state)
+    except StoreError as e:
+        return failed("export", str(e))
+    export = taken(view, place.profile.application, time.time())
+    text = dumps(unstructure(export)) + b"\n"
+    try:
+        _write(options["file"], text)
+    except FileExistsError:
+        return failed("export", "the file exists, and is not replaced")
+    except OSError as e:
+        return failed("export", f"the file cannot be written: {e.strerror}")
+    values = sum(len(entries) for entries in export.state.values())
+    sys.stderr.write(f"plugins: {len(export.plugins)}, settings: {values}\n")
+    return 0
+
+
+def taken(view: StateView, application: str, now: float) -> Export:
+    """
+    Take from the state what is exported.
+
+    :param now: Seconds since the epoch.
+    """
+    records = sorted(view.entries(RECORDS).items())
+    return Export(
+        VERSION,
+        application,
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+        [PluginSource(name, read_record(value).url) for name, value in records],
+        {
+            ns: view.entries(ns)
+            for ns in view.namespaces()
+            if not ns.startswith(DAEMON_PREFIX)
+        },
+    )
+
+
+def _write(name: str, text: bytes) -> None:
+    if name == "-":
+        sys.stdout.buffer.write(text)
+        return
+    fd = os.open(Path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(fd)
+    except OSError:
+        os.unlink(name)
+        raise

@@ -1,0 +1,180 @@
+"""``plugin-bridge import``: installs and sets what ``export`` wrote."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from attrs import define
+
+from ...plugins.tree.files import TooLargeError, read_bounded
+from ...protocol.errors import BridgeError
+from ...protocol.limits import MIB, STATE_FILE_BYTES
+from ...protocol.text import visible
+from ...protocol.wire import converter, loads_unique, structure
+from ...wiring import oneshot
+from ..asking.client import CallerOptions, ended, find
+from ..asking.pagesocket import PageSocket, connect
+from ..exportfile import VERSION, Export
+from ..terminal import CommandError
+
+_FILE_BYTES: Final = STATE_FILE_BYTES + MIB
+
+
+class ImportOptions(CallerOptions):
+    """The command line of ``plugin-bridge import``."""
+
+    synopsis = "Usage: plugin-bridge import [--replace] [--host HOST] FILE"
+    longdesc = (
+        "Asks the running daemon to install each plugin of FILE, which takes the same "
+        "steps and prompts as from the page, and sets the page's settings. What "
+        "is installed or set already stays, with --replace the settings of FILE win. "
+        "Exit status: 0 done, 1 when something was refused, 2 wrong usage, 3 no daemon."
+    )
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["replace", None, "replace settings that are there"]
+    ]
+
+    def parseArgs(  # type: ignore[override]
+        self, file: str
+    ) -> None:
+        """Take the file's name."""
+        self["file"] = file
+
+
+def main(arguments: list[str]) -> int:
+    """Import a file; gives the exit status."""
+    from twisted.internet import reactor
+
+    options = ImportOptions()
+    options.parseOptions(arguments)
+    return ended("import", lambda: _import(reactor, options))
+
+
+def _import(reactor: Any, options: ImportOptions) -> int:
+    export = read_export(Path(options["file"]))
+    check_application(export, options.place().profile.application)
+    client = find(options, dev=False)
+
+    async def work() -> int:
+        page = await connect(reactor, client)
+        importer = Importer(page, bool(options["replace"]), sys.stdout.write)
+        refused = await importer.take(export)
+        page.close()
+        return refused
+
+    return 1 if oneshot.run(reactor, work) else 0
+
+
+def read_export(path: Path) -> Export:
+    """
+    Read a file of ``plugin-bridge export``.
+
+    :raise CommandError: It is none, or one of a newer version.
+    """
+    try:
+        value = loads_unique(read_bounded(path, _FILE_BYTES))
+    except TooLargeError:
+        raise CommandError(f"the file is over {_FILE_BYTES} bytes") from None
+    except OSError as e:
+        raise CommandError(f"the file cannot be read: {e.strerror}") from None
+    except BridgeError as e:
+        raise CommandError(
+            f"the file is not of plugin-bridge export: {e.message}"
+        ) from None
+    if type(value) is dict and value.get("version") != VERSION:
+        raise CommandError(f"the file is not of version {VERSION} of export")
+    try:
+        return structure(converter, value, Export)
+    except BridgeError as e:
+        raise CommandError(
+            f"the file is not of plugin-bridge export: {e.message}"
+        ) from None
+
+
+def check_application(export: Export, application: str) -> None:
+    """
+    See that a file is of the host application it is imported for.
+
+    :raise CommandError: It is of another, to which its settings mean nothing.
+    """
+    if export.application not in ("", application):
+        raise CommandError(
+            f"the file is of {visible(export.application)}, not of {application}; "
+            "name the host with --host"
+        )
+
+
+@define
+class Importer:
+    """
+    Does what a page would.
+
+    :ivar replace: Whether settings that are there are replaced.
+    :ivar say: Takes lines for whoever watches.
+    """
+
+    _page: PageSocket
+    replace: bool
+    say: Callable[[str], object]
+
+    async def take(self, export: Export) -> int:
+        """
+        Install and set everything; go on when something is refused.
+
+        :return: How much was refused.
+        """
+        self._page.pushed = self._pushed
+        return await self._install(export) + await self._set(export)
+
+    def _pushed(self, event: str, data: Any) -> None:
+        if event == "progress":
+            self.say(f"    {visible(str(data.get('message')))}\n")
+
+    async def _install(self, export: Export) -> int:
+        refused = 0
+        listed = await self._page.call("plugins", "list", {})
+        there = {plugin["id"] for plugin in listed["plugins"]}
+        for plugin in export.plugins:
+            name = visible(plugin.id)
+            if plugin.id in there:
+                self.say(f"{name}: is installed already\n")
+                continue
+            self.say(f"{name}: asked for; if a prompt is shown, answer it\n")
+            try:
+                await self._page.call("plugins", "install", {"url": plugin.url})
+            except BridgeError as e:
+                refused += 1
+                self.say(f"{name}: refused: {visible(e.message)}\n")
+            else:
+                self.say(f"{name}: installed\n")
+        return refused
+
+    async def _set(self, export: Export) -> int:
+        made = kept = refused = 0
+        for ns, entries in export.state.items():
+            there = await self._there(ns)
+            for key, value in entries.items():
+                if key in there and (not self.replace or there[key] == value):
+                    kept += 1
+                    continue
+                try:
+                    await self._page.call(
+                        "state", "set", {"ns": ns, "key": key, "value": value}
+                    )
+                    made += 1
+                except BridgeError as e:
+                    refused += 1
+                    self.say(f"a setting of {visible(ns)}: refused: {e.message}\n")
+        self.say(f"settings: {made} set, {kept} left, {refused} refused\n")
+        return refused
+
+    async def _there(self, ns: str) -> dict[str, Any]:
+        try:
+            listed = await self._page.call("state", "list", {"ns": ns})
+        except BridgeError:
+            return {}  # each of its settings will be refused, and said so
+        there: dict[str, Any] = listed["entries"]
+        return there

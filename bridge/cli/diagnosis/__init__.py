@@ -1,0 +1,1 @@
+"""What ``doctor`` checks, and the file it makes for bug reports."""

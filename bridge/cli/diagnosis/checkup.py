@@ -1,0 +1,293 @@
+"""What ``plugin-bridge doctor`` looks at: each check gives findings, each a mend."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from enum import StrEnum
+from http import HTTPStatus
+from http.client import HTTPException
+from pathlib import Path
+from shlex import quote
+from typing import Any, Final
+
+from attrs import frozen
+
+from ...approval.notification import ANSWERING
+from ...daemon.listening import StartError, bind
+from ...datadir.lock import is_held
+from ...datadir.token import PairingToken, TokenError
+from ...freedesktop import DesktopError, INotifications
+from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
+from ...plugins.installed.journal import Journal, JournalError
+from ...plugins.installed.records import read_records
+from ...protocol.errors import BridgeError
+from ...protocol.text import visible
+from ...protocol.wire import loads_own
+from ...provision.bundlersource import installed_bundler, would_run
+from ...provision.hostsources import missing_sources, setup_command
+from ...settings.options import Place
+from ...settings.values import Address, UnixAddress
+from ...store import StoreError
+from ...store.view import StateView
+from ..asking.client import connection_to, listens_on
+
+_ASK_SECONDS: Final = 5.0
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    NOTE = "note"
+    WRONG = "wrong"
+
+
+@frozen
+class Finding:
+    """
+    What one check found.
+
+    :ivar name: What was looked at.
+    :ivar text: What is so.
+    :ivar mend: What to do about it; empty when nothing is to be done.
+    """
+
+    name: str
+    level: Level
+    text: str
+    mend: str = ""
+
+
+def on_disk(place: Place, command: str) -> Iterator[Finding]:
+    """
+    Look at the files; changes nothing.
+
+    :param command: The options that name this place on a command line.
+    """
+    yield _directory(place, command)
+    yield _token(place)
+    yield _state(place)
+    yield from _interrupted(place)
+    yield from _unrecorded(place)
+    yield _bundler(place, command)
+    yield _sources(place, command)
+    yield _theme(place)
+    yield from _databases(place)
+
+
+def _directory(place: Place, command: str) -> Finding:
+    name, root = "data directory", place.data.root
+    try:
+        found = root.stat()
+    except OSError:
+        mend = _run_setup(place, command)
+        return Finding(name, Level.WRONG, f"{root} is not there", mend)
+    if not stat.S_ISDIR(found.st_mode):
+        text = f"{root} is not a directory"
+        return Finding(name, Level.WRONG, text, "name another with --data-dir")
+    if os.name != "nt" and found.st_uid != os.geteuid():
+        text = f"{root} belongs to another user"
+        return Finding(
+            name, Level.WRONG, text, f"run: sudo chown -R $USER {quote(str(root))}"
+        )
+    if os.name != "nt" and stat.S_IMODE(found.st_mode) & 0o077:
+        text = f"{root} is open to other users"
+        return Finding(name, Level.NOTE, text, f"run: chmod 700 {quote(str(root))}")
+    return Finding(name, Level.OK, str(root))
+
+
+def _token(place: Place) -> Finding:
+    name = "pairing token"
+    try:
+        PairingToken.load(place.data.token)
+    except FileNotFoundError:
+        return Finding(name, Level.NOTE, "not made yet; the first start makes it")
+    except TokenError as e:
+        return Finding(name, Level.WRONG, str(e), "do as it says, and pair again")
+    return Finding(name, Level.OK, f"{place.data.token}, yours alone")
+
+
+def _state(place: Place) -> Finding:
+    try:
+        view = StateView.read(place.data.state)
+    except StoreError as e:
+        mend = "start the daemon: it loads the previous generation, or says why not"
+        return Finding("settings", Level.WRONG, str(e), mend)
+    values = sum(len(view.entries(ns)) for ns in view.namespaces())
+    counted = f"{values} value{'' if values == 1 else 's'}"
+    return Finding("settings", Level.OK, counted)
+
+
+def _interrupted(place: Place) -> Iterator[Finding]:
+    """Look whether a start could settle what an interrupted operation left."""
+    try:
+        Journal(place.data.journal).read()
+    except JournalError as e:
+        mend = "do as it says, and start the daemon"
+        yield Finding("journal", Level.WRONG, str(e), mend)
+
+
+def _unrecorded(place: Place) -> Iterator[Finding]:
+    """Look for trees of plugins that are neither listed nor let another in."""
+    if Journal(place.data.journal).exists():
+        return  # an operation is under way, or will be settled
+    try:
+        known = read_records(StateView.read(place.data.state))
+        there = sorted(path.name for path in place.data.plugins.iterdir())
+    except (StoreError, OSError):
+        return
+    for name in there:
+        if not name.startswith(".") and name not in known:
+            text = f"{place.data.plugins / name} belongs to no installed plugin"
+            mend = "move it away; then the plugin can be installed again"
+            yield Finding("plugin tree", Level.WRONG, visible(text), mend)
+
+
+def _bundler(place: Place, command: str) -> Finding:
+    name, mend = "bundler", _run_setup(place, command)
+    pin = pin_for()
+    if pin is None:
+        return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
+    if installed_bundler(place.data, pin):
+        return Finding(name, Level.OK, f"esbuild {VERSION}, its digest is right")
+    if (place.data.bin / BINARY_NAME).exists():
+        text = f"bin/{BINARY_NAME} is not esbuild {VERSION} as it was pinned"
+        if would_run(place.data):
+            return Finding(name, Level.NOTE, text, f"{mend} --force")
+        text += f", nor what bin/{CHECKSUM_NAME} says, so nothing can be built"
+        return Finding(name, Level.WRONG, text, f"{mend} --force")
+    return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", mend)
+
+
+def _sources(place: Place, command: str) -> Finding:
+    name = "host sources"
+    missing = missing_sources(place)
+    if missing:
+        text = f"{missing[0]} is missing, so nothing can be built"
+        return Finding(name, Level.WRONG, text, _run_setup(place, command))
+    return Finding(name, Level.OK, "in place")
+
+
+def _run_setup(place: Place, command: str) -> str:
+    return f"run: {setup_command(place, command)}"
+
+
+def _theme(place: Place) -> Finding:
+    name = "theme directory"
+    if place.bundle.is_file():
+        return Finding(name, Level.OK, f"{place.bundle} is published")
+    directory: Path = place.theme_dir
+    while not directory.exists() and directory != directory.parent:
+        directory = directory.parent
+    if not os.access(directory, os.W_OK | os.X_OK):
+        text = f"{place.theme_dir} cannot be written"
+        mend = "make it a directory that you can write to, or name another with "
+        return Finding(name, Level.WRONG, text, f"{mend}--theme-dir")
+    text = f"no bundle in {place.theme_dir} yet; the first build makes it"
+    return Finding(name, Level.NOTE, text)
+
+
+def _databases(place: Place) -> Iterator[Finding]:
+    for alias in sorted(place.profile.databases):
+        path = place.profile.database(alias, place.data.root)
+        name = f"database {alias}"
+        if path.is_file():
+            yield Finding(name, Level.OK, str(path))
+        else:
+            yield Finding(name, Level.NOTE, f"{path} is not there yet")
+
+
+def daemon(place: Place, listen: Address, command: str) -> Finding:
+    """
+    Look whether a daemon runs, and whether one could.
+
+    :param listen: Where it would listen.
+    :param command: The options that name this place on a command line.
+    """
+    name = "daemon"
+    if is_held(place.data.lock):
+        try:
+            address = listens_on(place.data)
+        except (OSError, ValueError):
+            return Finding(name, Level.NOTE, "it starts, or ends, just now")
+        version = _version(address)
+        if version is None:
+            text = f"it runs, and does not answer on {address}"
+            return Finding(name, Level.WRONG, text, "stop it, and start it again")
+        text = f"version {version} listens on {address}"
+        if _is_dev(address):
+            text += " with --dev: EVERY operation is approved without asking"
+            mend = "start it without --dev, unless you develop plugins"
+            return Finding(name, Level.NOTE, text, mend)
+        return Finding(name, Level.OK, text)
+    if _is_taken(listen):
+        ours = _version(listen) is not None
+        who = "the daemon of another data directory" if ours else "another program"
+        mend = "end it, or choose another address with --listen"
+        return Finding(name, Level.WRONG, f"{who} listens on {listen}", mend)
+    text = f"not running; {listen} is free"
+    return Finding(name, Level.NOTE, text, f"run: plugin-bridge run {command}")
+
+
+def _version(address: Address | UnixAddress) -> str | None:
+    try:
+        _, answer = _ask(address, "/v1/health")
+        return visible(str(answer["version"])) if answer["ok"] is True else None
+    except (OSError, HTTPException, BridgeError, KeyError, TypeError):
+        return None
+
+
+def _is_dev(address: Address | UnixAddress) -> bool:
+    """Whether a path is there that only ``--dev`` opens; no token is sent."""
+    try:
+        status, _ = _ask(address, "/v1/describe")
+    except (OSError, HTTPException, BridgeError):
+        return False
+    return status == HTTPStatus.UNAUTHORIZED
+
+
+def _ask(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
+    connection = connection_to(address, _ASK_SECONDS)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, loads_own(answer.read())
+    finally:
+        connection.close()
+
+
+def _is_taken(address: Address) -> bool:
+    try:
+        bind(address).close()
+    except StartError:
+        return True
+    return False
+
+
+async def notification_server(notifications: INotifications) -> Finding:
+    """Look who would show prompts and notifications, and how to answer there."""
+    name = "notification server"
+    try:
+        server = await notifications.find()
+    except DesktopError as e:
+        text = f"none answers, so without --dev no plugin can be installed: {e}"
+        mend = "log in to a desktop, or install one, such as notification-daemon"
+        return Finding(name, Level.WRONG, text, mend)
+    called = visible(f"{server.name} {server.version}")
+    able = visible(", ".join(sorted(server.capabilities)))
+    if "actions" not in server.capabilities:
+        text = f"{called} has no buttons, so every prompt is refused (it has: {able})"
+        return Finding(name, Level.WRONG, text, "use one that has, such as dunst")
+    click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
+    return Finding(name, Level.OK, f"{called}: {click} (it has: {able})")
+
+
+def told(findings: list[Finding]) -> Iterator[str]:
+    """Word findings for people, a line each and a line for each mend."""
+    marks = {Level.OK: "ok   ", Level.NOTE: "note ", Level.WRONG: "WRONG"}
+    for finding in findings:
+        yield f"{marks[finding.level]} {finding.name}: {finding.text}"
+        if finding.mend:
+            yield f"      {finding.mend}"

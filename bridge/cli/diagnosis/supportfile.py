@@ -1,0 +1,159 @@
+"""What a bug report needs, in one file, with nothing in it that is the user's own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import platform
+import re
+import sys
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from attrs import frozen
+
+from ... import __version__
+from ...datadir.token import PairingToken, TokenError
+from ...plugins.installed.records import RECORDS, read_record
+from ...protocol.limits import KIB
+from ...protocol.wire import dumps, unstructure
+from ...settings.config import OPTIONS
+from ...settings.options import Place, with_names
+from ...store import StoreError
+from ...store.view import StateView
+from .checkup import Finding
+
+_LOG_BYTES: Final = 128 * KIB
+_USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
+_QUERY: Final = re.compile(r"[?#].*")
+_PACKAGE: Final = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@frozen
+class Support:
+    """
+    The files of a support bundle.
+
+    :ivar files: Their contents by name; each has been redacted.
+    """
+
+    files: Mapping[str, bytes]
+
+    @classmethod
+    def collect(
+        cls, place: Place, findings: Sequence[Finding], environ: Mapping[str, str]
+    ) -> Support:
+        """
+        Collect what a report needs.
+
+        :param findings: What doctor found.
+        :param environ: Of which the daemon's variables are taken.
+        """
+        options = [with_names(option, place.profile.names) for option in OPTIONS]
+        names = [name for o in options for name in (o.variable, *o.more_variables)]
+        set_ones = [f"{name}={environ[name]}" for name in names if name in environ]
+        files = {
+            "doctor.json": dumps(unstructure(list(findings))).decode(),
+            "versions.txt": "\n".join(_versions()),
+            "variables.txt": "\n".join(set_ones),
+            **_of_state(place),
+            "plugins.log": _tail(place.data.log),
+        }
+        redact = redactor(place, environ)
+        return cls(
+            {name: _ended(redact(text)).encode() for name, text in files.items()}
+        )
+
+    def write(self, path: Path, say: Callable[[str], object]) -> None:
+        """
+        Write it, once it is said what is inside.
+
+        :param path: Made with mode 0600; an existing file is never replaced.
+        :raise OSError: It can't be written.
+        """
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        say("the bundle holds, without the token, settings and your home's name:")
+        for name, content in self.files.items():
+            say(f"  {name:<14} {len(content)} bytes")
+        try:
+            with os.fdopen(fd, "wb") as file:
+                self._pack(file)
+        except OSError:
+            path.unlink()
+            raise
+        say(f"written to {path}; read it before you send it")
+
+    def _pack(self, file: BinaryIO) -> None:
+        with tarfile.open(fileobj=file, mode="w:gz") as tar:
+            for name, content in self.files.items():
+                member = tarfile.TarInfo(f"plugin-bridge/{name}")
+                member.size, member.mode = len(content), 0o600
+                tar.addfile(member, io.BytesIO(content))
+
+
+def redactor(place: Place, environ: Mapping[str, str]) -> Callable[[str], str]:
+    """Give what takes the token, the home directory and passwords out of a text."""
+    secrets = []
+    with contextlib.suppress(FileNotFoundError, TokenError):
+        secrets.append((PairingToken.load(place.data.token).reveal(), "[token]"))
+    home = environ.get("HOME", "").rstrip("/")
+    if home:
+        secrets.append((home, "~"))
+
+    def redact(text: str) -> str:
+        for secret, instead in secrets:
+            text = text.replace(secret, instead)
+        return _USERINFO.sub("", text)
+
+    return redact
+
+
+def _ended(text: str) -> str:
+    """End the last line of a text that has one."""
+    return text + "\n" if text and not text.endswith("\n") else text
+
+
+def _versions() -> list[str]:
+    lines = [
+        f"plugin-bridge {__version__}",
+        f"python {sys.version.split()[0]}",
+        f"system {platform.platform()}",
+    ]
+    with contextlib.suppress(PackageNotFoundError):
+        for line in requires("plugin-bridge") or ():
+            found = _PACKAGE.match(line)
+            if found is not None and "extra ==" not in line:
+                lines.append(f"{found[0]} {version(found[0])}")
+    return lines
+
+
+def _of_state(place: Place) -> dict[str, str]:
+    try:
+        view = StateView.read(place.data.state)
+    except StoreError as e:
+        return {"settings.txt": str(e)}
+    sizes = [
+        f"{ns}: {len(entries)} values, {len(dumps(entries))} bytes"
+        for ns in view.namespaces()
+        if (entries := view.entries(ns))
+    ]
+    plugins = []
+    for plugin_id, value in sorted(view.entries(RECORDS).items()):
+        record = read_record(value)
+        url = _QUERY.sub("", record.url)
+        plugins.append(f"{plugin_id} {record.commit} {record.key_id} {url}")
+    return {"settings.txt": "\n".join(sizes), "plugins.txt": "\n".join(plugins)}
+
+
+def _tail(path: Path) -> str:
+    """The last lines of the page's log."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
+            return file.read(_LOG_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

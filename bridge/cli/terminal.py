@@ -1,0 +1,100 @@
+"""What commands print: JSON for people, and no terminal's control sequences."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any, Final, TextIO
+
+from ..protocol.text import HIDDEN
+
+_KEY: Final = "34;1"
+_STRING: Final = "32"
+_NUMBER: Final = "36"
+_WORD: Final = "35"
+
+_TOKEN = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>:)?'
+    r"|(?P<number>-?[0-9][0-9.eE+-]*)|(?P<word>true|false|null)"
+)
+
+
+class CommandError(Exception):
+    """Why a command failed: one line for whoever runs it, never a secret."""
+
+
+def failed(command: str, why: str) -> int:
+    """Say in one line why a command failed, and give its exit status."""
+    print(f"plugin-bridge {command}: {why}", file=sys.stderr)
+    return 1
+
+
+def json_text(value: Any, compact: bool = False, colour: bool = False) -> str:
+    """
+    Write plain JSON, every character of it one that shows.
+
+    :param compact: On one line, instead of indented by two.
+    :param colour: With the colours of a terminal.
+    """
+    separators = (",", ":") if compact else (",", ": ")
+    indent = None if compact else 2
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    # In JSON they can stand in strings only, where an escape means the same.
+    text = HIDDEN.sub(_escaped, text)
+    return _TOKEN.sub(_coloured, text) if colour else text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"
+
+
+def _coloured(found: re.Match[str]) -> str:
+    if found["colon"]:
+        return _in_colour(_KEY, found["string"]) + ":"
+    if found["string"]:
+        return _in_colour(_STRING, found["string"])
+    return _in_colour(_NUMBER if found["number"] else _WORD, found[0])
+
+
+def _in_colour(colour: str, text: str) -> str:
+    return f"\x1b[{colour}m{text}\x1b[0m"
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether ``stream`` is a terminal with colours, and its user wants them."""
+    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def print_line(text: str) -> bool:
+    """
+    Print a line on standard output at once.
+
+    What the output's encoding lacks is replaced by a question mark.
+
+    :return: Whether anybody still reads it.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would flush once more at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
+
+
+def print_json(value: Any, compact: bool) -> None:
+    """Print plain JSON on standard output."""
+    colour = wants_colour(sys.stdout, os.environ)
+    print_line(json_text(value, compact, colour))
+
+
+def given_or_read(text: str) -> str:
+    """Return an argument, or what standard input has when it is ``-``."""
+    return sys.stdin.read() if text == "-" else text

@@ -1,0 +1,1 @@
+"""The daemon as a process: its ports, its banner, its supervisor, its end."""

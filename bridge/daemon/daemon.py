@@ -1,0 +1,171 @@
+"""The daemon's life: it listens, watches its token, and ends in order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from attrs import define, frozen
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.interfaces import IListeningPort
+from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
+from twisted.python.failure import Failure
+
+from ..concurrency.threads import Pool
+from ..datadir.paths import write_atomically
+from ..datadir.token import PairingToken
+from ..protocol.errors import CloseReason
+from ..settings.values import Address, UnixAddress
+from ..web.socket import BridgeFactory
+from .banner import Banner
+from .filewatch import FileWatch
+from .listening import Listening
+from .sd_notify import Supervisor
+
+# A thread that computes may keep the reactor waiting for that long, not for 5 ms.
+THREAD_TURN_SECONDS = 0.001
+
+
+class Stops(Protocol):
+    """A part that has something to finish."""
+
+    def close(self) -> Deferred[Any] | None:
+        """Take no more, and fire when what was begun is finished or undone."""
+
+
+@frozen
+class Logged:
+    """
+    Where the daemon's own log lines go.
+
+    :ivar output: Prints them; ``None`` when twistd does.
+    :ivar push: Pushes them to the pages.
+    """
+
+    output: ILogObserver | None
+    push: ILogObserver
+
+
+@define(eq=False, slots=False)
+class Daemon(Service):
+    """
+    Runs the parts that ``bridge.tap`` has made.
+
+    :ivar address_file: Tells the address to commands while it listens.
+    :ivar prepare: Begins what goes on beside the listening; blocks, and is quick.
+    :ivar settle: Begins what answers within seconds; the banner waits for it.
+    :ivar banner: What is said when it is listening.
+    :ivar finish: The parts to close at the end, in order.
+    :ivar release: Called last: gives the data directory up.
+    :ivar supervisor: Is told when the daemon serves, and when it ends.
+    :ivar reopen: Goes on in log files anew, after they were moved; on SIGHUP.
+    """
+
+    _reactor: Any
+    _listening: Listening
+    _site: Any
+    _sockets: BridgeFactory
+    _token: PairingToken
+    _address_file: Path
+    _pools: Sequence[Pool]
+    _prepare: Callable[[], object]
+    _settle: Callable[[], Deferred[Any]]
+    _banner: Banner
+    _finish: Sequence[Stops]
+    _release: Callable[[], None]
+    _logged: Logged
+    _supervisor: Supervisor
+    _reopen: Callable[[], object]
+    _port: IListeningPort | None = None
+    _watch: FileWatch | None = None
+    _settling: Deferred[Any] | None = None
+
+    _log: ClassVar[Logger] = Logger(namespace="bridge")
+
+    def setServiceParent(self, parent: Any) -> None:
+        """Join the application, and be what prints its log, if that is wanted."""
+        super().setServiceParent(parent)
+        if self._logged.output is not None:
+            parent.setComponent(ILogObserver, self._logged.output)
+
+    def startService(self) -> None:
+        """Listen."""
+        super().startService()
+        globalLogPublisher.addObserver(self._logged.push)
+        sys.setswitchinterval(THREAD_TURN_SECONDS)
+        self._prepare()
+        for pool in self._pools:
+            pool.start()
+        where = f"listening on {self._listening}"
+        self._port = self._listening.serve(self._reactor, self._site)
+        self._tell_address(self._listening.address)
+        self._watch = FileWatch(self._reactor, self._token.path, self._follow_token)
+        self._watch.start()
+        self._settling = self._settle()
+        self._settling.addBoth(lambda _: self._say(where))
+        self._settling.addErrback(self._broke)
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, self._hung_up)
+        self._supervisor.ready(where, self._sockets.edge.clock)
+
+    def _say(self, where: str) -> None:
+        if not self.running:
+            return
+        for level, line in self._banner.lines():
+            self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
+        self._log.info("{where}", where=where)
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("the banner could not be written", failure)
+
+    def _hung_up(self, *_: object) -> None:
+        self._reactor.callFromThread(self._reopen)
+
+    def _tell_address(self, address: Address | UnixAddress) -> None:
+        # A daemon that was killed has left its own.
+        with contextlib.suppress(OSError):
+            self._address_file.unlink()
+        try:
+            write_atomically(self._address_file, os.fsencode(f"{address}\n"))
+        except OSError as e:
+            why = e.strerror or "I/O error"
+            self._log.warn("commands can't find this daemon: {why}", why=why)
+
+    async def _stop(self) -> None:
+        self._supervisor.stopping()
+        with contextlib.suppress(OSError):
+            self._address_file.unlink()
+        if self._settling is not None:
+            self._settling.cancel()
+        if self._watch is not None:
+            self._watch.close()
+        if self._port is not None:
+            await maybeDeferred(self._port.stopListening)
+        for part in self._finish:
+            try:
+                await maybeDeferred(part.close)
+            except Exception:  # noqa: BLE001
+                self._log.failure("a part did not end well")
+        await self._sockets.close_all(CloseReason.SHUTDOWN)
+        for pool in self._pools:
+            pool.stop()
+        self._release()
+        self._supervisor.close()
+        globalLogPublisher.removeObserver(self._logged.push)
+
+    def stopService(self) -> Deferred[None]:
+        """Stop listening, finish or undo what was begun, close every socket."""
+        super().stopService()
+        return Deferred.fromCoroutine(self._stop())
+
+    def _follow_token(self) -> None:
+        """Close every socket when the token was replaced."""
+        if self._token.reload():
+            self._log.warn("the pairing token was replaced; every page must pair again")
+            self._sockets.close_all(CloseReason.TOKEN_ROTATED)

@@ -1,0 +1,259 @@
+"""
+The socket of ``plugin-bridge dev``: JSON lines between two processes of one user.
+
+It is a Unix socket with mode 0600 in the data directory, and only a daemon with
+``--dev`` listens there.  A page can't reach it: a browser speaks to no such socket,
+and nothing of this is a service.
+
+::
+
+    client                              daemon
+                                        {"type": "ready", "version"}
+    {"directory", "files"}              {"type": "linked", "id", …, "report"}
+    {"directory", "files"}              {"type": "refused", "message", "hits"}
+    anything else                       {"type": "error", "message"}, and it is closed
+
+The tree is linked as long as the connection lasts.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final
+
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IListeningPort
+from twisted.internet.protocol import Factory, connectionDone
+from twisted.logger import Logger
+from twisted.protocols.basic import LineReceiver
+from twisted.python.failure import Failure
+
+from ..concurrency.singleflight import SingleFlight
+from ..plugins.dev.linking import Link, Linking, SourcesRefusedError
+from ..protocol.errors import BridgeError, Code, Prefix
+from ..protocol.limits import (
+    DEV_DIRECTORY_CHARACTERS,
+    DEV_LINE_BYTES,
+    DEV_LINKS,
+    TREE_FILES,
+    TREE_PATH_BYTES,
+)
+from ..protocol.rules import Many, Text
+from ..protocol.wire import converter, dumps, loads, structure, unstructure
+
+MODE: Final = 0o600
+
+# What the shortest of sockaddr_un holds, less its end.
+_MOST_PATH_BYTES: Final = 103
+
+
+@frozen
+class WorkTree:
+    """
+    What a client asks to have linked.
+
+    :ivar directory: Its absolute path.
+    :ivar files: Relative paths with ``/``.
+    """
+
+    directory: Annotated[
+        str, Text(DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
+    ]
+    files: Annotated[
+        list[Annotated[str, Text(TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]],
+        Many(TREE_FILES, unique=True),
+    ]
+
+
+def read_work_tree(line: bytes) -> WorkTree:
+    """
+    Read what a client has sent.
+
+    :raise BridgeError: ``bad_request``, naming the field and the rule.
+    """
+    return structure(converter, loads(line), WorkTree)
+
+
+class DevConnection(LineReceiver):
+    """
+    One client.
+
+    :ivar ended: Fires when it has gone and what it linked is linked no longer.
+    """
+
+    delimiter = b"\n"
+    MAX_LENGTH = DEV_LINE_BYTES
+
+    _log = Logger()
+
+    def __init__(self, link: Link, version: str) -> None:
+        self.ended: Deferred[None] = Deferred()
+        self._link = link
+        self._version = version
+        self._next: WorkTree | None = None
+        self._gone = False
+        self._flight = SingleFlight("linking a plugin", self._take_turn)
+
+    def connectionMade(self) -> None:
+        """Say that there is a daemon."""
+        self._say({"type": "ready", "version": self._version})
+
+    def lineReceived(self, line: bytes) -> None:
+        """Link a tree; of what comes meanwhile, only the last is linked next."""
+        try:
+            self._next = read_work_tree(line)
+        except BridgeError as e:
+            self.refuse(e.message)
+            return
+        self._flight.ask()
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        """Refuse what is too long to be a tree that can be installed."""
+        self.refuse(f"a line is at most {DEV_LINE_BYTES} bytes")
+
+    def refuse(self, message: str) -> None:
+        """Say what is wrong, and end it."""
+        self._say({"type": "error", "message": message})
+        self._wire.loseConnection()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Unlink, when what is under way has ended."""
+        self._gone = True
+        self._next = None
+        self._flight.ask()
+
+    async def _take_turn(self) -> None:
+        if self._next is not None:
+            asked, self._next = self._next, None
+            self._say(await self._update(asked))
+        elif self._gone:
+            try:
+                await self._link.end()
+            except Exception:  # noqa: BLE001
+                self._log.failure("a linked plugin could not be taken out")
+            self.ended.callback(None)
+
+    async def _update(self, asked: WorkTree) -> dict[str, Any]:
+        message, hits = "", []
+        try:
+            linked = await self._link.update(Path(asked.directory), asked.files)
+            return {"type": "linked", **unstructure(linked)}
+        except SourcesRefusedError as e:
+            message, hits = f"{Prefix.POLICY}: {e.hits[0].report}", e.hits
+        except BridgeError as e:
+            message = e.message
+        except Exception:  # noqa: BLE001
+            self._log.failure("a plugin could not be linked")
+            message = f"{Code.INTERNAL}: the daemon's log says why"
+        return {"type": "refused", "message": message, "hits": unstructure(hits)}
+
+    def _say(self, message: dict[str, Any]) -> None:
+        if not self._gone:
+            self._wire.write(dumps(message) + b"\n")
+
+    @property
+    def _wire(self) -> Any:
+        return self.transport
+
+
+@define(eq=False)
+class DevSocket:
+    """
+    Listens for ``plugin-bridge dev``.
+
+    :ivar path: Where; see ``DataDir.dev_socket``.
+    """
+
+    _reactor: Any
+    path: Path
+    _linking: Linking
+    _version: str
+    _port: IListeningPort | None = field(default=None, init=False)
+    _open: list[DevConnection] = field(factory=list, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    def listen(self) -> None:
+        """
+        Listen; when that is not possible, say why, and do without.
+
+        Call it while no other thread makes files: it changes the umask for a moment.
+        """
+        if not hasattr(self._reactor, "listenUNIX"):
+            self._log.warn("plugin-bridge dev needs a system with Unix sockets")
+            return
+        before = os.umask(0o777 - MODE)
+        try:
+            _make_room(self.path)
+            self._port = self._reactor.listenUNIX(
+                str(self.path), _Connections(self), backlog=DEV_LINKS, mode=MODE
+            )
+        except (OSError, CannotListenError) as e:
+            why = getattr(e, "socketError", e)
+            self._log.warn("plugin-bridge dev can't be used: {why}", why=why)
+        finally:
+            os.umask(before)
+
+    def connection(self) -> DevConnection:
+        """Make the protocol of one client."""
+        made = DevConnection(self._linking.begin(), self._version)
+        self._open.append(made)
+        made.ended.addCallback(lambda _: self._open.remove(made))
+        return made
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many clients as there may be."""
+        return len(self._open) >= DEV_LINKS
+
+    def close(self) -> Deferred[Any]:
+        """
+        Listen no longer, and end every link.
+
+        :return: Fires when nothing is linked any more.
+        """
+        return Deferred.fromCoroutine(self._close())
+
+    async def _close(self) -> None:
+        if self._port is not None:
+            await maybeDeferred(self._port.stopListening)
+        ended: list[Deferred[None]] = []
+        for client in list(self._open):
+            waiting: Deferred[None] = Deferred()
+            client.ended.chainDeferred(waiting)
+            ended.append(waiting)
+            client.refuse("the daemon is shutting down")
+        await DeferredList(ended)
+
+
+class _Connections(Factory):
+    noisy = False
+
+    def __init__(self, socket: DevSocket) -> None:
+        self._socket = socket
+
+    def buildProtocol(self, addr: Any) -> DevConnection | None:
+        """Take a client, unless there are too many."""
+        return None if self._socket.full else self._socket.connection()
+
+
+def _make_room(path: Path) -> None:
+    """
+    Remove the socket of a daemon that was killed.
+
+    :raise OSError: What is there is no socket, or somebody else's; or the path is
+        longer than a socket's may be, which Twisted would leak a socket over.
+    """
+    if len(os.fsencode(path)) > _MOST_PATH_BYTES:
+        raise OSError(f"{path} is too long for a socket")
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+        raise OSError(f"{path} is not a socket of ours")
+    path.unlink()

@@ -1,0 +1,1 @@
+"""The daemon's own log lines: on standard error or in the journal, and to pages."""

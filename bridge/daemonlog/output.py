@@ -1,0 +1,175 @@
+"""The daemon's own log lines: on standard error, or in the journal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final, TextIO
+
+from attrs import define, frozen
+from twisted.logger import (
+    FilteringLogObserver,
+    ILogObserver,
+    LogEvent,
+    LogLevel,
+    LogLevelFilterPredicate,
+    formatEvent,
+)
+from zope.interface import implementer
+
+from ..protocol.text import Secrets, redacted, timestamp, visible
+from ..protocol.wire import dumps
+
+_WORDS: Final = {
+    LogLevel.debug: "debug",
+    LogLevel.info: "info",
+    LogLevel.warn: "warn",
+    LogLevel.error: "error",
+    LogLevel.critical: "error",
+}
+
+# As in syslog.
+_PRIORITIES: Final = {"debug": 7, "info": 6, "warn": 4, "error": 3}
+
+
+@frozen
+class Line:
+    """
+    One event, ready to be shown.
+
+    :ivar time: In seconds since the epoch.
+    :ivar level: ``debug``, ``info``, ``warn`` or ``error``.
+    :ivar source: What said it: a module, without the project's name.
+    :ivar message: May be of several lines.
+    :ivar error: The type of what was raised, or "".
+    :ivar traceback: Empty when nothing was raised.
+    """
+
+    time: float
+    level: str
+    source: str
+    message: str
+    error: str = ""
+    traceback: str = ""
+
+
+def read_event(event: LogEvent, secrets: Secrets) -> Line:
+    """Read an event of ``twisted.logger``; no secret is left in it."""
+    failure = event.get("log_failure")
+    error = traceback = ""
+    if failure is not None:
+        error = failure.type.__name__
+        traceback = _lines(failure.getTraceback(), secrets)
+    return Line(
+        event.get("log_time") or 0.0,
+        _WORDS.get(event.get("log_level"), "info"),
+        _source(event.get("log_namespace") or ""),
+        _lines(formatEvent(event), secrets),
+        error,
+        traceback,
+    )
+
+
+def _lines(text: str, secrets: Secrets) -> str:
+    shown = "\n".join(visible(line).rstrip() for line in text.split("\n"))
+    return redacted(shown.strip("\n"), secrets)
+
+
+def _source(namespace: str) -> str:
+    """Name a module: a logger of a class has the class's name behind it."""
+    if namespace in ("", "log_legacy"):
+        return "twisted"
+    words = namespace.removeprefix("bridge.").split(".")
+    if len(words) > 1 and words[-1].lstrip("_")[:1].isupper():
+        words.pop()
+    return ".".join(words)
+
+
+def as_text(line: Line) -> str:
+    """Write time, level, source and message; a traceback follows, indented."""
+    head = f"{timestamp(line.time)} {line.level.upper():5} "
+    return head + as_journal_text(line)
+
+
+def as_journal_text(line: Line) -> str:
+    """Write source and message: the journal knows the time and the level."""
+    text = f"[{line.source}] {line.message}"
+    if line.traceback:
+        text += "\n" + line.traceback
+    return text.replace("\n", "\n    ")
+
+
+def as_json(line: Line) -> str:
+    """Write one object: time, level, source, message, and a traceback if any."""
+    told: dict[str, Any] = {
+        "time": timestamp(line.time),
+        "level": line.level,
+        "source": line.source,
+        "message": line.message,
+    }
+    if line.traceback:
+        told["traceback"] = line.traceback
+    return dumps(told).decode("utf-8")
+
+
+@implementer(ILogObserver)
+@define
+class Output:
+    """
+    Writes every event to a stream; a broken stream is not an error.
+
+    :ivar _form: ``text`` or ``json``.
+    :ivar _journal: Whether lines go to the journal, and carry its levels.
+    """
+
+    _stream: TextIO
+    _form: str
+    _secrets: Secrets
+    _journal: bool = False
+
+    def __call__(self, event: LogEvent) -> None:
+        """See ``ILogObserver``."""
+        text = self._text(read_event(event, self._secrets))
+        try:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            pass  # there is nowhere left to say so
+
+    def _text(self, line: Line) -> str:
+        if not self._journal:
+            return as_json(line) if self._form == "json" else as_text(line)
+        text = as_json(line) if self._form == "json" else as_journal_text(line)
+        prefix = f"<{_PRIORITIES[line.level]}>"
+        return prefix + text.replace("\n", "\n" + prefix)
+
+
+def make_output(
+    stream: TextIO, level: str, form: str, secrets: Secrets, environ: Mapping[str, str]
+) -> ILogObserver:
+    """
+    Make what shows the daemon's log lines.
+
+    :param stream: Standard error.
+    :param level: The least that is shown: ``debug``, ``info``, ``warn``, ``error``.
+    :param form: ``text`` or ``json``.
+    :param secrets: What must never be shown.
+    :param environ: Says whether the stream is the journal.
+    """
+    output = Output(stream, form, secrets, to_journal(stream, environ))
+    return at_least(level, output)
+
+
+def at_least(level: str, observer: ILogObserver) -> ILogObserver:
+    """Let only events of ``level`` and above through to ``observer``."""
+    least = LogLevelFilterPredicate(LogLevel.levelWithName(level))
+    return FilteringLogObserver(observer, [least])
+
+
+def to_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether ``stream`` is what ``JOURNAL_STREAM`` names (systemd.exec(5))."""
+    try:
+        found = os.fstat(stream.fileno())
+    except (OSError, ValueError):
+        return False
+    return environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"

@@ -1,0 +1,85 @@
+"""Pushes the daemon's own log lines to the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from attrs import define
+from twisted.logger import ILogObserver, LogEvent
+from twisted.python.threadable import isInIOThread
+from zope.interface import implementer
+
+from ..protocol.limits import LOG_MESSAGE_CHARACTERS
+from ..protocol.text import Secrets
+from .output import Line, at_least, read_event
+
+SCOPE: Final = "bridge"
+
+
+@implementer(ILogObserver)
+@define
+class LogPush:
+    """
+    Gives every event to ``push`` as a log record.
+
+    Never at once: Twisted logs "Received SIGTERM" inside the signal handler, where
+    the reactor may be half-way through forgetting the very socket a push would write
+    to.  What is logged while it pushes is not pushed: a push that fails would log,
+    and be pushed, for ever.
+
+    :ivar _push: Takes a record; called by the reactor only.
+    :ivar _in_reactor: Has the reactor call a function soon, from wherever it is asked.
+    """
+
+    _push: Callable[[dict[str, Any]], None]
+    _secrets: Secrets
+    _in_reactor: Callable[..., None]
+    _pushing: bool = False
+
+    def __call__(self, event: LogEvent) -> None:
+        """See ``ILogObserver``."""
+        if not (self._pushing and isInIOThread()):
+            self._in_reactor(self._tell, as_record(read_event(event, self._secrets)))
+
+    def _tell(self, record: dict[str, Any]) -> None:
+        self._pushing = True
+        try:
+            self._push(record)
+        finally:
+            self._pushing = False
+
+
+def as_record(line: Line) -> dict[str, Any]:
+    """
+    Write a line as the data of a ``log`` push.
+
+    Only its first line and the type of an exception: a page has no use for the
+    paths in a traceback.
+    """
+    message = line.message.partition("\n")[0]
+    if line.error:
+        message += f" ({line.error})"
+    return {
+        "level": line.level,
+        "scope": SCOPE,
+        "message": message[:LOG_MESSAGE_CHARACTERS],
+        "ts": round(line.time * 1000),
+    }
+
+
+def make_log_push(
+    push: Callable[[dict[str, Any]], None],
+    level: str,
+    secrets: Secrets,
+    in_reactor: Callable[..., None],
+) -> ILogObserver:
+    """
+    Make what pushes the daemon's log lines.
+
+    :param push: Takes ``{level, scope, message, ts}``, ``ts`` in whole
+        milliseconds.
+    :param level: The least that is pushed.
+    :param in_reactor: ``callFromThread``.
+    """
+    return at_least(level, LogPush(push, secrets, in_reactor))

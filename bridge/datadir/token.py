@@ -1,0 +1,135 @@
+"""
+The pairing token: 32 random bytes that a page must know to be heard.
+
+The file holds 43 characters of unpadded base64url and a newline, mode 0600.  What
+others could read or replace is no secret: such a file is refused, not used.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import define, field
+
+from .paths import write_atomically
+
+TOKEN_BYTES = 32
+# Not blocking: opening a FIFO would wait for its writer, for ever.
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
+
+
+class TokenError(Exception):
+    """The token file cannot be used; the message says why and how to mend it."""
+
+
+@define
+class PairingToken:
+    """The token in use; ``reload`` follows the file."""
+
+    path: Path
+    _value: bytes = field(repr=False)
+
+    @classmethod
+    def load(cls, path: Path) -> PairingToken:
+        """
+        Read the token.
+
+        :raise FileNotFoundError: There is none.
+        :raise TokenError: The file is there but can't be used.
+        """
+        return cls(path, _read(path))
+
+    @classmethod
+    def load_or_create(
+        cls, path: Path, random: Callable[[int], bytes] = os.urandom
+    ) -> PairingToken:
+        """
+        Read the token, or make one when there is none.
+
+        :raise TokenError: The file is there but can't be used, or can't be written.
+        """
+        try:
+            return cls.load(path)
+        except FileNotFoundError:
+            return cls(path, _write(path, random))
+
+    @classmethod
+    def rotate(
+        cls, path: Path, random: Callable[[int], bytes] = os.urandom
+    ) -> PairingToken:
+        """
+        Replace the token, whatever was there.
+
+        :raise TokenError: The file can't be written.
+        """
+        return cls(path, _write(path, random))
+
+    def matches(self, offered: bytes) -> bool:
+        """Whether this is the token, told in constant time."""
+        return hmac.compare_digest(self._value, offered)
+
+    def reveal(self) -> str:
+        """Give the token itself: for ``--print-token``, and to keep it out of logs."""
+        return self._value.decode("ascii")
+
+    def reload(self) -> bool:
+        """
+        Read the file again.
+
+        :return: Whether the token is another one now.  A file that is gone or
+            unusable for the moment changes nothing.
+        """
+        try:
+            now = _read(self.path)
+        except (OSError, TokenError):
+            return False
+        changed = not hmac.compare_digest(now, self._value)
+        self._value = now
+        return changed
+
+
+def _write(path: Path, random: Callable[[int], bytes]) -> bytes:
+    value = base64.urlsafe_b64encode(random(TOKEN_BYTES)).rstrip(b"=")
+    try:
+        write_atomically(path, value + b"\n")
+    except OSError as e:
+        raise TokenError(f"{path} cannot be written: {e.strerror}") from None
+    return value
+
+
+def _read(path: Path) -> bytes:
+    try:
+        fd = os.open(path, _READ)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        raise TokenError(_mend(path, "cannot be opened, or is a link")) from None
+    try:
+        _check(path, os.fstat(fd))
+        value = os.read(fd, 256).strip()
+    finally:
+        os.close(fd)
+    if _FORM.fullmatch(value) is None:
+        raise TokenError(_mend(path, "does not hold a token"))
+    return value
+
+
+def _check(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise TokenError(_mend(path, "is not a file"))
+    if os.name == "posix":
+        if status.st_uid != os.geteuid():
+            raise TokenError(_mend(path, "belongs to another user"))
+        if status.st_mode & 0o077:
+            raise TokenError(_mend(path, "can be read by others"))
+
+
+def _mend(path: Path, what: str) -> str:
+    return f"{path} {what}; remove it or run with --rotate-token, then pair again"

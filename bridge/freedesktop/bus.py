@@ -1,0 +1,219 @@
+"""A connection to the session bus that is made anew when it is lost."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, Protocol
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.interfaces import IReactorUNIX
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ..protocol.limits import DESKTOP_RETRY_SECONDS
+from .address import session_sockets
+from .messages import Call, DesktopError, Signal
+
+FIRST_PAUSE_SECONDS: Final = 1.0
+CLOSE_SECONDS: Final = 1.0
+
+
+class Link(Protocol):
+    """A connection; see ``bridge.freedesktop.connection``."""
+
+    lost: Callable[[], object]
+
+    def call(
+        self, call: Call, late: Callable[[Any], object] | None = None
+    ) -> Deferred[tuple[Any, ...]]:
+        """Call a method."""
+
+    def drop(self) -> None:
+        """Close the connection at once."""
+
+    def close(self) -> None:
+        """Close the connection when all is sent that was written."""
+
+
+Opener = Callable[[Any, str, Callable[[Signal], object]], "Deferred[Any]"]
+"""Opens a ``Link``: ``bridge.freedesktop.connection.connect``, or a test's."""
+
+
+class User(Protocol):
+    """What a bus is for."""
+
+    async def joined(self, link: Link) -> None:
+        """
+        Settle in on a new connection; it is nobody else's before this returns.
+
+        :raise DesktopError: It is of no use.
+        """
+
+    def received(self, signal: Signal) -> None:
+        """Take a signal."""
+
+    def lost(self) -> None:
+        """Take it that the connection is gone."""
+
+
+def load() -> Opener:
+    """Load the D-Bus library; takes a tenth of a second, so a thread's work."""
+    from .connection import connect
+
+    return connect
+
+
+@define(eq=False)
+class Bus:
+    """
+    Keeps a connection to the session bus.
+
+    :ivar environ: The environment that says where the bus is; read anew each time.
+    :ivar load: Called in a thread; returns what opens a connection.
+    """
+
+    _reactor: Any
+    _environ: Mapping[str, str]
+    _thread: Callable[..., Deferred[Any]]
+    _user: User
+    _load: Callable[[], Opener] = load
+    _link: Link | None = field(default=None, init=False)
+    _since: float = field(default=0.0, init=False)
+    _attempt: Deferred[Link] | None = field(default=None, init=False)
+    _waiting: list[Deferred[Link]] = field(factory=list, init=False)
+    _retry: Any = field(default=None, init=False)
+    _pause: float = field(default=FIRST_PAUSE_SECONDS, init=False)
+    _is_closed: bool = field(default=False, init=False)
+    _gone: Deferred[None] | None = field(default=None, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    @property
+    def link(self) -> Link | None:
+        """The connection, when there is one."""
+        return self._link
+
+    def start(self) -> None:
+        """Connect, and stay connected from now on."""
+        if self._link is None and self._attempt is None and not self._is_closed:
+            self._stop_retry()
+            self._attempt = attempt = Deferred.fromCoroutine(self._connect())
+            attempt.addCallbacks(self._connected, self._not_connected)
+            attempt.addErrback(self._broke)
+
+    def connected(self) -> Deferred[Link]:
+        """
+        Give the connection; when there is none, try at once to make one.
+
+        :return: Fails with ``DesktopError``.
+        """
+        if self._is_closed:
+            return fail(_stopping())
+        if self._link is not None:
+            return succeed(self._link)
+        waiting: Deferred[Link] = Deferred(self._forget)
+        self._waiting.append(waiting)
+        self.start()
+        return waiting
+
+    def close(self) -> Deferred[None]:
+        """Send what was written, close the connection, and make no other."""
+        self._is_closed = True
+        self._stop_retry()
+        if self._attempt is not None:
+            self._attempt.cancel()
+        if self._link is None:
+            return succeed(None)
+        link = self._link
+        gone: Deferred[None] = Deferred()
+        self._gone = gone
+        link.close()
+        # A bus that reads no more would keep the daemon from ending.
+        return gone.addTimeout(CLOSE_SECONDS, self._reactor, lambda _, __: link.drop())
+
+    async def _connect(self) -> Link:
+        link: Link = await self._opened()
+        try:
+            await self._user.joined(link)
+        except BaseException:
+            link.drop()
+            raise
+        return link
+
+    async def _opened(self) -> Any:
+        if not IReactorUNIX.providedBy(self._reactor):
+            raise DesktopError("there is no session bus on this system")
+        sockets = session_sockets(self._environ)
+        if not sockets:
+            raise DesktopError("there is no session bus")
+        opener = await self._thread(self._load)
+        for path in sockets[:-1]:
+            with contextlib.suppress(DesktopError):
+                return await opener(self._reactor, path, self._user.received)
+        return await opener(self._reactor, sockets[-1], self._user.received)
+
+    def _connected(self, link: Link) -> None:
+        self._link, self._attempt = link, None
+        self._since = self._reactor.seconds()
+        link.lost = self._lost
+        for waiter in self._released():
+            if not waiter.called:
+                waiter.callback(link)
+
+    def _not_connected(self, failure: Failure) -> None:
+        self._attempt = None
+        if self._is_closed:
+            failure = Failure(_stopping())
+        elif not failure.check(DesktopError):
+            self._log.failure("the session bus could not be used", failure)
+            failure = Failure(DesktopError("the session bus could not be used"))
+        self._log.debug("desktop: {reason}", reason=failure.getErrorMessage())
+        self._retry_later()
+        for waiter in self._released():
+            if not waiter.called:
+                waiter.errback(failure)
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("the session bus could not be used", failure)
+
+    def _released(self) -> list[Deferred[Link]]:
+        released, self._waiting = self._waiting, []
+        return released
+
+    def _forget(self, waiter: Deferred[Link]) -> None:
+        if waiter in self._waiting:
+            self._waiting.remove(waiter)
+
+    def _lost(self) -> None:
+        self._link = None
+        if not self._is_closed:
+            self._log.info("desktop: the session bus was lost")
+            if self._reactor.seconds() - self._since > DESKTOP_RETRY_SECONDS:
+                self._pause = 0.0
+            self._retry_later()
+        if self._gone is not None and not self._gone.called:
+            self._gone.callback(None)
+        self._user.lost()
+
+    def _retry_later(self) -> None:
+        """Try again, on a stack of its own, and later each time."""
+        if self._is_closed:
+            return
+        self._retry = self._reactor.callLater(self._pause, self._again)
+        longer = max(2 * self._pause, FIRST_PAUSE_SECONDS)
+        self._pause = min(longer, DESKTOP_RETRY_SECONDS)
+
+    def _again(self) -> None:
+        self._retry = None
+        self.start()
+
+    def _stop_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+
+
+def _stopping() -> DesktopError:
+    return DesktopError("the daemon is stopping")

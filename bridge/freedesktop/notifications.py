@@ -1,0 +1,284 @@
+"""
+The client of ``org.freedesktop.Notifications``, the desktop's notification server.
+
+Specification: Desktop Notifications 1.2,
+https://specifications.freedesktop.org/notification-spec/1.2/protocol.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from attrs import define, evolve, field
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS
+from .bus import Bus, Link, Opener, load
+from .messages import BUS, Byte, Call, DesktopError, Remote, Signal
+from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
+
+SERVICE: Final = "org.freedesktop.Notifications"
+REMOTE: Final = Remote(SERVICE, "/org/freedesktop/Notifications", SERVICE)
+# Of the reasons of NotificationClosed the one that is the server's own.
+_EXPIRED: Final = 1
+
+
+@implementer(INotifications)
+@define(eq=False)
+class Notifications:
+    """
+    The notifications of the session bus.
+
+    A signal counts only when the server that shows the note sent it: any program on
+    the bus can send one, to anybody, under any interface.
+
+    :ivar environ: See ``Bus``.
+    :ivar thread: Calls a function in a thread.
+    """
+
+    _reactor: Any
+    _environ: Mapping[str, str]
+    _thread: Callable[..., Deferred[Any]]
+    _load: Callable[[], Opener] = load
+    server: Server | None = field(default=None, init=False)
+    _owner: str = field(default="", init=False)
+    _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
+    _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
+    _bus: Bus = field(init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._bus = Bus(self._reactor, self._environ, self._thread, self, self._load)
+
+    @property
+    def health(self) -> str:
+        """See ``INotifications``."""
+        return "up" if self._owner else "down"
+
+    def start(self) -> None:
+        """Connect to the bus, and stay connected."""
+        self._bus.start()
+
+    def close(self) -> Deferred[None]:
+        """Give the bus up."""
+        return self._bus.close()
+
+    def find(self) -> Deferred[Server]:
+        """See ``INotifications``."""
+        return Deferred.fromCoroutine(self._find()).addTimeout(
+            DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_nobody())
+        )
+
+    def show(self, note: Note) -> Deferred[Shown]:
+        """See ``INotifications``."""
+        return Deferred.fromCoroutine(self._show(note))
+
+    def ask(self, note: Note, actions: Sequence[tuple[str, str]]) -> Deferred[Question]:
+        """See ``INotifications``."""
+        return Deferred.fromCoroutine(self._ask(note, actions))
+
+    def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
+        """See ``INotifications``."""
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed)
+
+    async def joined(self, link: Link) -> None:
+        """Begin to follow who the server is; see ``bridge.freedesktop.bus``."""
+        for rule in (
+            f"type='signal',sender='{BUS.destination}',path='{BUS.path}',"
+            f"interface='{BUS.interface}',member='NameOwnerChanged',arg0='{SERVICE}'",
+            f"type='signal',sender='{SERVICE}',path='{REMOTE.path}',"
+            f"interface='{SERVICE}'",
+        ):
+            await link.call(Call(BUS, "AddMatch", "s", [rule]))
+        self._own(await _owner(link))
+
+    def received(self, signal: Signal) -> None:
+        """Take a signal; anybody may have sent it."""
+        if signal.is_of(BUS, "NameOwnerChanged", "sss"):
+            name, _, owner = signal.arguments
+            if name == SERVICE:
+                self._own(owner)
+            return
+        server = evolve(REMOTE, destination=self._owner)
+        if not self._owner or not signal.arguments:
+            return
+        note = (self._owner, signal.arguments[0])
+        if signal.is_of(server, "ActionInvoked", "us"):
+            self._chosen(note, signal.arguments[1])
+        elif signal.is_of(server, "NotificationClosed", "uu"):
+            self._closed(note, signal.arguments[1])
+
+    def lost(self) -> None:
+        """Take it that the bus is gone."""
+        self._own("")
+
+    async def _find(self) -> Server:
+        link = await self._bus.connected()
+        if not self._owner:
+            await self._have_one_started(link)
+        owner = self._owner
+        if self.server is None or self.server.owner != owner:
+            remote = evolve(REMOTE, destination=owner)
+            capabilities = await link.call(Call(remote, "GetCapabilities"))
+            described = await link.call(Call(remote, "GetServerInformation"))
+            server = _server(owner, capabilities, described)
+            if owner != self._owner:
+                raise _gone()
+            self.server = server
+        return self.server
+
+    async def _have_one_started(self, link: Link) -> None:
+        # Refused when there is none to start; one may run by now all the same.
+        with contextlib.suppress(DesktopError):
+            await link.call(Call(BUS, "StartServiceByName", "su", [SERVICE, 0]))
+        self._own(await _owner(link))
+        if not self._owner:
+            raise _nobody()
+
+    async def _show(self, note: Note) -> Shown:
+        server = await self.find()
+        link = await self._bus.connected()
+        call = _notify(server.owner, note, ())
+        return Shown(_id(await link.call(call)), server.owner)
+
+    async def _ask(self, note: Note, actions: Sequence[tuple[str, str]]) -> Question:
+        server = await self.find()
+        if "actions" not in server.capabilities:
+            raise DesktopError("the notification server shows no buttons")
+        if len(self._open) >= DESKTOP_QUESTIONS:
+            raise DesktopError("too many questions are open")
+        link = await self._bus.connected()
+
+        def withdraw_late(result: tuple[Any, ...]) -> None:
+            with contextlib.suppress(DesktopError):
+                self._close(server.owner, _id(result))
+
+        call = _notify(server.owner, note, actions)
+        number = _id(await link.call(call, withdraw_late))
+        key = (server.owner, number)
+        if server.owner != self._owner:
+            self._close(*key)
+            raise _gone()
+        if key in self._open:
+            raise _nonsense()
+
+        def withdraw(_: Deferred[str | None]) -> None:
+            self._open.pop(key, None)
+            self._close(*key)
+
+        answer: Deferred[str | None] = Deferred(withdraw)
+        self._open[key] = answer
+        return Question(server, answer)
+
+    def _chosen(self, note: tuple[str, int], choice: str) -> None:
+        answer = self._open.pop(note, None)
+        if answer is not None:
+            # Some servers leave a note standing whose button was pressed.
+            self._close(*note)
+            answer.callback(choice)
+
+    def _closed(self, note: tuple[str, int], reason: int) -> None:
+        answer = self._open.pop(note, None)
+        if answer is None:
+            return
+        if reason == _EXPIRED:
+            answer.errback(QuestionExpiredError("the notification server took it away"))
+        else:
+            answer.callback(None)
+
+    def _close(self, owner: str, number: int) -> None:
+        link = self._bus.link
+        if link is None:
+            return
+        remote = evolve(REMOTE, destination=owner)
+        closing = link.call(Call(remote, "CloseNotification", "u", [number]))
+        # It may be closed already, which some servers call an error.
+        closing.addErrback(lambda _: None)
+
+    def _own(self, owner: str) -> None:
+        """Take ``owner`` as the server; what another one shows is lost."""
+        if owner == self._owner:
+            return
+        before, self._owner, self.server = self.health, owner, None
+        lost, self._open = self._open, {}
+        for note, answer in lost.items():
+            # A server that only lost its name still shows it.
+            self._close(*note)
+            answer.errback(_gone())
+        if before != self.health:
+            self._log.info("desktop: notifications are {health}", health=self.health)
+            for changed in list(self._watchers):
+                try:
+                    changed(self.health)
+                except Exception:  # noqa: BLE001
+                    self._log.failure("a change of health could not be told")
+
+
+async def _owner(link: Link) -> str:
+    """Ask who the server is; empty when nobody is."""
+    (exists,) = await link.call(Call(BUS, "NameHasOwner", "s", [SERVICE]))
+    if not exists:
+        return ""
+    (owner,) = await link.call(Call(BUS, "GetNameOwner", "s", [SERVICE]))
+    return str(owner)
+
+
+def _server(
+    owner: str, capabilities: tuple[Any, ...], described: tuple[Any, ...]
+) -> Server:
+    match capabilities, described:
+        case ([*names],), (str(name), _, str(version), *_):
+            listed = frozenset(name for name in names if isinstance(name, str))
+            return Server(owner, name, version, listed)
+    raise _nonsense()
+
+
+def _id(result: tuple[Any, ...]) -> int:
+    match result:
+        case (int(number),):
+            return number
+    raise _nonsense()
+
+
+def _notify(owner: str, note: Note, actions: Sequence[tuple[str, str]]) -> Call:
+    hints: dict[str, Any] = {"urgency": Byte(note.urgency)}
+    if note.suppress_sound:
+        hints["suppress-sound"] = True
+    if note.image_path:
+        hints["image-path"] = note.image_path
+    if note.desktop_entry:
+        hints["desktop-entry"] = note.desktop_entry
+    return Call(
+        evolve(REMOTE, destination=owner),
+        "Notify",
+        "susssasa{sv}i",
+        [
+            note.application,
+            0,
+            note.icon,
+            note.summary,
+            note.body,
+            [text for action in actions for text in action],
+            hints,
+            note.expire_ms,
+        ],
+    )
+
+
+def _nobody() -> DesktopError:
+    return DesktopError("no notification server answers")
+
+
+def _gone() -> DesktopError:
+    return DesktopError("the notification server is gone")
+
+
+def _nonsense() -> DesktopError:
+    return DesktopError("the notification server answers nonsense")

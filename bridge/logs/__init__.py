@@ -1,1 +1,0 @@
-"""The page's log file, and the daemon's own log lines."""

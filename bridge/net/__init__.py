@@ -1,0 +1,1 @@
+"""Which addresses are private, and whose certificates are trusted."""

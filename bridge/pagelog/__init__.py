@@ -1,0 +1,1 @@
+"""The log file of the page and its plugins: written, rotated, followed."""

@@ -1,0 +1,136 @@
+"""The log records a page sends, and their form in its log file."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from attrs import frozen
+
+from ..protocol.limits import (
+    LOG_CLOCK_SECONDS,
+    LOG_MESSAGE_CHARACTERS,
+    LOG_RECORDS,
+    LOG_SCOPE_CHARACTERS,
+)
+from ..protocol.text import one_line, timestamp
+from ..settings.config import LOG_LEVELS
+
+_FIELDS: Final = frozenset({"level", "scope", "message", "ts"})
+_DEFAULT_SCOPE: Final = "plugin"
+
+# In a line, a bracket in a scope would end it.
+_BRACKETS: Final = str.maketrans("[]", "()")
+_LINE: Final = re.compile(
+    rf"(?P<time>\S+) (?P<level>{'|'.join(LOG_LEVELS).upper()}) +"
+    r"(?:ts=(?P<ts>\S+) )?\[(?P<scope>[^\]]+)\] (?P<message>.+)"
+)
+
+
+@frozen
+class Record:
+    """
+    One line of a page's.
+
+    :ivar at: When the page says it was, in seconds since the epoch.
+    """
+
+    level: str
+    scope: str
+    message: str
+    at: float | None = None
+
+
+def read_records(batch: Any) -> tuple[list[Record], int]:
+    """
+    Read what a page sent, leaving out what is not a record.
+
+    :param batch: Plain JSON; only the first 200 entries count.
+    :return: The records, and how many entries were left out.
+    """
+    if type(batch) is not list:
+        return [], 1
+    records = [
+        record
+        for entry in batch[:LOG_RECORDS]
+        if (record := read_record(entry)) is not None
+    ]
+    return records, len(batch) - len(records)
+
+
+def read_record(entry: Any) -> Record | None:
+    """Read one entry; ``None`` when it is not a record."""
+    if type(entry) is not dict or not entry.keys() <= _FIELDS:
+        return None
+    level, message = entry.get("level"), entry.get("message")
+    scope, ts = entry.get("scope"), entry.get("ts")
+    if type(level) is not str or level not in LOG_LEVELS or type(message) is not str:
+        return None
+    if not isinstance(scope, str | None) or type(ts) not in (type(None), int, float):
+        return None
+    shown = one_line(message, LOG_MESSAGE_CHARACTERS)
+    if not shown:
+        return None
+    named = one_line(scope or "", LOG_SCOPE_CHARACTERS) or _DEFAULT_SCOPE
+    return Record(level, named.translate(_BRACKETS), shown, _seconds(ts))
+
+
+def _seconds(ts: float | None) -> float | None:
+    """From a page's milliseconds; ``None`` for what is no time."""
+    try:
+        if ts is not None and math.isfinite(ts):
+            return ts / 1000
+    except OverflowError:
+        pass
+    return None
+
+
+def write_records(records: Iterable[Record], now: float) -> str:
+    """
+    Write lines: daemon's time, level, scope, message.
+
+    A record whose own time is more than a second off carries it too, as ``ts=``
+    before its scope: where nothing a page sends could be taken for it.
+
+    :param now: In seconds since the epoch; every line of a batch has it.
+    """
+    time = timestamp(now)
+    return "".join(
+        f"{time} {r.level.upper():5} {_own_time(r, now)}[{r.scope}] {r.message}\n"
+        for r in records
+    )
+
+
+def _own_time(record: Record, now: float) -> str:
+    if record.at is None or abs(record.at - now) <= LOG_CLOCK_SECONDS:
+        return ""
+    try:
+        return f"ts={timestamp(record.at)} "
+    except ValueError:
+        return ""
+
+
+@frozen
+class LogLine:
+    """
+    A line of the file, read.
+
+    :ivar time: The daemon's, as it is written.
+    :ivar ts: The page's own, as it is written; ``None`` when it was the same.
+    """
+
+    time: str
+    level: str
+    scope: str
+    message: str
+    ts: str | None = None
+
+
+def read_line(text: str) -> LogLine | None:
+    """Read a line that ``write_records`` has written; ``None`` for any other."""
+    found = _LINE.fullmatch(text)
+    if found is None:
+        return None
+    return LogLine(**{**found.groupdict(), "level": found["level"].lower()})

@@ -1,0 +1,1 @@
+"""Installed trees become a published bundle, or a reason why not."""

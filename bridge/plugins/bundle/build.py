@@ -1,0 +1,146 @@
+"""
+The build: from a set of installed plugins to a published bundle, or to a reason.
+
+The steps are the specification's: verify the bundler, write the import table, run the
+bundler, judge what it read, publish.  Whatever fails, the previous bundle stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, frozen
+from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
+
+from ...concurrency.threads import InThread
+from ...datadir.paths import DataDir
+from ...protocol.limits import BUILD_SECONDS
+from ...settings.host import HostProfile
+from ..esbuild.executable import BundlerError
+from ..esbuild.pins import BINARY_NAME
+from ..esbuild.process import settled
+from .metafile import BuildError
+from .run import BuildReactor, arguments, run_bundler
+from .staging import Staging
+from .table import plugin_of
+
+_CLAIM_SECONDS: Final = 0.1
+
+
+@frozen
+class Report:
+    """
+    What a build came to; goes over the wire as it is.
+
+    :ivar ok: Whether there is a new bundle.
+    :ivar duration_ms: How many milliseconds it took.
+    :ivar plugins: The ids that were to be in the bundle, sorted.
+    :ivar errors: Why there is no new bundle; when there is one, which installed plugins
+        were left out of it, and why.
+    """
+
+    ok: bool
+    duration_ms: int
+    plugins: list[str]
+    errors: list[str]
+
+
+@frozen
+class Builder:
+    """
+    Makes bundles, one at a time: the caller sees to that.
+
+    :ivar theme_dir: The directory the host application loads themes from.
+    :ivar defer_to_thread: Calls a function in a thread.
+    :ivar version: The daemon's, for ``info.json``.
+    :ivar warn: Told what the bundler complains about in a bundle it made.
+    """
+
+    profile: HostProfile
+    data: DataDir
+    theme_dir: Path
+    reactor: BuildReactor
+    defer_to_thread: InThread
+    version: str
+    warn: Callable[[str], None]
+
+    def build(self, directories: Sequence[str]) -> Deferred[Report]:
+        """
+        Build and publish a bundle of these plugins.
+
+        A cancelled build has published a whole bundle or nothing, and ends only when
+        nothing else is left of it.
+
+        :param directories: Names below ``plugins/``: the ids of installed plugins,
+            and the directories of linked trees; one for each plugin.
+        :return: The report; a bundle that cannot be made is one that says why.
+        """
+        return Deferred.fromCoroutine(self._build(sorted(set(directories))))
+
+    async def _build(self, directories: list[str]) -> Report:
+        started = self.reactor.seconds()
+        errors = []
+        try:
+            await self._publish(directories)
+        except BundlerError as e:
+            errors.append(str(e))
+        except OSError as e:
+            errors.append(f"the bundle could not be made: {e.strerror or 'I/O error'}")
+        duration = round((self.reactor.seconds() - started) * 1000)
+        ids = sorted(map(plugin_of, directories))
+        return Report(not errors, duration, ids, errors)
+
+    async def _publish(self, directories: list[str]) -> None:
+        folder = self.theme_dir / self.profile.theme_name
+        run = _Run(self, Staging(self.profile, self.data, folder, self.version))
+        try:
+            await run.steps(directories)
+        finally:
+            await run.in_thread(run.staging.discard)
+
+
+@define
+class _Run:
+    """One build under way."""
+
+    builder: Builder
+    staging: Staging
+
+    async def steps(self, directories: list[str]) -> None:
+        """Go from the first step to the last."""
+        b, staging = self.builder, self.staging
+        await self.claim()
+        executable = await self.in_thread(staging.prepare, directories)
+        command = [str(b.data.bin / BINARY_NAME)]
+        command += arguments(b.profile, staging.directory)
+        # The directory's real path: the bundler speaks of files relative to it.
+        said = await run_bundler(b.reactor, executable, command, staging.root)
+        await self.in_thread(staging.check, directories)
+        if said:
+            b.warn(said)
+        await self.in_thread(staging.publish)
+
+    async def claim(self) -> None:
+        """
+        Wait until no other daemon builds into the same theme directory.
+
+        :raise BuildError: One does for longer than a build may take.
+        """
+        clock = self.builder.reactor
+        given_up = clock.seconds() + BUILD_SECONDS
+        while not await self.in_thread(self.staging.claim):
+            if clock.seconds() >= given_up:
+                raise BuildError("another daemon builds into the same theme directory")
+            await deferLater(clock, _CLAIM_SECONDS)
+
+    def in_thread(
+        self, work: Callable[..., Any], *arguments: Any
+    ) -> Coroutine[Any, Any, Any]:
+        """Call ``work`` in a thread, and never leave it running behind."""
+        # Nothing can stop a thread; these are short.
+        return settled(
+            self.builder.defer_to_thread(work, *arguments), stop=lambda: None
+        )

@@ -1,0 +1,180 @@
+"""
+One run of the bundler: its arguments, its output, its end.
+
+On POSIX it runs on a terminal of its own.  That makes it the leader of a session, so
+that whatever it starts can be killed with it; and the system hangs the session up
+(SIGHUP) when the daemon is gone, however the daemon died.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ProcessDone
+from twisted.internet.interfaces import (
+    IProcessTransport,
+    IReactorProcess,
+    IReactorTime,
+)
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+from ...protocol.limits import (
+    BUILD_OUTPUT_CHARACTERS,
+    BUILD_SECONDS,
+    BUNDLER_MEMORY_BYTES,
+    MIB,
+)
+from ...settings.host import HostProfile
+from ..esbuild.executable import Executable
+from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
+from ..esbuild.process import (
+    CRASHED,
+    SESSIONS,
+    crash_in,
+    kill_group,
+    limit_memory,
+    settled,
+)
+from .metafile import BuildError
+from .output import showable
+from .table import TABLE_FILE
+
+HOST_ENTRY: Final = "host/packages/host/src/index.ts"
+API_ENTRY: Final = "host/packages/api/src/index.ts"
+METAFILE: Final = "meta.json"
+
+_UTF8_BYTES: Final = 4
+
+
+class BuildReactor(IReactorProcess, IReactorTime):
+    """What a build needs of a reactor: processes and time."""
+
+
+def arguments(profile: HostProfile, staging: Path) -> list[str]:
+    """
+    What follows the bundler's name on its command line.
+
+    :param staging: Where it is to write the bundle, its map and the metafile.
+    """
+    return [
+        HOST_ENTRY,
+        "--bundle",
+        "--format=iife",
+        f"--target={TARGET}",
+        # Otherwise a plugin's own tsconfig.json would have a say.
+        f"--tsconfig-raw={TSCONFIG_RAW}",
+        *loader_arguments(),
+        "--platform=browser",
+        "--minify",
+        "--sourcemap=linked",
+        f"--alias:{profile.api_module}=./{API_ENTRY}",
+        f"--alias:{profile.table_module}=./{TABLE_FILE}",
+        f"--outfile={staging / profile.bundle_name}.js",
+        f"--metafile={staging / METAFILE}",
+        "--log-level=warning",
+        "--color=false",
+    ]
+
+
+async def run_bundler(
+    reactor: BuildReactor,
+    executable: Executable,
+    command: Sequence[str],
+    directory: Path,
+    memory: int = BUNDLER_MEMORY_BYTES,
+) -> str:
+    """
+    Run the bundler to its end, and not longer than its deadline.
+
+    When this is cancelled the bundler is killed, and dead when this ends.
+
+    :param command: The name the process goes by, and its arguments.
+    :param directory: Where it runs.
+    :param memory: Bytes of data it may have, where the system can limit them.
+    :return: What it said, which is warnings.
+    :raise BuildError: It failed, crashed, took too long or needed too much memory.
+    """
+    run = _Run()
+    try:
+        process: Any = reactor.spawnProcess(
+            run, executable.path, command, {}, str(directory), usePTY=SESSIONS
+        )
+    except OSError as e:
+        raise BuildError(f"esbuild could not be started: {e.strerror or e}") from None
+    limit_memory(process.pid, memory)
+    deadline = reactor.callLater(BUILD_SECONDS, run.expire)
+    try:
+        ended = await settled(run.ended, run.kill)
+    finally:
+        if deadline.active():
+            deadline.cancel()
+    if run.expired:
+        raise BuildError(f"esbuild did not finish within {BUILD_SECONDS:g}s")
+    if not isinstance(ended, ProcessDone):
+        raise BuildError(_failure(run, ended, memory))
+    return run.said()
+
+
+def _failure(run: _Run, ended: Any, memory: int) -> str:
+    crash = crash_in(run.text()) if ended.exitCode == CRASHED else None
+    if crash is None:
+        return f"esbuild failed:\n{run.said() or _cause(ended)}"
+    if crash.memory:
+        return f"esbuild needed more than {memory // MIB} MiB of memory"
+    return f"esbuild crashed: {crash.words}"
+
+
+def _cause(ending: Any) -> str:
+    if ending.signal is not None:
+        return f"ended by signal {ending.signal}"
+    return f"exit status {ending.exitCode}"
+
+
+@define(eq=False)
+class _Run(ProcessProtocol):
+    """The process, as its output and its end are told."""
+
+    transport: IProcessTransport | None = field(default=None, init=False)
+    ended: Deferred[Any] = field(factory=Deferred, init=False)
+    expired: bool = field(default=False, init=False)
+    _output: bytearray = field(factory=bytearray, init=False)
+
+    def childDataReceived(self, childFD: int, data: bytes) -> None:
+        """Keep the beginning of what it says, on whichever stream."""
+        room = BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES - len(self._output)
+        self._output += data[: max(0, room)]
+
+    def processEnded(self, reason: Failure) -> None:
+        """Tell that it is over and all it said has come."""
+        # As a value: to end is no failure, however it ends.
+        self.ended.callback(reason.value)
+
+    def text(self) -> str:
+        """The beginning of what it said, with lines as a text has them."""
+        return self._output.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def said(self) -> str:
+        """What it said, as far as it may be shown; see ``complaints``."""
+        text = self.text()
+        visible = (c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
+        cut = len(self._output) >= BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES
+        return showable("".join(visible), cut=cut)[:BUILD_OUTPUT_CHARACTERS].strip()
+
+    def expire(self) -> None:
+        """End it, because it took too long."""
+        self.expired = True
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill it and all it started."""
+        process: Any = self.transport
+        if process.pid is not None:
+            kill_group(process.pid, process.signalProcess)
+        # What left the session may hold the terminal open for ever.
+        process.loseConnection()

@@ -1,0 +1,251 @@
+"""
+One build's files: from the installed trees to the published bundle.
+
+Everything is made in a directory of its own inside the theme's folder, so that what
+is published gets there by renaming.  Everything here blocks; the caller runs it in a
+thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from attrs import Factory, define, field, frozen
+
+from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
+from ...datadir.paths import DataDir, sync_directory, write_atomically
+from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
+from ...settings.host import HostProfile
+from ..esbuild.executable import Executable, verified_copy
+from ..esbuild.pins import BINARY_NAME, CHECKSUM_NAME
+from ..tree.files import TooLargeError, read_bounded, shown
+from .metafile import PLUGINS, BuildError, check_metafile
+from .run import API_ENTRY, HOST_ENTRY, METAFILE
+from .sourcemap import check_map, map_pieces, parse_map
+from .table import TABLE_FILE, plugin_of, table_text
+
+INFO_FILE: Final = "info.json"
+
+_PREFIX: Final = ".build-"
+_PREVIOUS: Final = ".previous"
+_NEEDED: Final = (
+    ("bundler missing", f"bin/{BINARY_NAME}"),
+    ("bundler checksum missing", f"bin/{CHECKSUM_NAME}"),
+    ("host sources missing", HOST_ENTRY),
+    ("host sources missing", API_ENTRY),
+)
+
+
+@define(eq=False)
+class Staging:
+    """
+    The directory one build works in, and what is in it.
+
+    :ivar folder: The theme's folder, where the bundle is published.
+    :ivar root: The data directory's real path; there after ``prepare``.
+    """
+
+    _profile: HostProfile
+    _data: DataDir
+    folder: Path
+    _version: str
+    executable: Executable | None = field(default=None, init=False)
+    root: Path = field(init=False)
+    _lock: DirectoryLock | None = field(default=None, init=False)
+
+    @property
+    def directory(self) -> Path:
+        """Where the bundler writes; there after ``prepare``."""
+        return self.folder / f"{_PREFIX}{os.getpid()}"
+
+    @property
+    def bundle(self) -> str:
+        """The bundle's file name."""
+        return f"{self._profile.bundle_name}.js"
+
+    def claim(self) -> bool:
+        """
+        Have the theme's folder to itself until ``discard``.
+
+        Daemons of several data directories may publish there, one at a time.
+
+        :return: False while another build has it.
+        :raise BuildError: Something a build needs is missing.
+        :raise OSError: There is no room, or no permission.
+        """
+        for what, path in _NEEDED:
+            if not (self._data.root / path).exists():
+                raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock = acquire_directory(self.folder)
+        except LockedError:
+            return False
+        return True
+
+    def prepare(self, directories: Sequence[str]) -> Executable:
+        """
+        Verify the bundler, and make what it needs; after ``claim``.
+
+        :param directories: See ``Builder.build``.
+        :raise BuildError: The bundler is not what it should be.
+        :raise OSError: There is no room, or no permission.
+        """
+        self._data.create()
+        # The bundler knows files by their real paths, and so do its answers.
+        self.root = Path(os.path.realpath(self._data.root))
+        self.folder = Path(os.path.realpath(self.folder))
+        for stale in self.folder.glob(f"{_PREFIX}*"):
+            _remove(stale)
+        self.directory.mkdir(mode=0o700)
+        self.executable = verified_copy(self._data.bin, self.directory)
+        write_atomically(self.root / TABLE_FILE, table_text(directories).encode())
+        return self.executable
+
+    def check(self, directories: Sequence[str]) -> None:
+        """
+        Judge what the bundler read and wrote, and make the rest of what is published.
+
+        :raise BuildError: Naming the file that has no business in the bundle.
+        :raise OSError: Something could not be read or written.
+        """
+        try:
+            metafile = read_bounded(self.directory / METAFILE, BUILD_METAFILE_BYTES)
+            written = (self.bundle, f"{self.bundle}.map")
+            inputs = check_metafile(metafile, directories, written, self._read)
+            self._check_real(inputs)
+            self._make_portable(inputs)
+            bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
+        except TooLargeError:
+            raise BuildError(
+                f"the bundle or its map is over {BUILD_BUNDLE_BYTES} bytes"
+            ) from None
+        info = {
+            "author": self._profile.info_author,
+            "version": self._version,
+            "sha256": hashlib.sha256(bundle).hexdigest(),
+            "plugins": sorted(map(plugin_of, directories)),
+        }
+        linked = [name for name in directories if plugin_of(name) != name]
+        if linked:
+            info["dev"] = sorted(map(plugin_of, linked))
+        text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
+        _write(self.directory / INFO_FILE, [text.encode()])
+        _sync(self.directory / self.bundle)
+
+    def _check_real(self, inputs: Collection[str]) -> None:
+        exists = _Listings(self.root)
+        for path in sorted(inputs):
+            if os.path.realpath(self.root / path) != str(self.root / path):
+                raise BuildError(f"{shown(path)} is reached through a symbolic link")
+            if path.startswith(PLUGINS) and not exists.name(path):
+                raise BuildError(f"{shown(path)} is spelled differently on the disk")
+
+    def _make_portable(self, inputs: Collection[str]) -> None:
+        path = self.directory / f"{self.bundle}.map"
+        text = read_bounded(path, BUILD_BUNDLE_BYTES)
+        here, root = str(self.directory), str(self.root)
+        checked = check_map(parse_map(text), here, root, inputs, self._read)
+        path.unlink()
+        _write(path, map_pieces(checked))
+
+    def _read(self, path: str) -> bytes:
+        return read_bounded(self.root / path, BUILD_BUNDLE_BYTES)
+
+    def publish(self) -> None:
+        """
+        Rename what was made into place: the bundle last, since it is what counts.
+
+        A crash between leaves the previous bundle whole.
+
+        :raise OSError: It could not be done, and the previous files are as before.
+        """
+        beside = (INFO_FILE, f"{self.bundle}.map")
+        for name in beside:
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(self.folder / name, self._previous(name))
+        done: list[str] = []
+        try:
+            for name in (*beside, self.bundle):
+                os.replace(self.directory / name, self.folder / name)
+                done.append(name)
+        except OSError:
+            self._undo(done)
+            raise
+        sync_directory(self.folder)
+
+    def _previous(self, name: str) -> Path:
+        return self.directory / (name + _PREVIOUS)
+
+    def _undo(self, names: Iterable[str]) -> None:
+        for name in names:
+            with contextlib.suppress(OSError):
+                if self._previous(name).exists():
+                    os.replace(self._previous(name), self.folder / name)
+                else:
+                    (self.folder / name).unlink()
+
+    def discard(self) -> None:
+        """Leave nothing of the build but what it published."""
+        if self.executable is not None:
+            self.executable.close()
+            self.executable = None
+        if self._lock is not None:
+            _remove(self.directory)
+            self._lock.release()
+            self._lock = None
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        with contextlib.suppress(OSError):
+            path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@frozen
+class _Listings:
+    """
+    Which names there are, letter by letter.
+
+    A system that is lenient about names opens ``main.ts`` when there is a ``Main.TS``,
+    which was scanned under its own name: as another kind of file, or not at all.
+    """
+
+    root: Path
+    _known: dict[Path, set[str]] = Factory(dict)
+
+    def name(self, path: str) -> bool:
+        """Whether every part of a path, with ``/``, is in its directory's listing."""
+        directory = self.root
+        for part in path.split("/"):
+            if directory not in self._known:
+                self._known[directory] = set(os.listdir(directory))
+            if part not in self._known[directory]:
+                return False
+            directory /= part
+        return True
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> None:
+    """Make a file whose content survives a power loss."""
+    with path.open("xb", buffering=MIB) as file:
+        file.writelines(pieces)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,1 @@
+"""A URL becomes a bounded tree on disk."""

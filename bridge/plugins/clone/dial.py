@@ -1,0 +1,129 @@
+"""
+Connections of a clone.
+
+Nothing is taken from the environment: no proxy, no CA path, no key log.  The address
+that was judged is the address that is dialled, while the name decides the certificate.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+from attrs import frozen
+
+from ...net import certificates as authorities
+from ...net.ranges import is_near_name, is_own, is_public
+from ...protocol.errors import BridgeError
+from ...protocol.limits import CLONE_CONNECT_SECONDS
+from .resolve import Endpoint, LookUp, resolve
+from .transfer import Transfer, clone_failed
+
+
+def tls_context(ca_file: Path | None) -> ssl.SSLContext:
+    """
+    Trust the system's certificate authorities, and those of ``ca_file``.
+
+    :raise BridgeError: ``ca_file`` cannot be read or holds no certificate.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if sys.platform == "win32":
+        context.load_default_certs()
+    else:
+        for kind, place in authorities.places().items():
+            context.load_verify_locations(**{kind: place})
+    if ca_file is not None:
+        try:
+            context.load_verify_locations(cafile=str(ca_file))
+        except (OSError, ssl.SSLError):
+            raise clone_failed("the CA file cannot be used") from None
+    return context
+
+
+class CountedSocket(ssl.SSLSocket):
+    """A TLS socket that counts what is read from it, headers and all."""
+
+    transfer: Transfer
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        """See ``socket.recv_into``."""
+        count = super().recv_into(*args, **kwargs)
+        self.transfer.received(count)
+        return count
+
+
+@frozen
+class Dialler:
+    """
+    Makes connections to checked addresses.
+
+    :ivar public_only: Refuse a host any of whose addresses is not public.
+    """
+
+    transfer: Transfer
+    context: ssl.SSLContext
+    public_only: bool
+    look_up: LookUp
+
+    def dial(self, host: str, port: int) -> CountedSocket:
+        """
+        Connect and shake hands.
+
+        :param host: The name the certificate must be for.
+        :raise BridgeError: No address may be, or could be, connected to; or the
+            server's certificate is not trusted.
+        """
+        if self.public_only and is_near_name(host):
+            raise _not_public()
+        endpoints = resolve(host, port, self.look_up, self.transfer.check)
+        if self.public_only and not all(map(_is_far, endpoints)):
+            raise _not_public()
+        return self._secured(self._connected(endpoints), host)
+
+    def _connected(self, endpoints: list[Endpoint]) -> socket.socket:
+        for endpoint in endpoints:
+            with contextlib.suppress(OSError):
+                return self._connect(endpoint)
+            self.transfer.check()
+        raise clone_failed("could not connect to the host")
+
+    def _connect(self, endpoint: Endpoint) -> socket.socket:
+        connection = socket.socket(endpoint.family, socket.SOCK_STREAM)
+        try:
+            self.transfer.hold(connection)
+            connection.settimeout(CLONE_CONNECT_SECONDS)
+            connection.connect(endpoint.address)
+            connection.settimeout(self.transfer.limits.seconds)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _secured(self, connection: socket.socket, host: str) -> CountedSocket:
+        try:
+            secured = self.context.wrap_socket(
+                connection, server_hostname=host.removesuffix(".")
+            )
+        except ssl.SSLCertVerificationError:
+            raise clone_failed("the host's TLS certificate is not trusted") from None
+        except (OSError, ValueError):
+            self.transfer.check()
+            raise clone_failed("no TLS connection with the host") from None
+        finally:
+            connection.close()
+        counted = cast("CountedSocket", secured)
+        counted.transfer = self.transfer
+        return counted
+
+
+def _not_public() -> BridgeError:
+    return clone_failed("the host is not on the public internet")
+
+
+def _is_far(endpoint: Endpoint) -> bool:
+    return is_public(endpoint.host) and not is_own(endpoint.host)

@@ -1,0 +1,1 @@
+"""An author's work tree stands in for an installed one."""

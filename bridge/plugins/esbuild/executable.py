@@ -1,0 +1,195 @@
+"""
+The bundler's binary: verified, in a copy that nobody else can change.
+
+The bytes that were hashed are the bytes that run: they are hashed while they are
+copied, and the copy is what runs.  On Linux it is a sealed file in memory, which
+cannot be changed or replaced by anybody; elsewhere a file in a private directory.
+
+Everything here blocks; the caller runs it in a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from attrs import evolve, frozen
+
+from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
+from ..tree.files import NotRegularError, TooLargeError, open_regular, read_bounded
+from .pins import BINARY_NAME, CHECKSUM_NAME
+
+_CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
+_CHECKSUM_FILE_BYTES: Final = 4 * KIB
+_CHUNK_BYTES: Final = MIB
+
+# Since Linux 6.3 a file in memory has to say that it will run; older kernels refuse
+# the flag.
+_MFD_EXEC: Final = 0x10
+
+
+class BundlerError(Exception):
+    """Why the bundler cannot be used; one readable sentence."""
+
+
+@frozen
+class Executable:
+    """
+    A verified copy of the bundler.
+
+    :ivar path: What to run; good until ``close``.
+    """
+
+    path: str
+    _fd: int | None = None
+    _directory: Path | None = None
+
+    def close(self) -> None:
+        """Remove a copy in memory; one on disk goes with its directory."""
+        if self._fd is not None:
+            os.close(self._fd)
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def read_checksum(directory: Path) -> str:
+    """
+    The digest that the checksum file names with its first word.
+
+    :param directory: The bundler's.
+    :return: 64 lower-case hexadecimal digits.
+    :raise BundlerError: There is no such file, or no digest in it.
+    """
+    path = directory / CHECKSUM_NAME
+    with contextlib.suppress(OSError):
+        words = read_bounded(path, _CHECKSUM_FILE_BYTES).split()
+        digest = words[0].decode("ascii", "replace").lower() if words else ""
+        if _CHECKSUM.fullmatch(digest):
+            return digest
+    raise BundlerError(
+        f"bin/{CHECKSUM_NAME} does not hold a SHA-256 digest; run plugin-bridge setup"
+    )
+
+
+def memory_file() -> int | None:
+    """Make an empty file in memory that can be sealed and run, if there are such."""
+    if not hasattr(os, "memfd_create") or not Path("/proc/self/fd").is_dir():
+        return None
+    flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
+    for more in (_MFD_EXEC, 0):
+        try:
+            return os.memfd_create("bundler", flags | more)
+        except OSError as e:
+            if e.errno != errno.EINVAL:
+                break
+    return None
+
+
+def verified_copy(
+    source: Path,
+    private: Path,
+    in_memory: Callable[[], int | None] = memory_file,
+) -> Executable:
+    """
+    Copy the bundler, if it is the one its checksum file names.
+
+    :param source: The directory with the binary and its checksum file.
+    :param private: Nobody else's directory, for a copy on disk.
+    :param in_memory: Makes a file for a copy in memory.
+    :raise BundlerError: The binary is not what the checksum file says.
+    :raise OSError: It cannot be read, or there is no room for a copy.
+    """
+    digest = read_checksum(source)
+    fd = in_memory()
+    if fd is not None:
+        try:
+            _copy(source / BINARY_NAME, fd, digest)
+            _seal(fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd)
+    copy = private / BINARY_NAME
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    fd = os.open(copy, flags, 0o500)
+    # Closed before it runs: no system runs a file that is open for writing.
+    try:
+        _copy(source / BINARY_NAME, fd, digest)
+    finally:
+        os.close(fd)
+    return Executable(str(copy))
+
+
+def temporary_copy(
+    source: Path, in_memory: Callable[[], int | None] = memory_file
+) -> Executable:
+    """
+    Make a verified copy that needs no directory of the caller's.
+
+    :param source: See ``verified_copy``.
+    :raise BundlerError: There is no bundler, or it is not what the checksum file says.
+    :raise OSError: It cannot be read, or there is no room for a copy.
+    """
+    if not (source / BINARY_NAME).exists():
+        raise BundlerError(
+            f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge setup"
+        )
+    private = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
+    try:
+        copy = verified_copy(source, private, in_memory)
+    except BaseException:
+        shutil.rmtree(private, ignore_errors=True)
+        raise
+    return evolve(copy, directory=private)
+
+
+def _copy(binary: Path, to: int, digest: str) -> None:
+    try:
+        found = _copied(binary, to)
+    except NotRegularError:
+        raise BundlerError(f"bin/{BINARY_NAME} is not a regular file") from None
+    except TooLargeError:
+        raise BundlerError(f"bin/{BINARY_NAME} is over {BUNDLER_BYTES} bytes") from None
+    if found != digest:
+        raise BundlerError(
+            f"esbuild checksum mismatch: bin/{BINARY_NAME} is not what "
+            f"bin/{CHECKSUM_NAME} says, so it was not run; run plugin-bridge setup"
+        )
+
+
+def _copied(binary: Path, to: int) -> str:
+    """Copy a file; gives the digest of what was written."""
+    hashed = hashlib.sha256()
+    left = BUNDLER_BYTES
+    with open_regular(binary) as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            left -= len(chunk)
+            if left < 0:
+                raise TooLargeError
+            hashed.update(chunk)
+            _write(to, chunk)
+    return hashed.hexdigest()
+
+
+def _write(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _seal(fd: int) -> None:
+    # Not on every system, and not needed before a file in memory was made.
+    import fcntl
+
+    seals = (
+        fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+    )
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)

@@ -1,0 +1,1 @@
+"""What is installed, whose keys are trusted, and how both change atomically."""

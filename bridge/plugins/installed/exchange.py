@@ -1,0 +1,136 @@
+"""
+One plugin's tree gives way to another one, or to none.
+
+::
+
+                    do                          undo
+    plugins/<id>    the new tree, or nothing    the old tree, or nothing
+    plugins/<new>   -                           the new tree
+    plugins/<old>   the old tree                -
+
+Both are a few renames, and both go on wherever a crash ended the other or themselves:
+what is where says what is still to be done.  Everything here blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from attrs import field, frozen
+
+from ...approval import Operation
+from ...datadir.paths import sync_directory
+from ...protocol.rules import OneOf, Text
+from ...store import Edit
+from ..tree.manifest import PLUGIN_ID
+from .keys import KEYS
+from .records import RECORDS, Entries, Former
+
+_OPERATIONS: Final = (Operation.INSTALL, Operation.UPDATE, Operation.UNINSTALL)
+_TEMPORARY: Final = Text(64, like=r"\.tmp-[0-9a-f]+")
+
+
+@frozen
+class Exchange:
+    """
+    What an operation does to the tree of one plugin.
+
+    :ivar op: An ``Operation``.
+    :ivar new: The name of the clone that takes the place; ``None`` when none does.
+    :ivar old: The name the tree in place is given; ``None`` when there is none.
+    :ivar record: What the state holds of the plugin afterwards; ``None`` when that
+        is nothing.
+    :ivar before: What the operation changes of the state, as it was.
+    """
+
+    op: Annotated[str, OneOf(_OPERATIONS)]
+    plugin_id: Annotated[str, Text(40, like=PLUGIN_ID)]
+    new: Annotated[str, _TEMPORARY] | None
+    old: Annotated[str, _TEMPORARY] | None
+    record: dict[str, Any] | None
+    before: list[Former] = field(factory=list)
+
+    def is_recorded(self, store: Entries) -> bool:
+        """Whether the state is the one afterwards."""
+        return store.entries(RECORDS).get(self.plugin_id) == self.record
+
+    def settling(self, store: Entries) -> Callable[[Path], None]:
+        """
+        Choose what puts the tree in place that the state speaks of.
+
+        :return: ``do`` or ``undo``, however far either of them came before.
+        """
+        return self.do if self.is_recorded(store) else self.undo
+
+    def is_to_be_built(self, store: Entries) -> bool:
+        """Whether the new tree is in place, and the bundle decides if it stays."""
+        return self.new is not None and self.is_recorded(store)
+
+    def taking_back(self, store: Entries) -> list[Edit]:
+        """What to commit to have the state as it was; a forgotten key stays so."""
+        keys = store.entries(KEYS)
+        return [
+            former.edit()
+            for former in self.before
+            if former.ns != KEYS or former.key in keys
+        ]
+
+    def do(self, directory: Path) -> None:
+        """
+        Put the new tree in place; durable when this returns.
+
+        :raise FileExistsError: Something else is in the way.
+        :raise OSError: It could not be done; ``undo`` takes back what was.
+        """
+        place = directory / self.plugin_id
+        if self.new is None or os.path.lexists(directory / self.new):
+            if self.old is not None and not os.path.lexists(directory / self.old):
+                _move(place, directory / self.old)
+            if self.new is not None:
+                _move(directory / self.new, place)
+        sync_directory(directory)
+
+    def undo(self, directory: Path) -> None:
+        """
+        Put the old tree back; durable when this returns.
+
+        :raise FileExistsError: Something else is in the way.
+        :raise OSError: It could not be done.
+        """
+        place = directory / self.plugin_id
+        moved = self.new is not None and not os.path.lexists(directory / self.new)
+        if self.old is None or os.path.lexists(directory / self.old):
+            if self.new is not None and moved:
+                _move(place, directory / self.new)
+            if self.old is not None:
+                _move(directory / self.old, place)
+        sync_directory(directory)
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename what is there, if anything is."""
+    if not os.path.lexists(source):
+        return
+    if os.path.lexists(target):  # renaming would replace an empty directory
+        raise FileExistsError
+    os.rename(source, target)
+
+
+def make_durable(root: Path) -> None:
+    """
+    Make every file of a tree survive a power loss.
+
+    :param root: A clone: nothing in it but directories and regular files.
+    """
+    flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    for folder, _, files in os.walk(root):
+        for name in files:
+            fd = os.open(os.path.join(folder, name), flags)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        sync_directory(Path(folder))

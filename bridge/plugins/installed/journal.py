@@ -1,0 +1,77 @@
+"""
+The journal: what the operation under way does to the trees, for the next start.
+
+It is there from before the first rename until the bundle is built.  It does not say how
+far the operation came: the state store does, whose commit is the instant at which the
+new set replaces the old one.  See docs/decisions/0008.  Everything here blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import frozen
+
+from ...datadir.paths import sync_directory, write_atomically
+from ...protocol.errors import BridgeError
+from ...protocol.limits import JOURNAL_BYTES
+from ...protocol.wire import converter, dumps, loads_unique, structure, unstructure
+from ..tree.files import read_bounded
+from .exchange import Exchange
+
+
+class JournalError(Exception):
+    """The journal can't be used; the message says why, and what to do."""
+
+
+@frozen
+class Journal:
+    """The one file that says what is under way; at most one operation is."""
+
+    _path: Path
+
+    def begin(self, exchange: Exchange) -> None:
+        """
+        Write down what is done next; durable when this returns.
+
+        :raise OSError: It could not be written.
+        """
+        write_atomically(self._path, dumps(unstructure(exchange)))
+
+    def end(self) -> None:
+        """
+        Forget it; durable when this returns.
+
+        :raise OSError: It could not be removed.
+        """
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)
+            sync_directory(self._path.parent)
+
+    def exists(self) -> bool:
+        """Whether an operation is under way, or was interrupted."""
+        return self._path.exists()
+
+    def read(self) -> Exchange | None:
+        """
+        Give what was under way; ``None`` when nothing was.
+
+        :raise JournalError: It can't be read, or not by this version.
+        """
+        try:
+            content = read_bounded(self._path, JOURNAL_BYTES)
+            return structure(converter, loads_unique(content), Exchange)
+        except FileNotFoundError:
+            return None
+        except (OSError, BridgeError):
+            raise JournalError(
+                f"{self._path} is not a journal of this version; look what is in "
+                "plugins/, then remove it"
+            ) from None
+
+    def tidy(self) -> None:
+        """Remove what a crash left while the journal was being written."""
+        with suppress(FileNotFoundError):
+            os.unlink(self._path.with_name(self._path.name + ".tmp"))

@@ -1,0 +1,169 @@
+"""
+Which authors' keys the user has accepted, and how far each has signed.
+
+Nothing is written here: what a step changes is answered as edits, which the
+operation commits together with everything else it changes, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Protocol
+
+from attrs import define, evolve, frozen
+
+from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.rules import Text
+from ...protocol.wire import converter, structure, unstructure
+from ...store import Edit, Put, Remove
+from ..tree.signature import Signed, key_id
+
+KEYS: Final = "bridge.plugin-keys"
+"""By key id: the keys the user has accepted."""
+
+MARKS: Final = "bridge.plugin-marks"
+"""By plugin id: the highest ``signedAt`` committed, by key id."""
+
+
+class Records(Protocol):
+    """What is read of the state store."""
+
+    def get(self, ns: str, key: str) -> Any | None:
+        """One value; ``None`` when there is none."""
+
+    def entries(self, ns: str) -> dict[str, Any]:
+        """The values of a namespace by key."""
+
+
+@frozen
+class AcceptedKey:
+    """
+    The record of a key the user has accepted.
+
+    :ivar label: What it was first accepted for.
+    :ivar trusted_at: Milliseconds since the epoch; never changes.
+    :ivar last_used_at: Milliseconds since the epoch, of the last install or update.
+    :ivar plugins: Ids of every plugin it has signed, in the order they were seen.
+    """
+
+    public_key: Annotated[str, Text(64, like=r"[0-9a-f]+", least=64)]
+    label: str
+    trusted_at: int
+    last_used_at: int
+    plugins: list[str]
+
+
+@define
+class Trust:
+    """What the state store says of authors' keys."""
+
+    _records: Records
+
+    def is_trusted(self, key_id: str) -> bool:
+        """Whether the user has accepted this key."""
+        return self._accepted(key_id) is not None
+
+    def _accepted(self, of: str) -> AcceptedKey | None:
+        value = self._records.get(KEYS, of)
+        return None if value is None else _read(of, value)
+
+    def label(self, key_id: str) -> str:
+        """What a key was first accepted for; empty when that is not known."""
+        key = self._accepted(key_id)
+        return "" if key is None else key.label
+
+    def mark(self, plugin_id: str, key_id: str) -> int:
+        """
+        The highest ``signedAt`` committed for this plugin by this key.
+
+        :return: Seconds since the epoch; 0 when there is none.
+        """
+        return self._marks(plugin_id).get(key_id, 0)
+
+    def _marks(self, plugin_id: str) -> dict[str, int]:
+        value = self._records.get(MARKS, plugin_id)
+        if type(value) is not dict:
+            return {}
+        return {k: at for k, at in value.items() if type(at) is int}
+
+    def check_mark(self, plugin_id: str, signed: Signed) -> None:
+        """
+        Refuse a tree signed before one that this plugin already had by this key.
+
+        :raise BridgeError: ``downgrade``.
+        """
+        if signed.signed_at < self.mark(plugin_id, signed.key_id):
+            raise plugin_error(
+                Prefix.DOWNGRADE,
+                "signedAt is earlier than that of a tree already installed of this "
+                "plugin by this key",
+            )
+
+    def acceptance(
+        self, plugin_id: str, url: str, signed: Signed, now_ms: int
+    ) -> list[Edit]:
+        """
+        What to commit with a tree: its key is accepted, and its mark raised.
+
+        Made from what the store holds now, so to be committed before anything else
+        changes these records.
+
+        :param url: Where the tree came from; already validated.
+        :param now_ms: Milliseconds since the epoch.
+        """
+        key = self._accepted(signed.key_id) or AcceptedKey(
+            signed.public_key, f"{plugin_id} ({url})", now_ms, now_ms, []
+        )
+        plugins = list(dict.fromkeys([*key.plugins, plugin_id]))
+        key = evolve(key, last_used_at=now_ms, plugins=plugins)
+        highest = max(signed.signed_at, self.mark(plugin_id, signed.key_id))
+        marks = {**self._marks(plugin_id), signed.key_id: highest}
+        return [
+            Put(KEYS, signed.key_id, unstructure(key)),
+            Put(MARKS, plugin_id, marks),
+        ]
+
+    def keys(self, installed: Mapping[str, str]) -> list[dict[str, Any]]:
+        """
+        The accepted keys as ``plugins/keys`` answers them, the last used first.
+
+        :param installed: From the id of each installed plugin to its key id.
+        """
+        found = [(of, _read(of, v)) for of, v in self._records.entries(KEYS).items()]
+        keys = sorted(
+            ((of, key) for of, key in found if key is not None),
+            key=lambda one: (-one[1].last_used_at, one[0]),
+        )
+        return [
+            {
+                "keyId": of,
+                "publicKey": key.public_key,
+                "label": key.label,
+                "trustedAt": key.trusted_at,
+                "lastUsedAt": key.last_used_at,
+                "seenFor": list(key.plugins),
+                "installed": sorted(i for i, by in installed.items() if by == of),
+            }
+            for of, key in keys
+        ]
+
+    def forgetting(self, key_id: str) -> list[Edit]:
+        """
+        What to commit to accept a key no longer; its marks stay.
+
+        :raise BridgeError: ``not_trusted``: it is not accepted.
+        """
+        if self._records.get(KEYS, key_id) is None:
+            raise plugin_error(
+                Prefix.NOT_TRUSTED, "keyId: no accepted key has this fingerprint"
+            )
+        return [Remove(KEYS, key_id)]
+
+
+def _read(of: str, value: Any) -> AcceptedKey | None:
+    """Read a record; ``None``, so not accepted, when it is not of that key."""
+    try:
+        key = structure(converter, value, AcceptedKey)
+    except BridgeError:
+        return None
+    return key if key_id(key.public_key) == of else None

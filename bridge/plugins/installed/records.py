@@ -1,0 +1,151 @@
+"""What is remembered of each installed plugin: namespace ``bridge.plugins``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from attrs import asdict, frozen
+
+from ...protocol.errors import Prefix, plugin_error
+from ...protocol.wire import camel
+from ...store import Drop, Edit, Put, Remove, Store
+from ..tree.manifest import PLUGIN_ID
+
+RECORDS: Final = "bridge.plugins"
+"""By plugin id: the records."""
+
+
+@frozen
+class Record:
+    """
+    Where a plugin came from, and whose signature it carries.
+
+    :ivar url: As it was given to ``install``.
+    :ivar commit: The hexadecimal id of the commit.
+    :ivar key_id: The fingerprint of its author's key; empty in a record made
+        before plugins were signed.
+    :ivar signed_at: Seconds since the epoch, as the author said.
+    :ivar installed_at: Milliseconds since the epoch.
+    :ivar updated_at: The same; equal to ``installed_at`` until the first update.
+    """
+
+    url: str
+    commit: str
+    key_id: str
+    signed_at: int
+    installed_at: int
+    updated_at: int
+
+    def fields(self) -> dict[str, Any]:
+        """Give what is in the store of this."""
+        return {camel(name): value for name, value in asdict(self).items()}
+
+    def put(self, plugin_id: str) -> Put:
+        """What to commit to remember this."""
+        return Put(RECORDS, plugin_id, self.fields())
+
+
+def read_record(value: Any) -> Record:
+    """
+    Read a record, whatever it has become.
+
+    A field that is missing or of the wrong type is empty or 0: a plugin whose
+    record is damaged must still be seen, and be uninstalled.
+    """
+    fields = value if type(value) is dict else {}
+
+    def text(name: str) -> str:
+        found = fields.get(name)
+        return found if type(found) is str else ""
+
+    def number(name: str) -> int:
+        found = fields.get(name)
+        return found if type(found) is int else 0
+
+    return Record(
+        url=text("url"),
+        commit=text("commit"),
+        key_id=text("keyId"),
+        signed_at=number("signedAt"),
+        installed_at=number("installedAt"),
+        updated_at=number("updatedAt"),
+    )
+
+
+class Entries(Protocol):
+    """Reads the state; ``Store`` and ``StateView`` do."""
+
+    def entries(self, ns: str) -> dict[str, Any]:
+        """Give the values of a namespace by key."""
+
+
+def read_records(store: Entries) -> dict[str, Record]:
+    """
+    Every record by plugin id, sorted.
+
+    A key that is no plugin id is left out: no path is ever made of it.
+    """
+    return {
+        plugin_id: read_record(value)
+        for plugin_id, value in sorted(store.entries(RECORDS).items())
+        if re.fullmatch(PLUGIN_ID, plugin_id)
+    }
+
+
+def recorded(store: Store, plugin_id: str) -> Record:
+    """
+    The record of an installed plugin.
+
+    :raise BridgeError: ``not_installed``.
+    """
+    value = store.get(RECORDS, plugin_id)
+    if value is None:
+        raise plugin_error(Prefix.NOT_INSTALLED, f"{plugin_id} is not installed")
+    return read_record(value)
+
+
+def is_recorded(store: Store, plugin_id: str) -> bool:
+    """Whether there is a record, damaged or not."""
+    return store.get(RECORDS, plugin_id) is not None
+
+
+def settings_namespace(plugin_id: str) -> str:
+    """Where the page keeps a plugin's settings."""
+    return f"plugin:{plugin_id}"
+
+
+@frozen
+class Former:
+    """
+    A value of the state as it was before an operation.
+
+    :ivar key: ``None`` for a namespace that was empty.
+    :ivar value: ``None`` when there was none.
+    """
+
+    ns: str
+    key: str | None = None
+    value: Any = None
+
+    def edit(self) -> Edit:
+        """What to commit to have it so again."""
+        if self.key is None:
+            return Drop(self.ns)
+        if self.value is None:
+            return Remove(self.ns, self.key)
+        return Put(self.ns, self.key, self.value)
+
+
+def former(store: Store, edits: Sequence[Edit]) -> list[Former]:
+    """Keep what ``edits`` are going to change, as it is now."""
+    kept: list[Former] = []
+    for edit in edits:
+        if isinstance(edit, Drop):
+            values = store.entries(edit.ns)
+            kept += [Former(edit.ns, key, values[key]) for key in values]
+            kept += [] if values else [Former(edit.ns)]
+        else:
+            kept.append(Former(edit.ns, edit.key, store.get(edit.ns, edit.key)))
+    return kept

@@ -1,0 +1,269 @@
+"""
+The installed trees, and the clones that may become one.
+
+Everything here blocks; the caller runs it in a thread.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import stat
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from attrs import define, field, frozen
+from twisted.logger import Logger
+
+from ...datadir.paths import DataDir
+from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...settings.host import HostProfile
+from ..tree.manifest import Manifest, check_new_id, load_manifest
+from ..tree.signature import verify_tree
+from .records import Record
+
+_TEMPORARY: Final = ".tmp-*"
+
+
+@frozen
+class Listing:
+    """
+    What ``plugins/list`` answers.
+
+    :ivar plugins: List entries, by id.
+    :ivar broken: ``{id, reason}`` of every plugin that is not built into the
+        bundle: its tree is gone, not usable, or was changed.  One whose manifest
+        can be read is in ``plugins`` too, so that a page shows it.
+    """
+
+    plugins: list[dict[str, Any]] = field(factory=list)
+    broken: list[dict[str, str]] = field(factory=list)
+
+
+@define
+class Trees:
+    """
+    The trees under ``plugins/``.
+
+    :ivar profile: Says how manifests and signatures are read.
+    :ivar random: Gives 16 fresh hexadecimal digits.
+    :ivar linked: The list entries of linked trees, by plugin id: each stands for the
+        installed plugin of this id, if there is one.  Only kept in memory.
+    """
+
+    _data: DataDir
+    _profile: HostProfile
+    _random: Callable[[], str]
+    linked: dict[str, dict[str, Any]] = field(factory=dict, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    @property
+    def directory(self) -> Path:
+        """Where the trees are."""
+        return self._data.plugins
+
+    def fresh(self) -> Path:
+        """Choose a name for a clone; nothing is made."""
+        return self._data.temporary_clone(self._random())
+
+    def has(self, plugin_id: str) -> bool:
+        """Whether anything is where the plugin's tree would be."""
+        return os.path.lexists(self._data.plugin(plugin_id))
+
+    def exchange_linked(
+        self, plugin_id: str, copy: Path | None, aside: Path | None
+    ) -> None:
+        """
+        Make a copy the linked tree of a plugin, or have none.
+
+        :param aside: Where the one before is moved; ``None`` when there is none.
+        :raise OSError: It could not be done, and all is as before.
+        """
+        place = self._data.linked(plugin_id)
+        if aside is not None:
+            os.rename(place, aside)
+        try:
+            if copy is not None:
+                os.rename(copy, place)
+        except OSError:
+            if aside is not None:
+                os.rename(aside, place)
+            raise
+
+    def remove(self, path: Path) -> None:
+        """
+        Remove a clone, read-only files too; nothing happens when there is none.
+
+        :raise OSError: It could not be removed.
+        """
+        if not os.path.lexists(path):
+            return
+        if path.is_symlink() or not path.is_dir():
+            path.unlink()
+            return
+        try:
+            shutil.rmtree(path)
+        except PermissionError:
+            _make_writable(path)
+            shutil.rmtree(path)
+
+    def sweep(self, keep: str | None = None) -> list[str]:
+        """
+        Remove what interrupted operations left.  Only before the first of them.
+
+        :param keep: The name of one to keep.
+        :return: The names of what was removed.
+        """
+        strays = sorted(p for p in self.directory.glob(_TEMPORARY) if p.name != keep)
+        removed = []
+        for stray in strays:
+            try:
+                self.remove(stray)
+            except OSError:
+                self._log.failure("{name} could not be removed", name=stray.name)
+            else:
+                removed.append(stray.name)
+        return removed
+
+    def listing(self, records: Mapping[str, Record]) -> Listing:
+        """List linked trees and the recorded plugins, verified as before a build."""
+        linked = dict(self.linked)
+        listing = Listing(list(linked.values()))
+        for plugin_id, record in records.items():
+            if plugin_id in linked:
+                continue
+            try:
+                listing.plugins.append(self.entry(plugin_id, record))
+                self.verify(plugin_id, record)
+            except BridgeError as e:
+                listing.broken.append({"id": plugin_id, "reason": e.message})
+        listing.plugins.sort(key=_id)
+        return listing
+
+    def entries(self, records: Mapping[str, Record]) -> list[dict[str, Any]]:
+        """List what ``listing`` does, none of it verified."""
+        linked = dict(self.linked)
+        found = list(linked.values())
+        for plugin_id, record in records.items():
+            if plugin_id in linked:
+                continue
+            try:
+                found.append(self.entry(plugin_id, record))
+            except BridgeError:
+                continue
+        return sorted(found, key=_id)
+
+    def entry(self, plugin_id: str, record: Record) -> dict[str, Any]:
+        """
+        The list entry of one plugin: its manifest, and what is recorded of it.
+
+        :raise BridgeError: Its tree is gone, or its manifest is not usable.
+        """
+        root = self._root(plugin_id)
+        manifest = load_manifest(root, self._profile)
+        if manifest.id != plugin_id:
+            raise plugin_error(
+                Prefix.MANIFEST_INVALID, "id: not the one it was installed under"
+            )
+        return {
+            **manifest.wire_fields(),
+            "url": record.url,
+            "commit": record.commit,
+            "installedAt": iso_time(record.installed_at),
+            "updatedAt": iso_time(record.updated_at),
+            "keyId": record.key_id,
+        }
+
+    def manifest(self, plugin_id: str) -> Manifest | None:
+        """Read an installed tree's manifest; ``None`` when it is not usable."""
+        try:
+            return load_manifest(self._root(plugin_id), self._profile)
+        except BridgeError:
+            return None
+
+    def verify(self, plugin_id: str, record: Record) -> None:
+        """
+        See that an installed tree is still what its recorded author signed.
+
+        :raise BridgeError: It is gone or changed, the record names no key, or no
+            plugin may have this id.
+        """
+        check_new_id(plugin_id)
+        if not record.key_id:
+            raise plugin_error(
+                Prefix.REINSTALL_REQUIRED,
+                "the record names no signing key; uninstall the plugin and install "
+                "it again",
+            )
+        # It was accepted; that the clock was set back since changes nothing.
+        root = self._root(plugin_id)
+        signed = verify_tree(root, plugin_id, self._profile, now=math.inf)
+        if signed.key_id != record.key_id:
+            raise plugin_error(
+                Prefix.NOT_TRUSTED,
+                "the tree is signed by another key than the recorded one",
+            )
+
+    def sort_out(
+        self, records: Mapping[str, Record]
+    ) -> tuple[list[str], dict[str, str]]:
+        """
+        Verify every tree that no linked one stands for.
+
+        :return: The directories to build, which are the ids of the sound ones and
+            the linked trees; and why each other plugin is not, by id.
+        """
+        linked = dict(self.linked)
+        sound = [self._data.linked(plugin_id).name for plugin_id in linked]
+        faults: dict[str, str] = {}
+        for plugin_id, record in records.items():
+            if plugin_id in linked:
+                continue
+            try:
+                self.verify(plugin_id, record)
+            except BridgeError as e:
+                faults[plugin_id] = e.message
+            else:
+                sound.append(plugin_id)
+        return sound, faults
+
+    def _root(self, plugin_id: str) -> Path:
+        root = self._data.plugin(plugin_id)
+        if root.is_symlink() or not root.is_dir():
+            raise plugin_error(
+                Prefix.NOT_INSTALLED, "its directory is gone; uninstall it"
+            )
+        return root
+
+
+def _id(entry: dict[str, Any]) -> str:
+    return str(entry["id"])
+
+
+def iso_time(milliseconds: int) -> str:
+    """
+    A time as pages show it: ISO 8601 in UTC, to the second.
+
+    :param milliseconds: Since the epoch; of what a damaged record says it is empty.
+    """
+    if milliseconds <= 0:
+        return ""
+    try:
+        at = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _make_writable(root: Path) -> None:
+    os.chmod(root, stat.S_IRWXU)
+    for folder, folders, files in os.walk(root):
+        # A folder needs it for what is in it; a file only on Windows.
+        for name in (*folders, *files):
+            path = os.path.join(folder, name)
+            if not os.path.islink(path):
+                os.chmod(path, stat.S_IRWXU)

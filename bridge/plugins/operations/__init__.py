@@ -1,0 +1,1 @@
+"""One change that the user confirmed: all of it, or nothing."""

@@ -1,0 +1,246 @@
+"""
+What commits a change: trees, records and the bundle, each with what undoes it.
+
+Every method is called by an operation that holds the commit lock.  The new set replaces
+the old one at the instant of the store's commit: what is interrupted before it is taken
+back at the next start, and what is interrupted after it goes on then, with its build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from attrs import define, field
+from twisted.logger import Logger
+
+from ...concurrency.threads import InThread
+from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ...store import Edit, Store
+from ..installed.exchange import Exchange, make_durable
+from ..installed.journal import Journal
+from ..installed.records import Record, read_records
+from ..installed.trees import Trees
+from .operations import Running
+from .progress import Audience, Step
+from .rebuild import Rebuild
+
+
+@define(eq=False)
+class Change:
+    """Changes the set of installed plugins."""
+
+    _store: Store
+    _trees: Trees
+    _rebuild: Rebuild
+    _audience: Audience
+    _in_thread: InThread
+    _journal: Journal
+    _unsettled: Exchange | None = field(default=None, init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    async def settle_earlier(self, running: Running) -> None:
+        """
+        Finish what an earlier operation failed to undo, which changes the state.
+
+        Before anything is decided by that, and before ``exchange``.
+
+        :raise OSError: It failed again; so does ``BridgeError``.
+        """
+        earlier = self._unsettled
+        if earlier is None:
+            return
+        running.undo.afterwards("end the earlier journal", lambda: self._end(earlier))
+        running.undo.afterwards("build without it", self._restore)
+        if earlier.is_to_be_built(self._store):
+            await self._take_back(earlier)
+        await self._settle(earlier)
+        for name in (earlier.new, earlier.old):
+            if name is not None:
+                await self._in_thread(self._trees.remove, self._trees.directory / name)
+
+    async def carry_out(
+        self,
+        running: Running,
+        exchange: Exchange,
+        record: Record,
+        edits: Sequence[Edit],
+    ) -> dict[str, Any]:
+        """
+        Put a new tree in place, with its record, and build with it; or undo it all.
+
+        :param record: The plugin's, as ``edits`` put it.
+        :return: The plugin's list entry.
+        :raise BridgeError: It could not be done; so does ``OSError``.
+        """
+        plugin_id = exchange.plugin_id
+        await self.exchange(running, exchange)
+        entry: dict[str, Any] = await self._in_thread(
+            self._trees.entry, plugin_id, record
+        )
+        await self.record(running, exchange, edits)
+        await self.announce(running)
+        running.reached(Step.BUILD, "Building the bundle")
+        await self.build(plugin_id)
+        await self.finish(exchange)
+        return entry
+
+    async def exchange(self, running: Running, exchange: Exchange) -> None:
+        """
+        Put the new tree in place and the old one aside.
+
+        :raise OSError: It could not be done.
+        """
+        running.undo.afterwards("end the journal", lambda: self._end(exchange))
+        if exchange.old is not None:
+            # A build that somebody else asked for may see the place empty.
+            running.undo.afterwards("build without it", self._restore)
+        running.undo.add("put the trees back", lambda: self._settle(exchange))
+        self._unsettled = exchange
+        if exchange.new is not None:
+            clone = self._trees.directory / exchange.new
+            await self._in_thread(make_durable, clone)
+        await self._in_thread(self._journal.begin, exchange)
+        await self._in_thread(exchange.do, self._trees.directory)
+        running.undo.add("tell of it", lambda: self._taken_back(running))
+
+    async def _taken_back(self, running: Running) -> None:
+        running.reached(Step.ROLLBACK, "Putting everything back")
+
+    async def _settle(self, exchange: Exchange) -> None:
+        """Have the trees that the state speaks of; until then, nothing else moves."""
+        move = exchange.settling(self._store)
+        await self._in_thread(move, self._trees.directory)
+        if not exchange.is_to_be_built(self._store):
+            self._unsettled = None
+
+    async def _end(self, exchange: Exchange) -> None:
+        if self._unsettled is not None or self._rebuild.stale:
+            return  # the next exchange, or the next start, goes on with it
+        await self._in_thread(self._journal.end)
+        if exchange.old is not None:
+            old = self._trees.directory / exchange.old
+            await self._in_thread(self._trees.remove, old)
+
+    async def finish(self, exchange: Exchange) -> None:
+        """Remove what was only kept to undo with; a failure is only logged."""
+        self._unsettled = None
+        try:
+            await self._end(exchange)
+        except Exception:  # noqa: BLE001
+            self._log.failure("what is left is removed at the next start")
+
+    async def record(
+        self, running: Running, exchange: Exchange, edits: Sequence[Edit]
+    ) -> None:
+        """
+        Make all the edits, or none.  Undone, what the exchange has kept is as before.
+
+        :raise BridgeError: ``internal``: they could not be written.
+        """
+        try:
+            await self._store.commit(edits)
+        except BridgeError as e:
+            # What is too large is the daemon's own, so it is not the caller's fault.
+            code = Code.INTERNAL if e.code == Code.BAD_REQUEST else e.code
+            raise BridgeError(code, e.message) from None
+        self._undo_record(running, exchange)
+
+    def _undo_record(self, running: Running, exchange: Exchange) -> None:
+        running.undo.add("take the record back", lambda: self._take_back(exchange))
+
+    async def _take_back(self, exchange: Exchange) -> None:
+        await self._store.commit(exchange.taking_back(self._store))
+        await self._renew()
+
+    async def _renew(self) -> None:
+        """Have what was taken back in no generation of the file; else log it."""
+        try:
+            await self._store.renew()
+        except BridgeError:
+            self._log.failure("what was taken back is still in the previous generation")
+
+    async def announce(self, running: Running) -> None:
+        """Tell pages of the new set; undone, they are told again and it is built."""
+        running.undo.afterwards("build without it", self._restore)
+        await self._tell()
+
+    async def _restore(self) -> None:
+        await self._tell()
+        try:
+            report = await self._rebuild.run()
+        except BridgeError as e:
+            self._log.warn("the bundle is not built anew: {why}", why=e.message)
+            return
+        if not report.ok:
+            self._log.error("the bundle could not be built as it was, either")
+
+    async def _tell(self) -> None:
+        entries = await self._in_thread(self._trees.entries, read_records(self._store))
+        self._audience.plugins(entries)
+
+    async def rebuild_without(self, running: Running) -> None:
+        """
+        Tell pages of the new set, and build it, whatever comes of that.
+
+        A failed build is told by its report; nothing is taken back.
+        """
+        running.undo.keep()
+        try:
+            await self._tell()
+            running.reached(Step.BUILD, "Building the bundle")
+            await self._rebuild.run()
+        except BridgeError as e:
+            self._log.warn("the bundle still has the plugin: {why}", why=e.message)
+        except Exception:  # noqa: BLE001
+            self._log.failure("the bundle still has the plugin in it")
+
+    async def resume(self, running: Running, exchange: Exchange) -> None:
+        """
+        Build what was interrupted before its build had ended.
+
+        :param exchange: Settled.  When its new tree is in place and can't be built,
+            it is taken back now, as it would have been then.
+        :raise BridgeError: ``build_failed``: it was taken back.
+        """
+        running.reached(Step.BUILD, "Building the bundle")
+        if exchange.is_to_be_built(self._store):
+            self._undo_resumed(running, exchange)
+            await self.build(exchange.plugin_id)
+        else:
+            report = await self._rebuild.run()
+            for line in report.errors:
+                self._log.warn("building after an interruption: {line}", line=line)
+            if exchange.new is not None:
+                await self._renew()  # the kill may have come before that
+        await self.finish(exchange)
+
+    def _undo_resumed(self, running: Running, exchange: Exchange) -> None:
+        undo = running.undo
+        undo.afterwards("end the journal", lambda: self._end(exchange))
+        undo.afterwards("build without it", self._restore)
+        clone = self._trees.directory / str(exchange.new)
+        undo.add("remove the clone", lambda: self._in_thread(self._trees.remove, clone))
+        self._unsettled = exchange
+        undo.add("put the trees back", lambda: self._settle(exchange))
+        undo.add("tell of it", lambda: self._taken_back(running))
+        self._undo_record(running, exchange)
+
+    async def build(self, plugin_id: str) -> None:
+        """
+        Build the bundle with the plugin.
+
+        :raise BridgeError: ``build_failed``: it is not in the bundle.
+        """
+        if plugin_id in self._trees.linked:
+            raise plugin_error(
+                Prefix.BUILD_FAILED,
+                f"plugin-bridge dev has linked {plugin_id}, so this one would not be "
+                "built; end that first",
+            )
+        report = await self._rebuild.run()
+        if report.ok and plugin_id in report.plugins:
+            return
+        first = next(iter(report.errors), "the plugin was left out of the bundle")
+        raise plugin_error(Prefix.BUILD_FAILED, first)

@@ -1,0 +1,196 @@
+"""
+When the bundle is built, and of which plugins.
+
+Before each build every recorded tree is verified, because a tree on disk may be
+changed by anybody who can write there.  One that was changed is left out, and named
+in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from attrs import define, evolve, field, frozen
+from twisted.internet.defer import CancelledError, Deferred, fail
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ...concurrency.singleflight import SingleFlight
+from ...concurrency.threads import InThread
+from ...protocol.errors import BridgeError
+from ...protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
+from ...protocol.wire import loads
+from ...store import Store
+from ..bundle.build import Report
+from ..bundle.staging import INFO_FILE
+from ..installed.records import read_records
+from ..installed.trees import Trees
+from ..tree.files import read_bounded
+from .operations import Operations, shutting_down
+from .progress import Audience
+
+
+class Builds(Protocol):
+    """Makes bundles; see ``Builder``."""
+
+    def build(self, directories: list[str]) -> Deferred[Report]:
+        """Build a bundle of these; a failed build is a report too."""
+
+
+def has_linked(folder: Path) -> bool:
+    """
+    Whether the published bundle was built of linked trees, too.  Blocks.
+
+    :param folder: The theme's folder.
+    """
+    try:
+        info = loads(read_bounded(folder / INFO_FILE, MANIFEST_BYTES))
+    except (OSError, BridgeError):
+        return False
+    return type(info) is dict and "dev" in info
+
+
+@frozen
+class Ending:
+    """
+    Ends the operations and the builds when the daemon does.
+
+    A bundler may hang for the whole of its deadline; then whoever stops the daemon
+    would lose patience, and kill it.
+    """
+
+    _operations: Operations
+    _rebuild: Rebuild
+    _clock: IReactorTime
+
+    def close(self) -> Deferred[None]:
+        """
+        Finish or undo every operation, the builds within ``BUILD_END_SECONDS``.
+
+        :return: Fires when nothing is under way.
+        """
+        return Deferred.fromCoroutine(self._close())
+
+    async def _close(self) -> None:
+        cutting = self._clock.callLater(BUILD_END_SECONDS, self._rebuild.cut_off)
+        try:
+            await self._operations.close()
+            await self._rebuild.close()
+        finally:
+            if cutting.active():
+                cutting.cancel()
+
+
+@frozen(eq=False)
+class _Waiter:
+    before: Callable[[], Awaitable[object]] | None = None
+    report: Deferred[Report] = field(factory=Deferred)
+
+
+@define(eq=False)
+class Rebuild:
+    """
+    Builds, one run at a time.
+
+    What is asked for while a run goes on becomes one more run, whoever asked and
+    however many: each gets the report of a run that began after they asked.
+
+    :ivar stale: Whether a build that was asked for was cut off or refused as the daemon
+        ended, so that the next start has to make it.
+    """
+
+    _store: Store
+    _trees: Trees
+    _builder: Builds
+    _audience: Audience
+    _in_thread: InThread
+    stale: bool = field(default=False, init=False)
+    _building: Deferred[Report] | None = field(default=None, init=False)
+    _cut: bool = field(default=False, init=False)
+    _waiters: list[_Waiter] = field(factory=list, init=False)
+    _closed: bool = field(default=False, init=False)
+    _flight: SingleFlight = field(init=False)
+
+    _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._flight = SingleFlight("building", self._build_for_waiters)
+
+    def run(
+        self, *, before: Callable[[], Awaitable[object]] | None = None
+    ) -> Deferred[Report]:
+        """
+        Build the bundle of every installed plugin.
+
+        Pages are told of every report, before it is given.
+
+        :param before: Called first, while nothing is built.
+        """
+        if self._closed:
+            self.stale = self.stale or self._cut
+            return fail(shutting_down())
+        waiter = _Waiter(before)
+        self._waiters.append(waiter)
+        self._flight.ask()
+        return waiter.report
+
+    async def _build_for_waiters(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        try:
+            for waiter in waiters:
+                if waiter.before is not None:
+                    await waiter.before()
+            report = await self._build()
+        except Exception:  # noqa: BLE001
+            failure = Failure()
+            for waiter in waiters:
+                waiter.report.errback(failure)
+            return
+        try:
+            self._audience.built(report)
+        finally:
+            for waiter in waiters:
+                waiter.report.callback(report)
+
+    async def _build(self) -> Report:
+        sound, faults = await self._in_thread(
+            self._trees.sort_out, read_records(self._store)
+        )
+        left_out = [
+            f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()
+        ]
+        for line in left_out:
+            self._log.warn("{line}", line=line)
+        report = await self._run(sound)
+        return evolve(report, errors=[*report.errors, *left_out])
+
+    async def _run(self, sound: list[str]) -> Report:
+        if self._cut:
+            self.stale = True
+            raise shutting_down()
+        self._building = self._builder.build(sound)
+        try:
+            return await self._building
+        except CancelledError:
+            self.stale = True
+            raise shutting_down() from None
+        finally:
+            self._building = None
+
+    def cut_off(self) -> None:
+        """Begin no more, and kill what is running: the daemon can't wait for it."""
+        self._closed = self._cut = True
+        if self._building is not None:
+            self._building.cancel()
+
+    def close(self) -> Deferred[None]:
+        """
+        Begin no more.
+
+        :return: Fires when no build is under way.
+        """
+        self._closed = True
+        return self._flight.idle()

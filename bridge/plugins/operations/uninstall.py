@@ -1,0 +1,105 @@
+"""Uninstalling a plugin, and forgetting a key."""
+
+from __future__ import annotations
+
+from attrs import define
+from twisted.internet.defer import Deferred, fail
+
+from ...approval import Operation
+from ...concurrency.threads import InThread
+from ...protocol.errors import BridgeError
+from ...store import Drop, Edit, Remove, Store
+from ..installed.exchange import Exchange
+from ..installed.keys import Trust
+from ..installed.records import RECORDS, recorded, settings_namespace
+from ..installed.trees import Trees
+from ..tree.manifest import check_id
+from .change import Change
+from .operations import Operations, Running
+from .progress import Step
+from .prompting import Prompting
+
+
+@define(eq=False)
+class Uninstaller:
+    """Uninstalls plugins."""
+
+    _operations: Operations
+    _prompting: Prompting
+    _change: Change
+    _store: Store
+    _trees: Trees
+    _in_thread: InThread
+
+    def uninstall(self, plugin_id: str) -> Deferred[None]:
+        """
+        Remove a plugin, however damaged, and its settings; its marks stay.
+
+        It goes on when the answer is cancelled.
+
+        :return: Fires when it is gone, even if the bundle could not be built; fails
+            with ``BridgeError`` when all is as before.
+        """
+        try:
+            check_id(plugin_id)
+        except BridgeError as refused:
+            return fail(refused)
+        return self._operations.run(
+            Operation.UNINSTALL,
+            plugin_id,
+            lambda running: self._uninstall(running, plugin_id),
+        )
+
+    async def _uninstall(self, running: Running, plugin_id: str) -> None:
+        await running.hold(self._operations.plugin_lock(plugin_id))
+        record = recorded(self._store, plugin_id)
+        prompt = self._prompting.prompts.uninstall(plugin_id, record.url)
+        await self._prompting.ask(running, prompt)
+        await running.hold(self._operations.commit_lock)
+        running.commit()
+        await self._change.settle_earlier(running)
+        recorded(self._store, plugin_id)
+        running.reached(Step.REMOVE, f"Removing {plugin_id}")
+        there = await self._in_thread(self._trees.has, plugin_id)
+        exchange = Exchange(
+            Operation.UNINSTALL,
+            plugin_id,
+            None,
+            self._trees.fresh().name if there else None,
+            None,
+        )
+        await self._change.exchange(running, exchange)
+        settings = settings_namespace(plugin_id)
+        edits: list[Edit] = [Remove(RECORDS, plugin_id), Drop(settings)]
+        await self._change.record(running, exchange, edits)
+        await self._change.rebuild_without(running)
+        await self._change.finish(exchange)
+
+
+@define(eq=False)
+class KeyRing:
+    """Forgets keys."""
+
+    _operations: Operations
+    _prompting: Prompting
+    _store: Store
+    _trust: Trust
+
+    def forget(self, key_id: str) -> Deferred[None]:
+        """
+        Accept a key no longer; nothing is uninstalled.
+
+        :return: Fires when that is durable; fails with ``BridgeError`` when the key
+            is accepted as before.
+        """
+        return self._operations.run(
+            Operation.FORGET_KEY, None, lambda running: self._forget(running, key_id)
+        )
+
+    async def _forget(self, running: Running, key_id: str) -> None:
+        self._trust.forgetting(key_id)
+        prompt = self._prompting.prompts.forget_key(key_id, self._trust.label(key_id))
+        await self._prompting.ask(running, prompt)
+        await running.hold(self._operations.commit_lock)
+        running.commit()
+        await self._store.commit(self._trust.forgetting(key_id))

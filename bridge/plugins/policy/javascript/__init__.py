@@ -1,0 +1,1 @@
+"""What the bundler's output breaks: its tokens, and what they mean."""

@@ -1,0 +1,435 @@
+"""What the bundler's output of one source breaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from ..reader.transform import FACTORY, Answer
+from ..rules.imports import TOOLING, import_rule, names_tooling
+from ..rules.table import (
+    ASSIGNED,
+    CALLBACKS,
+    CODE_TAGS,
+    COMPUTED,
+    FRAMES,
+    MEMBERS,
+    ORDER,
+    SCOPED,
+    TIMERS,
+    USES,
+    WINDOW_MEMBERS,
+    word_rule,
+)
+from .aliases import Uses
+from .lines import Lines
+from .patterns import (
+    arguments,
+    is_assigned,
+    is_pattern,
+    key_name,
+    keys,
+    string_value,
+    texts,
+)
+from .tokens import Code, Kind, UnreadableError
+
+_MOST: Final = 1_000
+
+_WORDS: Final = tuple(
+    sorted(
+        (MEMBERS - {"constructor", "srcdoc"})
+        | ASSIGNED
+        | {CALLBACKS, "import(", ".document.location"}
+    )
+)
+_LOWERED: Final = (
+    *("srcdoc", "<script"),
+    *("eslint.config", "vitest.config", "sign-plugin"),
+)
+_TAGS: Final = "|".join(sorted(CODE_TAGS))
+_ELEMENT: Final = re.compile(
+    rf"createElement(?!\w)(?!\(\"(?!(?:{_TAGS})\")[a-z0-9]+\"[,)])"
+    r"|createElementNS"
+)
+_CONSTRUCTOR: Final = re.compile(r"\.constructor|(?<![\w$])constructor(?!\()")
+_TIMER: Final = re.compile(
+    r"set(?:Timeout|Interval)(?=\()(?!\((?:\([\w$, ]*\) =>|async\b|function\b"
+    r"|[\w$]+(?:\.[\w$]+)*[,)]))"
+)
+_HARMLESS: Final = re.compile(
+    r"document\.(?!cookie\b|location\b)[A-Za-z]"
+    r"|location\.(?!href\b|assign\b|replace\b)[A-Za-z]"
+    r"|Reflect\.(?!get\b|set\b|apply\b)[A-Za-z]"
+    r"|set(?:Timeout|Interval)\("
+    rf"|jsx\((?:\"(?!(?:{_TAGS})\")[a-z0-9]+\"|[A-Za-z_$][\w$.]*)[,)]"
+    r"|fragment\b"
+)
+_IMPORT: Final = re.compile(
+    r"(?:import|export)\b(?P<names>[^\"'{;()=]*(?:\{[^}]*\})?[^\"'{;()=]*)"
+    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+)
+
+
+class _Found:
+    """Hits, as places in the output, until it is known which lines they are."""
+
+    def __init__(self) -> None:
+        self.places: set[tuple[int, str]] = set()
+
+    def add(self, place: int, rule: str) -> None:
+        """Note a hit; of very many, some are enough."""
+        if len(self.places) < _MOST:
+            self.places.add((place, rule))
+
+
+def output_hits(
+    name: str,
+    answer: Answer,
+    modules: Collection[str],
+    mark: str,
+    has_pragma: bool = False,
+) -> list[tuple[int, str]]:
+    """
+    Find what a source breaks.
+
+    :param name: Its path in the tree.
+    :param modules: Names of modules the host provides.
+    :param mark: See ``transform``.
+    :param has_pragma: Whether any function may make the elements of the source.
+    :return: Lines of the source, from 1, and names of rules; tooling comes first, then
+        by line and in the order of the table.
+    """
+    if answer.error_line:
+        return [(answer.error_line, "syntax error")]
+    found = _Found()
+    text = answer.code
+    _specifiers(found, name, text, modules)
+    if has_pragma or _is_suspicious(text, mark):
+        try:
+            _Reading(Code(text), found, mark, name, modules, has_pragma).read()
+        except UnreadableError:
+            found.add(0, "too complex to check")
+    if not found.places:
+        return []
+    lines = Lines(text, answer.source_map)
+    hits = {(lines.line(place), rule) for place, rule in found.places}
+    tooling = sorted({line for line, rule in hits if rule == TOOLING})
+    others = [hit for hit in hits if hit[1] != TOOLING]
+    others.sort(key=lambda hit: (hit[0], ORDER[hit[1]]))
+    return [*((line, TOOLING) for line in tooling), *others]
+
+
+def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -> None:
+    """Check what the source imports; these statements start lines of their own."""
+    for statement in _import_statements(text):
+        names = statement["names"].strip()
+        if names and not names.endswith("from"):
+            continue
+        code = Code(statement["text"])
+        specifier = string_value(code, 0)
+        rule = import_rule(name, specifier or "", modules)
+        if rule is not None:
+            found.add(statement.start(), rule)
+
+
+def _import_statements(text: str) -> Iterator[re.Match[str]]:
+    # With a line end in front, a place in here is the next one in the text.
+    shifted = f"\n{text}"
+    for word in ("\nimport", "\nexport"):
+        at = shifted.find(word)
+        while at >= 0:
+            statement = _IMPORT.match(text, at)
+            if statement is not None:
+                yield statement
+            at = shifted.find(word, at + 1)
+
+
+def _is_suspicious(text: str, mark: str) -> bool:
+    """Whether it takes a closer look to know that a text breaks no rule."""
+    lowered = text.lower()
+    if any(word in text for word in _WORDS) or any(
+        word in lowered for word in _LOWERED
+    ):
+        return True
+    if "constructor" in text and _CONSTRUCTOR.search(text):
+        return True
+    if _TIMER.search(text) or ("createElement" in text and _ELEMENT.search(text)):
+        return True
+    at = text.find(mark)
+    while at >= 0:
+        at += len(mark)
+        if not _HARMLESS.match(text, at):
+            return True
+        at = text.find(mark, at)
+    return False
+
+
+class _Reading:
+    """The closer look at one output."""
+
+    def __init__(
+        self,
+        code: Code,
+        found: _Found,
+        mark: str,
+        name: str,
+        modules: Collection[str],
+        has_pragma: bool,
+    ) -> None:
+        self._code = code
+        self._found = found
+        self._mark = mark
+        self._name = name
+        self._modules = modules
+        self._has_pragma = has_pragma
+
+    def read(self) -> None:
+        """Look at every token, then at every use of the global objects."""
+        code = self._code
+        names: dict[int, str] = {}
+        for index, token in enumerate(code.tokens):
+            if token.kind is Kind.STRING:
+                self._string(index)
+            elif token.kind is Kind.NAME:
+                if token.text.startswith(self._mark):
+                    names[index] = token.text.removeprefix(self._mark)
+                else:
+                    self._name_of(index, token.text)
+            elif token.text == "{":
+                self._keys(index)
+            elif token.text == "[" and (
+                code.ends_value(index - 1) or code.text(index - 1) == "?."
+            ):
+                self._computed_member(index)
+        self._globals(names)
+
+    def _add(self, index: int, rule: str) -> None:
+        self._found.add(self._code.tokens[index].start, rule)
+
+    def _string(self, index: int) -> None:
+        code = self._code
+        value = string_value(code, index) or ""
+        if "<script" in value.lower():
+            self._add(index, "script tag")
+        if CALLBACKS in value:
+            self._add(index, CALLBACKS)
+        if names_tooling(value):
+            self._add(index, TOOLING)
+
+    def _computed_member(self, bracket: int) -> None:
+        """Check the names that a member may have which the bundler has not folded."""
+        code = self._code
+        for _, name in texts(code, bracket + 1):
+            if name in MEMBERS:
+                self._add(bracket, name)
+            if name in ASSIGNED and is_assigned(code, code.partner[bracket]):
+                self._add(bracket, f"{name} assignment")
+
+    def _name_of(self, index: int, text: str) -> None:
+        code = self._code
+        if CALLBACKS in text:
+            self._add(index, CALLBACKS)
+        if text == "import" and code.text(index + 1) == "(":
+            self._import(index)
+        if code.is_member(index):
+            if text in MEMBERS:
+                self._add(index, text)
+            if text in ASSIGNED and is_assigned(code, index):
+                self._add(index, f"{text} assignment")
+            if text == "document" and code.text(index + 2) == "location":
+                self._add(index + 2, "document.location")
+        self._call(index, text)
+
+    def _import(self, index: int) -> None:
+        if self._code.is_member(index):
+            return
+        self._add(index, "dynamic import")
+        for first in arguments(self._code, index + 1)[:1]:
+            for place, value in texts(self._code, first):
+                rule = import_rule(self._name, value, self._modules)
+                if rule is not None:
+                    self._add(place, rule)
+
+    def _keys(self, bracket: int) -> None:
+        code = self._code
+        is_taken: bool | None = None
+        for index, name in keys(code, bracket):
+            if name is None:
+                continue
+            if name in MEMBERS and name != "srcdoc":
+                is_taken = is_pattern(code, bracket) if is_taken is None else is_taken
+                if is_taken:
+                    self._add(index, name)
+            elif name.lower() == "srcdoc" and code.text(key_name(code, index)[1]) in (
+                ":",
+                ",",
+                "}",
+                "(",
+                "=",
+            ):
+                self._add(index, "srcdoc")
+            elif name == CALLBACKS:
+                self._add(index, CALLBACKS)
+
+    def _call(self, index: int, text: str) -> None:
+        """Check the arguments of calls that are known by the name alone."""
+        code = self._code
+        if text in ("createElement", "createElementNS"):
+            self._element(index, 1 if text.endswith("NS") else 0)
+        elif text in TIMERS and code.is_member(index):
+            self._timer(index, text)
+        elif text in ("setAttribute", "setAttributeNS", "createAttribute"):
+            for _, value in self._all_texts(index):
+                if value.strip().lower() == "srcdoc":
+                    self._add(index, "srcdoc")
+        elif text in ("Object", "Reflect"):
+            self._markup(index)
+        if self._has_pragma:
+            self._jsx(index)
+
+    def _all_texts(self, index: int) -> Iterator[tuple[int, str]]:
+        code = self._code
+        group = self._group(index)
+        if group is not None:
+            for argument in arguments(code, group[0]):
+                yield from texts(code, argument)
+
+    def _group(self, index: int) -> tuple[int, int] | None:
+        """The ``(`` of a call of what is at ``index``, and the shift of arguments."""
+        code = self._code
+        at = code.after(index)
+        shift = 0
+        if code.text(at) in (".", "?.") and code.text(at + 1) in (
+            "call",
+            "apply",
+            "bind",
+        ):
+            shift = 1
+            at += 2
+        if code.text(at) == "?.":
+            at += 1
+        return (at, shift) if code.text(at) == "(" else None
+
+    def _argument(self, index: int, number: int) -> int | None:
+        """The first token of one argument of a call of what is at ``index``."""
+        code = self._code
+        found = self._group(index)
+        if found is None:
+            return None
+        group, shift = found
+        given = arguments(code, group)
+        if shift and code.text(group - 1) == "apply":
+            if len(given) < 2 or code.text(given[1]) != "[":
+                return None
+            given, shift = arguments(code, given[1]), 0
+        place = number + shift
+        return given[place] if place < len(given) else None
+
+    def _element(self, index: int, number: int) -> None:
+        argument = self._argument(index, number)
+        if argument is None:
+            return
+        for _, value in texts(self._code, argument):
+            tag = value.strip().lower().rpartition(":")[2]
+            if tag in CODE_TAGS:
+                self._add(index, "createElement of a code-loading tag")
+
+    def _timer(self, index: int, name: str) -> None:
+        argument = self._argument(index, 0)
+        if argument is None:
+            return
+        for _ in texts(self._code, argument):
+            self._add(index, f"{name} with a string")
+
+    def _markup(self, index: int) -> None:
+        """``Object.assign(e, {innerHTML: h})``, ``Reflect.set(e, "innerHTML", h)``."""
+        code = self._code
+        if code.text(index + 1) not in (".", "?.", "["):
+            return
+        group = next(
+            (at for at in range(index + 2, index + 6) if code.text(at) == "("), None
+        )
+        if group is None:
+            return
+        for at in range(group + 1, code.partner[group]):
+            value = string_value(code, at)
+            is_key = code.text(at - 1) in ("{", ",") and code.text(at + 1) in (
+                ":",
+                "(",
+                ",",
+                "}",
+            )
+            name = value if value is not None else code.text(at) if is_key else None
+            if name in ASSIGNED:
+                self._add(at, f"{name} assignment")
+
+    def _globals(self, names: dict[int, str]) -> None:
+        code = self._code
+        uses = Uses(code)
+        followed = {}
+        for index, name in names.items():
+            rule = word_rule(name)
+            if name in SCOPED and self._is_harmless(index, name):
+                continue
+            if rule is not None:
+                self._add(index, rule)
+            elif name == FACTORY:
+                self._jsx(index)
+            elif name in USES or name in TIMERS:
+                followed[index] = name
+        uses.follow(followed)
+        for index, name in uses.found.items():
+            self._use(uses, index, name)
+
+    def _is_harmless(self, index: int, name: str) -> bool:
+        code = self._code
+        after, member = code.text(index + 1), code.text(index + 2)
+        if after in (".", "?.") and name in FRAMES:
+            return member not in WINDOW_MEMBERS and member != "["
+        return code.text(index - 1) == "typeof" and after not in (".", "?.", "[", "(")
+
+    def _use(self, uses: Uses, index: int, name: str) -> None:
+        if name in TIMERS:
+            self._timer(index, name)
+            return
+        if name == "Reflect":
+            self._markup(index)
+        self._member_of(self._code.after(index), name)
+        for target in uses.targets(index):
+            if self._code.text(target) == "{":
+                self._pattern(target, name)
+
+    def _member_of(self, after: int, name: str) -> None:
+        """Check the member of a global object that follows it, if one does."""
+        code, members = self._code, USES[name]
+        if code.text(after) == "?." and code.text(after + 1) == "[":
+            after += 1
+        if code.text(after) == "[":
+            self._computed(after, name)
+        elif code.is_member(after + 1) and code.text(after + 1) in members:
+            self._add(after + 1, members[code.text(after + 1)])
+
+    def _computed(self, index: int, name: str) -> None:
+        if name in COMPUTED:
+            self._add(index, COMPUTED[name])
+
+    def _pattern(self, bracket: int, name: str) -> None:
+        for index, key in keys(self._code, bracket):
+            if key is None:
+                self._computed(index, name)
+            elif key in USES[name]:
+                self._add(index, USES[name][key])
+
+    def _jsx(self, index: int) -> None:
+        code = self._code
+        argument = self._argument(index, 0)
+        value = None if argument is None else string_value(code, argument)
+        if value is None or argument is None:
+            return
+        tag = value.lower().rpartition(":")[2]
+        if tag == "script":
+            self._add(argument, "script tag")
+        elif tag in CODE_TAGS:
+            self._add(argument, "createElement of a code-loading tag")

@@ -1,0 +1,152 @@
+"""Which brackets of the bundler's output are patterns, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..rules.escapes import unescape
+from .tokens import Code, Kind
+
+_STATEMENTS: Final = frozenset({"if", "while", "for", "switch", "with"})
+_LOOPS: Final = frozenset({"of", "in"})
+_COMPARED: Final = frozenset(
+    {"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"}
+)
+
+_ENDS: Final = frozenset({",", "=>", "function"})
+
+
+def string_value(code: Code, index: int) -> str | None:
+    """The value of a string token; ``None`` for any other token."""
+    if not code.is_kind(index, Kind.STRING):
+        return None
+    return unescape(code.tokens[index].text[1:-1])
+
+
+def key_name(code: Code, index: int) -> tuple[str | None, int]:
+    """
+    Read the key of a member that starts at a token.
+
+    :return: Its constant name, ``None`` for one that is computed; and the index of
+        what follows the key.
+    """
+    if code.text(index) == "[":
+        end = code.partner[index]
+        name = string_value(code, index + 1) if end == index + 2 else None
+        return name, end + 1
+    if code.is_kind(index, Kind.NAME):
+        return code.tokens[index].text, index + 1
+    return string_value(code, index), index + 1
+
+
+def keys(code: Code, bracket: int) -> Iterator[tuple[int, str | None]]:
+    """
+    The keys of an object literal, a pattern or a class body.
+
+    :param bracket: The index of its ``{``.
+    :return: The index of each key, and its name if that is constant.
+    """
+    for index in elements(code, bracket):
+        at = index
+        while code.text(at) in ("get", "set", "async", "static", "*") and code.text(
+            at + 1
+        ) not in ("(", ":", ",", "}", "="):
+            at += 1
+        if code.text(at) != "...":
+            yield at, key_name(code, at)[0]
+
+
+def elements(code: Code, bracket: int) -> Iterator[int]:
+    """The first token of each part between commas, inside a bracket."""
+    at, end = bracket + 1, code.partner[bracket]
+    if at < end:
+        yield at
+    while at < end:
+        if code.text(at) in ("(", "[", "{"):
+            at = code.partner[at]
+        elif code.text(at) == "," and at + 1 < end:
+            yield at + 1
+        at += 1
+
+
+def is_pattern(code: Code, bracket: int) -> bool:
+    """Whether a ``{`` or ``[`` begins a pattern that is assigned to."""
+    while True:
+        after = code.text(code.partner[bracket] + 1)
+        if after == "=" and code.text(bracket) != "(":
+            return True
+        if after in _LOOPS and _is_loop(code, code.parent[bracket]):
+            return True
+        outer, before = code.parent[bracket], code.text(bracket - 1)
+        if outer < 0 or before not in (":", ",", "[", "...", "("):
+            return False
+        if code.text(outer) == "(":
+            return _are_parameters(code, outer)
+        bracket = outer
+
+
+def _is_loop(code: Code, group: int) -> bool:
+    if group < 0:
+        return False
+    before = group - 2 if code.text(group - 1) == "await" else group - 1
+    return code.is_word(before, frozenset({"for"}))
+
+
+def _are_parameters(code: Code, group: int) -> bool:
+    after = code.text(code.partner[group] + 1)
+    if after == "=>":
+        return True
+    return after == "{" and not code.is_word(group - 1, _STATEMENTS)
+
+
+def is_assigned(code: Code, index: int) -> bool:
+    """Whether a value is assigned to the member whose name is at ``index``."""
+    after = code.text(index + 1)
+    if after in ("=", "+=", "||=", "&&=", "??="):
+        return True
+    outer = code.parent[index]
+    if outer < 0:
+        return False
+    if after in _LOOPS:
+        return _is_loop(code, outer)
+    closes = after in (",", "}", "]") and code.text(outer) in ("{", "[")
+    return closes and is_pattern(code, outer)
+
+
+def arguments(code: Code, group: int) -> list[int]:
+    """The first token of each argument of a call, where ``(`` is at ``group``."""
+    return list(elements(code, group))
+
+
+def texts(code: Code, start: int) -> Iterator[tuple[int, str]]:
+    """
+    The strings that an argument can be, or can begin or end with.
+
+    :param start: The argument's first token.
+    :return: The index and the value of each: an array with one string is as good as
+        the string.  Not those that are compared, nor those in functions and calls.
+    """
+    at, group = start, code.parent[start]
+    while code.parent[at] == group and code.text(at) not in _ENDS:
+        value = string_value(code, at)
+        if value is not None:
+            near = (code.text(at - 1), code.text(at + 1))
+            if not _COMPARED.intersection(near):
+                yield at, value
+        if code.text(at) not in ("(", "[", "{"):
+            at += 1
+            continue
+        if _is_entered(code, at):
+            for element in elements(code, at):
+                yield from texts(code, element)
+        at = code.partner[at] + 1
+
+
+def _is_entered(code: Code, bracket: int) -> bool:
+    """Whether a value may be what is inside: brackets that group, arrays, templates."""
+    if code.text(bracket) == "{":
+        return False
+    # What the bundler makes of a tagged template begins with its strings.
+    is_template = code.text(bracket - 1).startswith("__template")
+    return is_template or not code.ends_value(bracket - 1)

@@ -1,0 +1,1 @@
+"""What is refused: the table of constructs, and rules on text and file names."""

@@ -1,0 +1,1 @@
+"""What a plugin's tree claims, and who vouches for it."""

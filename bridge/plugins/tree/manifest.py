@@ -1,0 +1,274 @@
+"""``plugin.json``: what a plugin says it is."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from attrs import field, fields, frozen
+
+from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.limits import (
+    MANIFEST_BYTES,
+    MANIFEST_LIST_ENTRIES,
+    MANIFEST_RANGE_CHARACTERS,
+    MANIFEST_TAGS,
+    MANIFEST_TEXT_CHARACTERS,
+)
+from ...protocol.rules import INVISIBLE, WINDOWS_DEVICES, Many, Text, has_control
+from ...protocol.wire import camel, converter, loads_unique, structure, unstructure
+from ...settings.host import HostProfile
+from . import versions
+from .files import NotRegularError, TooLargeError, open_regular, read_bounded
+from .jsontext import syntax_refusal, unknown_field
+
+MANIFEST_FILE: Final = "plugin.json"
+ENTRY_FILE: Final = "main.ts"
+PLUGIN_ID: Final = r"[a-z0-9][a-z0-9-]{1,39}"
+
+_ID_RULE: Final = (
+    "an id is 2 to 40 of a-z, 0-9 and hyphen, and does not start with a hyphen"
+)
+_DEVICE_RULE: Final = (
+    "an id must not be a device name of Windows, such as con, nul or com1"
+)
+_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::([0-9]{{1,5}}))?")
+_LARGEST_PORT: Final = 65535
+
+
+@frozen
+class Line:
+    """
+    One line of text, all of which somebody can see, and which can't distort a prompt.
+
+    :ivar blank: Whether it may be blank.
+    """
+
+    most: int
+    blank: bool = False
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        if len(value) > self.most or not (self.blank or value.strip()):
+            return True
+        return has_control(value) or INVISIBLE.search(value) is not None
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        length = f"at most {self.most} characters"
+        if not self.blank:
+            length = f"1 to {self.most} characters, not blank"
+        return f"{length}, no control or invisible characters"
+
+
+@frozen
+class Host:
+    """A host's name in lower case, or an IPv4 address, with or without a port."""
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        if len(value) > MANIFEST_TEXT_CHARACTERS:
+            return True
+        match = _HOST.fullmatch(value)
+        if match is None:
+            return True
+        return match[1] is not None and not 1 <= int(match[1]) <= _LARGEST_PORT
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return (
+            f"at most {MANIFEST_TEXT_CHARACTERS} characters, a lower-case host name "
+            "with an optional :port; no scheme, path or wildcard"
+        )
+
+
+_Line = Annotated[str, Line(MANIFEST_TEXT_CHARACTERS)]
+_Name = Annotated[
+    str, Text(MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
+]
+_Names = Annotated[list[_Name], Many(MANIFEST_LIST_ENTRIES, unique=True)]
+_Id = Annotated[str, Text(40, like=PLUGIN_ID, least=2)]
+
+
+@frozen
+class Manifest:
+    """
+    A manifest that breaks no rule.
+
+    :ivar id: Names the plugin everywhere, for ever: its folder, its settings, its
+        signature. No device name of Windows, such as con, nul or com1.
+    :ivar name: What users read.
+    :ivar version: The plugin's own, by the rules of SemVer. An update must not be
+        lower.
+    :ivar api_version: The versions of the plugin API it works with, as a range.
+    :ivar description: One line about it.
+    :ivar tags: Words to find it by.
+    :ivar permissions: What the plugin can't do without; the vocabulary is the host
+        profile's.
+    :ivar optional_permissions: What it uses if it may; the same vocabulary.
+    :ivar actions: The host's actions it intends to call.
+    :ivar events: The host's events it intends to listen for.
+    :ivar hosts: The hosts the plugin declares it intends to reach.
+    :ivar dependencies: Ids of the plugins the page has to start before it.
+    :ivar author: Who wrote it; nobody checks this.
+    :ivar homepage: Where to read on; nobody opens it.
+    """
+
+    id: _Id
+    name: _Line
+    version: _Line
+    api_version: Annotated[str, Text(MANIFEST_RANGE_CHARACTERS, least=1, control=False)]
+    description: Annotated[str, Line(MANIFEST_TEXT_CHARACTERS, blank=True)] = ""
+    tags: Annotated[list[_Line], Many(MANIFEST_TAGS, unique=True)] = field(factory=list)
+    permissions: _Names = field(factory=list)
+    optional_permissions: _Names = field(factory=list)
+    actions: _Names = field(factory=list)
+    events: _Names = field(factory=list)
+    hosts: Annotated[
+        list[Annotated[str, Host()]], Many(MANIFEST_LIST_ENTRIES, unique=True)
+    ] = field(factory=list)
+    dependencies: Annotated[list[_Id], Many(MANIFEST_LIST_ENTRIES, unique=True)] = (
+        field(factory=list)
+    )
+    author: _Line | None = None
+    homepage: _Line | None = None
+
+    def wire_fields(self) -> dict[str, Any]:
+        """
+        What a list entry takes from the manifest, spelled as the wire does.
+
+        Every list and ``description`` are there; ``author`` and ``homepage`` only
+        when set.
+        """
+        made: dict[str, Any] = unstructure(self)
+        return made
+
+
+_FIELDS: Final = tuple(camel(a.name) for a in fields(Manifest))
+
+
+def check_id(text: str) -> str:
+    """
+    Let a plugin id pass: what it returns may become a part of a path.
+
+    :raise BridgeError: ``invalid_id``.
+    """
+    if re.fullmatch(PLUGIN_ID, text) is None:
+        raise plugin_error(Prefix.INVALID_ID, _ID_RULE)
+    return text
+
+
+def is_usable_id(text: str) -> bool:
+    """Whether a plugin may have this id: no device of Windows is named so."""
+    return re.fullmatch(PLUGIN_ID, text) is not None and text not in WINDOWS_DEVICES
+
+
+def check_new_id(text: str) -> str:
+    """
+    Let the id of a plugin that is to be installed or built pass.
+
+    ``check_id`` is for the others: what was installed under any id can be removed.
+
+    :raise BridgeError: ``invalid_id``.
+    """
+    if not is_usable_id(check_id(text)):
+        raise plugin_error(Prefix.INVALID_ID, _DEVICE_RULE)
+    return text
+
+
+def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
+    """
+    Read a manifest's text, with or without a byte order mark.
+
+    :param profile: Says which permissions there are, and how free versions are.
+    :raise BridgeError: ``invalid_id``, or ``manifest_invalid`` naming the field
+        and the rule.
+    """
+    if len(content) > MANIFEST_BYTES:
+        raise _too_large()
+    try:
+        value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
+    except BridgeError as e:
+        why = syntax_refusal(MANIFEST_FILE, content, e.message)
+        raise plugin_error(Prefix.MANIFEST_INVALID, why) from None
+    if type(value) is not dict:
+        raise _invalid(MANIFEST_FILE, "must be an object")
+    if "id" in value:
+        check_new_id(value["id"] if type(value["id"]) is str else "")
+    if not value.keys() <= set(_FIELDS):
+        why = unknown_field(MANIFEST_FILE, content, value, _FIELDS)
+        raise plugin_error(Prefix.MANIFEST_INVALID, why)
+    try:
+        manifest = structure(converter, value, Manifest)
+    except BridgeError as e:
+        raise plugin_error(Prefix.MANIFEST_INVALID, e.message) from None
+    _check_versions(manifest, profile.plain_versions)
+    _check_permissions(manifest, profile.permissions)
+    if manifest.id in manifest.dependencies:
+        raise _invalid("dependencies", "a plugin cannot depend on itself")
+    return manifest
+
+
+def load_manifest(root: Path, profile: HostProfile) -> Manifest:
+    """
+    Read the manifest of the tree at ``root``, which must have a ``main.ts`` too.
+
+    :raise BridgeError: ``no_manifest``, or as ``read_manifest``.
+    """
+    try:
+        content = read_bounded(root / MANIFEST_FILE, MANIFEST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        raise plugin_error(
+            Prefix.NO_MANIFEST, f"there is no {MANIFEST_FILE} at the root"
+        ) from None
+    except NotRegularError:
+        raise _invalid(MANIFEST_FILE, "must be a regular file") from None
+    except TooLargeError:
+        raise _too_large() from None
+    except OSError:
+        raise _invalid(MANIFEST_FILE, "cannot be read") from None
+    manifest = read_manifest(content, profile)
+    try:
+        open_regular(root / ENTRY_FILE).close()
+    except OSError:
+        raise plugin_error(
+            Prefix.MANIFEST_INVALID, f"{ENTRY_FILE} is missing, or no regular file"
+        ) from None
+    return manifest
+
+
+def _check_versions(manifest: Manifest, plain: bool) -> None:
+    if plain:
+        if not versions.is_plain_version(manifest.version):
+            raise _invalid("version", "must be N.N.N, numbers without leading zeros")
+        if not versions.is_plain_range(manifest.api_version):
+            raise _invalid(
+                "apiVersion",
+                f"must be 1 to {versions.PLAIN_COMPARATORS} versions N.N.N, each "
+                "directly after one of >= <= > < = ^ ~ or nothing",
+            )
+        return
+    if not versions.is_version(manifest.version):
+        raise _invalid("version", "must be a version by SemVer 2, such as 1.2.3")
+    if not versions.is_range(manifest.api_version):
+        raise _invalid("apiVersion", "must be a range of versions, such as ^1.2.3")
+
+
+def _check_permissions(manifest: Manifest, vocabulary: list[str]) -> None:
+    for name, asked in (
+        ("permissions", manifest.permissions),
+        ("optionalPermissions", manifest.optional_permissions),
+    ):
+        if not set(asked) <= set(vocabulary):
+            raise _invalid(name, f"each must be one of {', '.join(vocabulary)}")
+
+
+def _too_large() -> BridgeError:
+    return _invalid(MANIFEST_FILE, f"must be at most {MANIFEST_BYTES} bytes")
+
+
+def _invalid(name: str, rule: str) -> BridgeError:
+    return plugin_error(Prefix.MANIFEST_INVALID, f"{name}: {rule}")

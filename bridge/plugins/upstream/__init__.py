@@ -1,0 +1,1 @@
+"""Which plugins are behind their repositories; changes nothing."""

@@ -1,0 +1,240 @@
+"""
+The host application's sources, as ``plugin-bridge setup`` installs them.
+
+They come from a directory or a tar archive: every path in it is judged before
+anything is written, and what is installed replaces the old as a whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import shutil
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from ..datadir.paths import DataDir, sync_directory
+from ..plugins.bundle.run import API_ENTRY, HOST_ENTRY
+from ..plugins.tree.files import NotRegularError, open_regular, shown
+from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
+from ..settings.options import Place
+
+OWN_HOST: Final = "reference"
+"""The host whose sources came with plugin-bridge."""
+
+# What is taken, of whatever else is there.
+_WANTED: Final = ("packages", "node_modules")
+_NEEDED: Final = tuple(path.removeprefix("host/") for path in (API_ENTRY, HOST_ENTRY))
+_SAFE: Final = re.compile(r'[^\x00-\x1f\x7f\\:*?"<>|]{1,1024}')
+_GZIP: Final = b"\x1f\x8b"
+_NEW: Final = ".host-new"
+_OLD: Final = ".host-old"
+
+Sources = dict[str, bytes]
+"""From a path with ``/``, as it is below ``host/``, to the file's content."""
+
+
+class SetupError(Exception):
+    """Why setup could not do a part of its work; one line for whoever runs it."""
+
+
+def missing_sources(place: Place) -> list[str]:
+    """Name what the host's sources in the data directory lack."""
+    root = place.data.root
+    return [entry for entry in (HOST_ENTRY, API_ENTRY) if not (root / entry).is_file()]
+
+
+def setup_command(place: Place, where: str) -> str:
+    """
+    Say how to run setup so that it can do all that it has to.
+
+    :param where: The options that name this place on a command line.
+    """
+    brings_sources = place.profile.name == OWN_HOST or not missing_sources(place)
+    sources = "" if brings_sources else "--host-sources ARCHIVE "
+    return f"plugin-bridge setup {sources}{where}"
+
+
+def read_sources(given: Path) -> Sources:
+    """
+    Read host sources.
+
+    Taken are ``packages`` and ``node_modules``, without hidden files.
+
+    :param given: A directory or a tar archive which has ``packages/api/src`` and
+        ``packages/host/src``, possibly below one folder.
+    :raise SetupError: It cannot be read, or something in it cannot be installed.
+    """
+    try:
+        if given.is_dir():
+            return _directory(given)
+        with given.open("rb") as file:
+            return _archive(file)
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile):
+        raise SetupError("--host-sources: neither a directory nor a tar") from None
+    except OSError as e:
+        raise SetupError(f"--host-sources: cannot be read: {e.strerror}") from None
+
+
+def _directory(given: Path) -> Sources:
+    tops = [given, *sorted(path for path in given.iterdir() if path.is_dir())]
+    for top in tops:
+        if all((top / needed).is_file() for needed in _NEEDED):
+            return _bounded(_listed(top))
+    raise _incomplete()
+
+
+def _listed(top: Path) -> Iterator[tuple[str, bytes]]:
+    for wanted in _WANTED:
+        for folder, folders, names in os.walk(top / wanted, onerror=_raise):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in [*folders, *names]:
+                path = Path(folder, name)
+                if path.is_symlink() and not name.startswith("."):
+                    raise _refused(path.relative_to(top).as_posix(), "symbolic link")
+            for name in sorted(names):
+                if not name.startswith("."):
+                    yield _file(top, Path(folder, name))
+
+
+def _raise(error: OSError) -> None:
+    # There need be no node_modules.
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
+def _file(top: Path, path: Path) -> tuple[str, bytes]:
+    inside = path.relative_to(top).as_posix()
+    try:
+        with open_regular(path) as file:
+            return inside, file.read(HOST_SOURCE_BYTES + 1)
+    except NotRegularError:
+        raise _refused(inside, "device or a pipe") from None
+
+
+def _archive(file: BinaryIO) -> Sources:
+    packed = file.read(HOST_SOURCE_BYTES + 1)
+    if packed.startswith(_GZIP):
+        # Bounded here: the tar module would follow any size that a header claims.
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as unpacked:
+            packed = unpacked.read(HOST_SOURCE_BYTES + 1)
+    if len(packed) > HOST_SOURCE_BYTES:
+        raise _too_large()
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as tar:
+        return _below_top(_bounded(_members(tar)))
+
+
+def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    for member in tar:
+        path = member.name.removeprefix("./")
+        if member.isdir() or not _taken(path):
+            continue
+        content = tar.extractfile(member) if member.isreg() else None
+        if content is None:
+            raise _refused(path, "link or a device")
+        if member.size > HOST_SOURCE_BYTES:  # a sparse one may claim any size
+            raise _too_large()
+        yield path, content.read()
+
+
+def _taken(path: str) -> bool:
+    """Whether it is of what is wanted, perhaps below a top folder."""
+    parts = path.split("/")
+    if parts[0] not in _WANTED and parts[1:2] not in ([name] for name in _WANTED):
+        return False
+    if _SAFE.fullmatch(path) is None or {"", ".", ".."}.intersection(parts):
+        raise SetupError("--host-sources: the archive has an unsafe path")
+    return not any(part.startswith(".") for part in parts[1:])
+
+
+def _below_top(files: Mapping[str, bytes]) -> Sources:
+    tops = {""} | {path.partition("/")[0] + "/" for path in files}
+    for top in sorted(tops):
+        if all(top + needed in files for needed in _NEEDED):
+            found = [path for path in files if path.startswith(top)]
+            inside = {path.removeprefix(top): files[path] for path in found}
+            return {p: c for p, c in inside.items() if p.split("/")[0] in _WANTED}
+    raise _incomplete()
+
+
+def _bounded(found: Iterator[tuple[str, bytes]]) -> Sources:
+    files: Sources = {}
+    size = 0
+    for path, content in found:
+        files[path] = content
+        size += len(content)
+        if len(files) > HOST_SOURCE_FILES or size > HOST_SOURCE_BYTES:
+            raise _too_large()
+    return files
+
+
+def _too_large() -> SetupError:
+    return SetupError(
+        f"--host-sources: more than {HOST_SOURCE_FILES} files, or "
+        f"{HOST_SOURCE_BYTES} bytes"
+    )
+
+
+def _incomplete() -> SetupError:
+    return SetupError(f"--host-sources: there is no {' and '.join(_NEEDED)}")
+
+
+def _refused(path: str, what: str) -> SetupError:
+    return SetupError(f"--host-sources: {shown(path)} is a {what}")
+
+
+def install_sources(sources: Sources, data: DataDir, *, force: bool) -> bool:
+    """
+    Make ``host/`` hold these sources and nothing else.
+
+    :param force: Also when it does already.
+    :return: Whether anything was written.
+    :raise OSError: It could not be done; the old sources are there as before.
+    """
+    new, old = data.root / _NEW, data.root / _OLD
+    if old.exists() and not data.host.exists():
+        # Somebody pulled the plug between the two renames below.
+        old.rename(data.host)
+    for stale in (new, old):
+        shutil.rmtree(stale, ignore_errors=True)
+    if not force and _installed(data.host, sources):
+        return False
+    try:
+        _write(sources, new)
+        if data.host.exists():
+            data.host.rename(old)
+        new.rename(data.host)
+    except OSError:
+        if old.exists():
+            old.rename(data.host)
+        raise
+    finally:
+        for stale in (new, old):
+            shutil.rmtree(stale, ignore_errors=True)
+    sync_directory(data.root)
+    return True
+
+
+def _write(sources: Sources, root: Path) -> None:
+    for path, content in sources.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    if hasattr(os, "sync"):  # once for all of them: there may be thousands
+        os.sync()
+
+
+def _installed(host: Path, sources: Sources) -> bool:
+    there = {
+        path.relative_to(host).as_posix(): path
+        for path in host.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    }
+    return there.keys() == sources.keys() and all(
+        not path.is_symlink() and path.read_bytes() == sources[inside]
+        for inside, path in there.items()
+    )

@@ -1,0 +1,1 @@
+"""Options, variables and host profiles."""

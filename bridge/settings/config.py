@@ -1,0 +1,274 @@
+"""
+The start-up options: one table, from which everything about them is made.
+
+The command line, the environment, ``--help`` and the reference page all come from
+``OPTIONS``; ``read_config`` turns what was given into one frozen ``Config``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from ..protocol import limits
+from . import values
+from .values import Address
+
+LOG_LEVELS = ("debug", "info", "warn", "error")
+"""Of log lines, the daemon's and the page's; the least first."""
+
+LOG_FORMATS = ("text", "json")
+
+
+class ConfigError(ValueError):
+    """An option or variable that can't be used; the message names it."""
+
+
+@frozen
+class Option:
+    """
+    One option.
+
+    :ivar value: What stands for its value in ``--help``; ``None`` for a flag.
+    :ivar default: As written on a command line.
+    :ivar read: Turns text into the value; ``ValueError`` says the rule.
+    :ivar more_variables: Variables that set it when ``variable`` does not, in order.
+    :ivar typed: The flag by which the user gave it; empty for its own.
+    """
+
+    name: str
+    about: str
+    value: str | None = None
+    default: str | None = None
+    read: Callable[[str], Any] = values.truth
+    repeatable: bool = False
+    more_variables: tuple[str, ...] = ()
+    typed: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it too."""
+        return "BRIDGE_" + self.attribute.upper()
+
+    @property
+    def attribute(self) -> str:
+        """Its name in ``Config``."""
+        return self.name.replace("-", "_")
+
+    def set_by(self, environ: Mapping[str, str]) -> str | None:
+        """Find the variable that sets it; an empty one sets nothing."""
+        names = (self.variable, *self.more_variables)
+        return next((name for name in names if environ.get(name)), None)
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "listen",
+        "listen address; a non-loopback address is refused",
+        "ADDRESS:PORT",
+        "127.0.0.1:42081",
+        values.loopback,
+    ),
+    Option(
+        "host",
+        "host application: vrcnext, reference, or the path of a profile",
+        "NAME|PATH",
+        "vrcnext",
+        values.name,
+    ),
+    Option(
+        "sink",
+        "enable only this notification sink: overlay, freedesktop, xsoverlay, "
+        "ovrtoolkit, or what else is installed; the first two by default; repeatable",
+        "NAME",
+        read=values.name,
+        repeatable=True,
+    ),
+    Option(
+        "overlay-addr",
+        "where the VR overlay listens, by UDP",
+        "ADDRESS:PORT",
+        "127.0.0.1:42069",
+        values.loopback,
+    ),
+    Option(
+        "data-dir",
+        "where everything is kept: plugins, settings, token, bundler; "
+        "the host profile's by default",
+        "DIR",
+        read=values.path,
+    ),
+    Option(
+        "theme-dir",
+        "where the host application loads themes from, and so the bundle is put; "
+        "the profile's by default",
+        "DIR",
+        read=values.folder,
+    ),
+    Option(
+        "rate",
+        "requests a second, for each page's socket",
+        "NUMBER",
+        f"{limits.RATE_PER_SECOND:g}",
+        values.positive,
+    ),
+    Option(
+        "burst",
+        "requests at once, for each page's socket, before --rate holds",
+        "NUMBER",
+        str(limits.RATE_BURST),
+        values.whole(1, 1_000_000),
+    ),
+    Option(
+        "threads",
+        "threads for clones, and as many for scans and signature checks; "
+        "frames, HTTP and settings never wait for them",
+        "NUMBER",
+        "4",
+        values.whole(1, 64),
+    ),
+    Option(
+        "log",
+        "least level that the daemon logs: debug, info, warn or error",
+        "LEVEL",
+        "info",
+        values.one_of(*LOG_LEVELS),
+    ),
+    Option(
+        "log-format",
+        "form of the daemon's own log lines: text or json",
+        "FORM",
+        "text",
+        values.one_of(*LOG_FORMATS),
+    ),
+    Option(
+        "log-file",
+        "file of what the page and plugins log; logs/plugins.log in the data "
+        "directory by default",
+        "FILE",
+        read=values.path,
+    ),
+    Option(
+        "log-max-bytes",
+        "size at which the page's log file is rotated",
+        "BYTES",
+        str(limits.LOG_FILE_BYTES),
+        values.whole(4096, 2**40),
+    ),
+    Option("no-log-capture", "drop what the page and plugins log"),
+    Option(
+        "allow-origin",
+        "let pages of this origin in too, compared exactly; repeatable",
+        "ORIGIN",
+        read=values.origin,
+        repeatable=True,
+    ),
+    Option(
+        "ca-file",
+        "trust the certificates in this PEM file, beside the system's, for clones",
+        "FILE",
+        read=values.file,
+    ),
+    Option("public-clones-only", "refuse to clone from addresses that are not public"),
+    Option(
+        "dev",
+        "developer mode: calls by HTTP, remote/eval, and NO prompts: "
+        "every operation is approved unasked",
+    ),
+    Option("print-token", "print the pairing token and exit"),
+    Option(
+        "rotate-token",
+        "replace the pairing token, print it and exit; every page must pair again",
+    ),
+    Option("build-plugins", "build the bundle of page and plugins once and exit"),
+)
+
+BY_NAME = {option.name: option for option in OPTIONS}
+
+HOST_OPTIONS = tuple(BY_NAME[name] for name in ("host", "data-dir", "theme-dir"))
+"""The options every command takes."""
+
+
+@frozen
+class Config:
+    """What the daemon was started with; ``None`` means the profile's default."""
+
+    listen: Address
+    host: str
+    overlay_addr: Address
+    rate: float
+    burst: int
+    threads: int
+    log: str
+    log_format: str
+    log_max_bytes: int
+    sink: tuple[str, ...] = ()
+    allow_origin: tuple[str, ...] = ()
+    data_dir: Path | None = None
+    theme_dir: Path | None = None
+    log_file: Path | None = None
+    ca_file: Path | None = None
+    no_log_capture: bool = False
+    public_clones_only: bool = False
+    dev: bool = False
+    print_token: bool = False
+    rotate_token: bool = field(default=False)
+    build_plugins: bool = False
+
+    @rotate_token.validator
+    def _one_token_mode(self, _: Any, value: bool) -> None:
+        if value and self.print_token:
+            raise ConfigError("--print-token and --rotate-token exclude each other")
+
+
+Given = Mapping[str, Sequence[str] | bool]
+"""What the command line gave, by option name: texts, or True for a flag."""
+
+
+def read_value(option: Option, given: Given, environ: Mapping[str, str]) -> Any:
+    """
+    Find the value of one option: the command line's, the environment's, the default.
+
+    :return: ``None`` (flags: False; repeatable ones: ``()``) when there is none.
+    :raise ConfigError: Names the option or the variable, and the rule.
+    """
+    if option.name in given:
+        texts = given[option.name]
+        if isinstance(texts, bool):
+            return texts
+    elif variable := option.set_by(environ):
+        text = environ[variable]
+        texts = text.split(",") if option.repeatable else [text]
+    else:
+        texts = [] if option.default is None else [option.default]
+    try:
+        values = [option.read(text.strip()) for text in texts]
+    except ValueError as e:
+        rule = str(e) if str(e).startswith("must") else "must be a number"
+        raise ConfigError(f"{origin_of(option, given, environ)}: {rule}") from None
+    if option.repeatable:
+        return tuple(dict.fromkeys(values))
+    if option.value is None:
+        return bool(values and values[-1])
+    return values[-1] if values else None
+
+
+def origin_of(option: Option, given: Given, environ: Mapping[str, str]) -> str:
+    """Name what an option's value is from, as its user knows it."""
+    variable = None if option.name in given else option.set_by(environ)
+    return variable or f"--{option.typed or option.name}"
+
+
+def read_config(
+    given: Given, environ: Mapping[str, str], options: Sequence[Option] = OPTIONS
+) -> Config:
+    """
+    Read every option.
+
+    :param options: ``OPTIONS``, with the names that the host's profile adds.
+    :raise ConfigError: Names the option or the variable, and the rule.
+    """
+    return Config(**{o.attribute: read_value(o, given, environ) for o in options})

@@ -1,0 +1,234 @@
+"""
+The host application whose page the daemon serves, as one frozen profile.
+
+A profile is a TOML file: two ship in ``profiles``, and ``--host PATH`` reads any other.
+The specification's placeholders (theme, bundle, module names, signature domain,
+permission vocabulary) are its keys.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+from attrs import field, frozen
+
+from ..protocol.errors import BridgeError
+from ..protocol.rules import Text
+from ..protocol.wire import make_converter, structure
+
+FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
+ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
+Word = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
+
+SHIPPED = ("vrcnext", "reference")
+
+_as_written = make_converter(spelling=str)
+
+
+class ProfileError(ValueError):
+    """A profile that cannot be used; the message names the field and the rule."""
+
+
+@frozen
+class Directories:
+    """
+    Where the host application keeps things, as templates.
+
+    ``{home}``, ``{user_config}``, ``{user_data}``, ``{local_app_data}`` and, in
+    ``theme``, ``{data}`` are filled in.
+
+    :ivar data: The data directory, unless ``--data-dir`` says otherwise.
+    :ivar theme: Where it loads themes from, unless ``--theme-dir`` says otherwise.
+    :ivar data_windows: The data directory on Windows; empty for the same.
+    """
+
+    data: str
+    theme: str
+    data_windows: str = ""
+
+
+@frozen
+class Database:
+    """
+    One SQLite database a page may read, by alias.
+
+    :ivar path: Its file; the same words in braces are filled in, also ``{data}``.
+    :ivar about: One line for who lists the databases.
+    """
+
+    path: str
+    about: str
+
+
+@frozen
+class Names:
+    """
+    Names that the host's users know from an earlier daemon, and may use as well.
+
+    :ivar command: A command that is ``plugin-bridge`` with ``--host`` naming this
+        profile; of a profile that ships with the daemon.
+    :ivar variables: What starts the environment variables of the options, looked up
+        after those that start with ``BRIDGE_``.
+    :ivar flags: Other names of options, and the option each stands for, both
+        without dashes.
+    """
+
+    command: Annotated[str, Text(64, like=r"[a-z0-9-]*")] = ""
+    variables: Annotated[str, Text(64, like=r"[A-Z0-9_]*")] = ""
+    flags: dict[Annotated[str, Text(64, like=r"[a-z][a-z0-9-]+")], Word] = field(
+        factory=dict
+    )
+
+
+@frozen
+class HostProfile:
+    """
+    What the daemon has to know of a host application.
+
+    :ivar name: The profile's own.
+    :ivar application: The name users know it by; the default ``sourceApp``.
+    :ivar theme_name: The folder, inside the theme directory, of its bundle.
+    :ivar bundle_name: The bundle's file name without ``.js``.
+    :ivar api_module: What a plugin imports; aliased to the API's sources.
+    :ivar table_module: What the host imports; aliased to the generated table.
+    :ivar signature_domain: Starts the two domain lines of a signature.
+    :ivar info_author: The author that the published theme names.
+    :ivar permissions: The words a manifest's permissions are chosen from.
+    :ivar directories: Where it keeps things.
+    :ivar desktop_entry: Its ``.desktop`` file without the ending, for notifications.
+    :ivar plain_versions: Whether only ``N.N.N`` versions and plain comparators
+        pass, because the host's page drops anything else.
+    :ivar sink_aliases: Other names callers may use for a sink.
+    :ivar databases: The SQLite databases a page may read, by alias.
+    :ivar names: Other names of the command, of options and of variables.
+    """
+
+    name: Word
+    application: Annotated[str, Text(64)]
+    theme_name: FileName
+    bundle_name: FileName
+    api_module: ModuleName
+    table_module: ModuleName
+    signature_domain: Annotated[str, Text(64, like=r"[a-z0-9-]+")]
+    info_author: Annotated[str, Text(64)]
+    permissions: list[Word]
+    directories: Directories
+    desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
+    plain_versions: bool = False
+    sink_aliases: dict[str, Word] = field(factory=dict)
+    databases: dict[str, Database] = field(factory=dict)
+    names: Names = field(factory=Names)
+
+    @property
+    def tree_domain(self) -> str:
+        """The first line of what a tree's digest is made of."""
+        return f"{self.signature_domain}-tree-v1"
+
+    @property
+    def message_domain(self) -> str:
+        """The first line of what an author signs."""
+        return f"{self.signature_domain}-signature-v1"
+
+    def data_dir(self) -> Path:
+        """Where the daemon keeps its files unless ``--data-dir`` says otherwise."""
+        template = self.directories.data
+        if sys.platform == "win32" and self.directories.data_windows:
+            template = self.directories.data_windows
+        return _fill(template, {})
+
+    def theme_dir(self, data: Path) -> Path:
+        """
+        The directory the host application loads themes from.
+
+        :param data: The data directory in use.
+        """
+        return _fill(self.directories.theme, {"data": str(data)})
+
+    def database(self, alias: str, data: Path) -> Path:
+        """The file of the database ``alias``; ``KeyError`` when there is none."""
+        return _fill(self.databases[alias].path, {"data": str(data)})
+
+
+def _fill(template: str, more: Mapping[str, str]) -> Path:
+    known = {
+        "home": str(Path.home()),
+        "user_config": str(platformdirs.user_config_path(roaming=True)),
+        "user_data": str(platformdirs.user_data_path()),
+        "local_app_data": str(platformdirs.user_data_path()),
+        **more,
+    }
+    return Path(template.format(**known))
+
+
+def load_profile(name: str) -> HostProfile:
+    """
+    Read a profile.
+
+    :param name: One of ``SHIPPED``, or the path of a TOML file.
+    :raise ProfileError: It is not there, or breaks a rule.
+    """
+    if name in SHIPPED:
+        text = (
+            files("bridge.settings")
+            .joinpath("profiles", f"{name}.toml")
+            .read_text("utf-8")
+        )
+    else:
+        try:
+            text = Path(name).read_text("utf-8")
+        except (OSError, ValueError):
+            raise ProfileError(
+                f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
+            ) from None
+    return parse_profile(text)
+
+
+def host_commands() -> dict[str, str]:
+    """List the commands of the hosts that ship; return the host's name by command."""
+    commands = {load_profile(name).names.command: name for name in SHIPPED}
+    return {command: name for command, name in commands.items() if command}
+
+
+def parse_profile(text: str) -> HostProfile:
+    """
+    Read a profile's text.
+
+    :raise ProfileError: It is not TOML, or a field breaks its rule.
+    """
+    try:
+        values: dict[str, Any] = tomllib.loads(text)
+        profile = structure(_as_written, values, HostProfile, str)
+        absolute = all(path.is_absolute() for path in _paths(profile))
+    except tomllib.TOMLDecodeError as e:
+        where = str(e).rpartition("(")[2].rstrip(")")
+        raise ProfileError(f"not TOML: {where}") from None
+    except BridgeError as e:
+        raise ProfileError(e.message) from None
+    except (LookupError, AttributeError, TypeError, ValueError):
+        raise ProfileError("a path has an unknown placeholder in braces") from None
+    if not absolute:
+        raise ProfileError(
+            "each path must be absolute, or begin with a placeholder such as {home}"
+        )
+    return profile
+
+
+def _paths(profile: HostProfile) -> list[Path]:
+    """
+    Fill in every path that this system uses.
+
+    :raise LookupError: A placeholder is unknown; see also ``str.format``.
+    """
+    data = profile.data_dir()
+    _fill(profile.directories.data_windows, {})
+    return [
+        data,
+        profile.theme_dir(data),
+        *(profile.database(alias, data) for alias in profile.databases),
+    ]

@@ -1,0 +1,83 @@
+"""What every other part is given: the reactor, the options, threads, the state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from ..concurrency.threads import Pool
+from ..freedesktop import INotifications
+from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE, UPDATES_AT_ONCE
+from ..rpc.hub import Hub
+from ..settings.config import Config
+from ..settings.options import Place
+from ..store import Store
+
+
+@frozen
+class Threads:
+    """
+    The pools; see docs/decisions/0007 and 0009.
+
+    :ivar disk: Writes the state file.
+    :ivar logs: Writes the page's log lines.
+    :ivar checks: Reads and judges trees.
+    :ivar clones: Fetches repositories.
+    :ivar updates: Looks for updates.
+    :ivar sql: Reads databases.
+    :ivar icons: Decodes the images of notifications.
+    :ivar fetches: Reads what was fetched, and what was evaluated.
+    """
+
+    disk: Pool
+    logs: Pool
+    checks: Pool
+    clones: Pool
+    updates: Pool
+    sql: Pool
+    icons: Pool
+    fetches: Pool
+
+    @classmethod
+    def make(cls, reactor: Any, size: int) -> Threads:
+        """Make them; they begin to work when they are started."""
+        sizes = {"disk": 1, "logs": 1, "icons": 1, "checks": size, "clones": size}
+        sizes["updates"] = UPDATES_AT_ONCE
+        sizes["sql"] = SQL_STATEMENTS_AT_ONCE
+        sizes["fetches"] = OUTBOUND_THREADS
+        return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
+
+    def all(self) -> list[Pool]:
+        """Give all of them, in the order in which they end."""
+        return [
+            self.fetches,
+            self.updates,
+            self.clones,
+            self.checks,
+            self.sql,
+            self.icons,
+            self.logs,
+            self.disk,
+        ]
+
+
+@frozen
+class Foundation:
+    """
+    What the parts rest on.
+
+    :ivar config: What the command line and the environment say.
+    :ivar place: Whose page is served, and where things are kept.
+    :ivar store: The state.
+    :ivar hub: Pushes events to the pages.
+    :ivar desktop: The user's desktop, if there is one.
+    """
+
+    reactor: Any
+    config: Config
+    place: Place
+    threads: Threads
+    store: Store
+    hub: Hub
+    desktop: INotifications

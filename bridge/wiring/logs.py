@@ -1,0 +1,92 @@
+"""Where log lines go: the page's to a file, the daemon's own to whoever reads them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from ..concurrency.threads import Pool
+from ..daemon.daemon import Logged
+from ..daemonlog.output import make_output
+from ..daemonlog.push import make_log_push
+from ..datadir.paths import DataDir
+from ..pagelog.pagefile import LogFileError, PageFile
+from ..pagelog.writer import LogWriter
+from ..protocol.text import Secrets
+from ..rpc.hub import Event, Hub
+from ..settings.config import Config
+
+
+@frozen
+class PageLog:
+    """
+    The file of the page's log lines.
+
+    :ivar writer: ``None`` when they are dropped.
+    :ivar notices: Why they are, when nobody has asked for that.
+    """
+
+    writer: LogWriter | None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """The file, or ``disabled``."""
+        return "disabled" if self.writer is None else str(self.writer.path)
+
+    def reopen(self) -> None:
+        """Go on in a file that was put in the place of this one."""
+        if self.writer is not None:
+            self.writer.reopen()
+
+    def finish(self) -> list[Any]:
+        """Give what is to be closed at the end."""
+        return [] if self.writer is None else [self.writer]
+
+
+def open_page_log(config: Config, data: DataDir, pool: Pool) -> PageLog:
+    """Open the file, unless it is not wanted; one that can't be opened is a notice."""
+    if config.no_log_capture:
+        return PageLog(None)
+    try:
+        file = PageFile.open(config.log_file or data.log, config.log_max_bytes)
+    except LogFileError as e:
+        return PageLog(None, (f"the page's log lines are dropped: {e}",))
+    return PageLog(LogWriter(file, pool.call))
+
+
+def make_logged(
+    reactor: Any,
+    config: Config,
+    twistd: Mapping[str, Any] | None,
+    secrets: Secrets,
+    hub: Hub,
+) -> Logged:
+    """
+    Make what the daemon's own log lines go to.
+
+    :param twistd: The options of twistd, when that has started us.
+    :param secrets: What must be in no line.
+    """
+    output = make_output(sys.stderr, config.log, config.log_format, secrets, os.environ)
+    push = make_log_push(
+        lambda record: hub.push(Event.LOG, record),
+        config.log,
+        secrets,
+        reactor.callFromThread,
+    )
+    return Logged(output if _is_ours_to_print(twistd) else None, push)
+
+
+def _is_ours_to_print(twistd: Mapping[str, Any] | None) -> bool:
+    """Whether twistd was not told, and does not mean, to log somewhere else."""
+    return twistd is None or not (
+        twistd.get("logfile")
+        or twistd.get("logger")
+        or twistd.get("syslog")
+        or not twistd.get("nodaemon", True)
+    )

@@ -1,0 +1,218 @@
+"""What ``--print-token``, ``--rotate-token`` and ``--build-plugins`` do, and exit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar, TypeVar
+
+from attrs import evolve, frozen
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from .. import __version__
+from ..concurrency.threads import InThread
+from ..datadir.lock import FileLock, LockedError, acquire
+from ..datadir.paths import DataDir
+from ..datadir.token import PairingToken
+from ..plugins.bundle.build import Builder, Report
+from ..plugins.bundle.table import plugin_of
+from ..plugins.esbuild.executable import Executable, temporary_copy
+from ..plugins.installed.journal import Journal
+from ..plugins.installed.records import read_records
+from ..plugins.installed.trees import Trees
+from ..plugins.operations.rebuild import Builds
+from ..plugins.operations.recovery import recover
+from ..plugins.policy.scan import Scanner
+from ..settings.options import Place
+from ..store.view import StateView
+
+BUILD_PATIENCE_SECONDS = 90.0
+BUILD_AGAIN_SECONDS = 0.05
+
+T = TypeVar("T")
+
+
+def token(data: DataDir, rotate: bool) -> str:
+    """
+    Give the pairing token, made when there is none.
+
+    :param rotate: Whether to replace it first.
+    :raise TokenError: The file can't be used.
+    """
+    data.create()
+    make = PairingToken.rotate if rotate else PairingToken.load_or_create
+    return make(data.token).reveal()
+
+
+@frozen
+class ExclusiveBuilder:
+    """
+    Builds while holding the directory's build lock; see docs/decisions/0006.
+
+    Another process may be building there: a daemon, or an installer beside it.
+    """
+
+    _builder: Builder
+    _data: DataDir
+    _in_thread: InThread
+
+    _log: ClassVar[Logger] = Logger()
+
+    def build(self, directories: list[str]) -> Deferred[Report]:
+        """See ``bridge.plugins.bundle.build.Builder.build``."""
+        return Deferred.fromCoroutine(self._build(directories))
+
+    async def _build(self, directories: list[str]) -> Report:
+        path = self._data.build / "lock"
+        try:
+            lock = await self._in_thread(acquire, path, BUILD_PATIENCE_SECONDS)
+        except (LockedError, OSError) as e:
+            error = f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
+            if isinstance(e, OSError):
+                error = f"the bundle could not be made: {e.strerror or 'I/O error'}"
+            ids = sorted(map(plugin_of, directories))
+            return Report(ok=False, duration_ms=0, plugins=ids, errors=[error])
+        try:
+            return await self._builder.build(directories)
+        finally:
+            lock.release()
+
+
+def make_builder(reactor: Any, place: Place, in_thread: InThread) -> Builds:
+    """Make what builds bundles for a host."""
+    return ExclusiveBuilder(_builder(reactor, place, in_thread), place.data, in_thread)
+
+
+def make_scanner(reactor: Any, place: Place, in_thread: InThread) -> Scanner:
+    """Make what scans plugins' sources."""
+
+    def executable() -> Executable:
+        return temporary_copy(place.data.bin)
+
+    return Scanner(reactor, in_thread, executable, os.urandom)
+
+
+def _builder(reactor: Any, place: Place, in_thread: InThread) -> Builder:
+    log = Logger(namespace="bridge.build")
+    return Builder(
+        place.profile,
+        place.data,
+        place.theme_dir,
+        reactor,
+        in_thread,
+        __version__,
+        lambda text: log.warn("the bundler warns: {text}", text=text),
+    )
+
+
+async def build(reactor: Any, place: Place) -> Report:
+    """
+    Build the bundle once.
+
+    It only reads the state, so it may run beside a daemon; and it waits for the
+    operation that a daemon has under way, whose trees and records disagree.
+
+    :raise StoreError: The state file can't be read.
+    :raise JournalError: An operation was interrupted, and can't be settled.
+    """
+    place.data.create()
+    trees = Trees(place.data, place.profile, lambda: "")
+    try:
+        lock = await _quiet(reactor, place, trees)
+    except OSError as e:
+        return _not_built(f"the bundle could not be made: {e.strerror or 'I/O error'}")
+    if lock is None:
+        return _not_built(
+            f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
+        )
+    try:
+        records = read_records(StateView.read(place.data.state))
+        sound, faults = trees.sort_out(records)
+        report = await _builder(reactor, place, maybeDeferred).build(sound)
+    finally:
+        lock.release()
+    left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]
+    return evolve(report, errors=[*report.errors, *left_out])
+
+
+def _not_built(error: str) -> Report:
+    return Report(ok=False, duration_ms=0, plugins=[], errors=[error])
+
+
+async def _quiet(reactor: Any, place: Place, trees: Trees) -> FileLock | None:
+    """
+    Take the build lock when no operation is under way.
+
+    :return: ``None`` when patience has run out.
+    """
+    journal = Journal(place.data.journal)
+    end = reactor.seconds() + BUILD_PATIENCE_SECONDS
+    while reactor.seconds() < end:
+        try:
+            lock = acquire(place.data.build / "lock")
+        except LockedError:
+            await _later(reactor)
+            continue
+        if _is_settled(place, journal, trees):
+            return lock
+        # The operation ends with a build, for which it needs this lock.
+        lock.release()
+        await _later(reactor)
+    return None
+
+
+def _is_settled(place: Place, journal: Journal, trees: Trees) -> bool:
+    """See that no operation is under way; settle one that a dead daemon has left."""
+    if not journal.exists():
+        return True
+    try:
+        lock = acquire(place.data.lock)
+    except LockedError:
+        return False
+    try:
+        recover(journal, StateView.read(place.data.state), trees)
+    finally:
+        lock.release()
+    return True
+
+
+def _later(reactor: Any) -> Deferred[None]:
+    return deferLater(reactor, BUILD_AGAIN_SECONDS)
+
+
+def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:
+    """
+    Run the reactor for one thing.
+
+    :param reactor: Not running, and not to be run again.
+    :raise KeyboardInterrupt: The user ended it first.
+    """
+    done: list[Deferred[T]] = []
+
+    def start() -> None:
+        doing = Deferred.fromCoroutine(_awaited(begin))
+        done.append(doing)
+        doing.addBoth(_stopping, reactor)
+
+    reactor.callWhenRunning(start)
+    reactor.run()
+    if not (done and done[0].called):
+        raise KeyboardInterrupt
+    outcome: Any = done[0].result
+    if isinstance(outcome, Failure):
+        done[0].addErrback(lambda _: None)
+        outcome.raiseException()
+    result: T = outcome
+    return result
+
+
+async def _awaited(begin: Callable[[], Awaitable[T]]) -> T:
+    return await begin()
+
+
+def _stopping(outcome: Any, reactor: Any) -> Any:
+    reactor.callLater(0, reactor.stop)
+    return outcome

@@ -1,0 +1,147 @@
+"""All that installs, builds, updates and links plugins, and asks the user first."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from attrs import frozen
+
+from .. import __version__
+from ..approval import DevApprover, IApprover, Prompts, announcer, native_approver
+from ..daemon.devsocket import DevSocket
+from ..plugins.clone.cloner import GitCloner
+from ..plugins.dev.linking import Linking, build_without_linked
+from ..plugins.installed.journal import Journal
+from ..plugins.installed.keys import Trust
+from ..plugins.installed.trees import Trees
+from ..plugins.operations.candidate import Fetcher
+from ..plugins.operations.change import Change
+from ..plugins.operations.install import Installer
+from ..plugins.operations.operations import Operations
+from ..plugins.operations.prompting import Prompting
+from ..plugins.operations.rebuild import Ending, Rebuild
+from ..plugins.operations.recovery import RecoveredBuild, recover
+from ..plugins.operations.uninstall import KeyRing, Uninstaller
+from ..plugins.operations.update import Updater
+from ..plugins.upstream.check import Updates
+from ..plugins.upstream.look import GitUpstream
+from ..services.plugins import PluginService, Pushes
+from . import oneshot
+from .core import Foundation
+
+T = TypeVar("T")
+
+
+@frozen
+class PluginParts:
+    """
+    What there is for plugins.
+
+    :ivar notices: What was found at the start and should be known.
+    :ivar prepare: Goes on with what was interrupted; called before listening.
+    :ivar finish: The parts to close at the end, in order.
+    """
+
+    service: PluginService
+    approver: IApprover
+    notices: list[str]
+    prepare: Callable[[], object]
+    finish: list[Any]
+
+
+def make_plugins(on: Foundation) -> PluginParts:
+    """
+    Make every part that has to do with plugins.
+
+    :raise JournalError: What a killed daemon was doing can't be settled.
+    """
+    reactor, config, place, store = on.reactor, on.config, on.place, on.store
+    check = on.threads.checks.call
+    approver = _approver(on)
+    trees = Trees(place.data, place.profile, lambda: os.urandom(8).hex())
+    journal = Journal(place.data.journal)
+    recovered = recover(journal, store, trees)
+    trust = Trust(store)
+    audience = Pushes(on.hub.push)
+    operations = Operations(audience)
+    builder = oneshot.make_builder(reactor, place, check)
+    rebuild = Rebuild(store, trees, builder, audience, check)
+    prompting = Prompting(approver, Prompts(place.profile.application), trust)
+    scanner = oneshot.make_scanner(reactor, place, check)
+    fetcher = Fetcher(
+        GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
+        scanner,
+        trees,
+        place.profile,
+        reactor,
+        check,
+        on.threads.clones.call,
+        reactor.callFromThread,
+    )
+    change = Change(store, trees, rebuild, audience, check, journal)
+
+    def pipeline(kind: Callable[..., T]) -> T:
+        return kind(
+            operations,
+            prompting,
+            fetcher,
+            change,
+            trust,
+            store,
+            trees,
+            reactor,
+            check,
+        )
+
+    upstream = GitUpstream(config.ca_file, config.public_clones_only, time.monotonic)
+    updates = Updates(store, upstream, reactor, on.threads.updates.call)
+    service = PluginService(
+        pipeline(Installer),
+        pipeline(Updater),
+        Uninstaller(operations, prompting, change, store, trees, check),
+        KeyRing(operations, prompting, store, trust),
+        rebuild,
+        store,
+        trees,
+        trust,
+        approver,
+        place.bundle,
+        check,
+        updates,
+    )
+    linking = Linking(
+        operations,
+        rebuild,
+        trees,
+        store,
+        place.profile,
+        audience,
+        reactor,
+        check,
+        scanner,
+    )
+    dev = DevSocket(reactor, place.data.dev_socket, linking, __version__)
+
+    def prepare() -> None:
+        if recovered is not None:
+            RecoveredBuild(operations, change).begin(recovered)
+        build_without_linked(place.bundle.parent, rebuild)
+        if config.dev:
+            dev.listen()
+
+    notices = [] if recovered is None else [recovered.notice]
+    finish: list[Any] = [dev, updates, Ending(operations, rebuild, reactor)]
+    return PluginParts(service, approver, notices, prepare, finish)
+
+
+def _approver(on: Foundation) -> IApprover:
+    application = on.place.profile.application
+    if on.config.dev:
+        return DevApprover(announcer(on.desktop, application))
+    return native_approver(
+        sys.platform, on.reactor, on.desktop, application, os.urandom
+    )

@@ -1,0 +1,153 @@
+"""The files of a working tree, as a clone of it would have them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.authoring import worktree
+from bridge.cli.authoring.worktree import copy_published, published
+from bridge.cli.terminal import CommandError
+from bridge.protocol.errors import BridgeError
+
+from ...directories import fresh_directory
+
+IDENTITY = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+
+
+def commit(root: Path) -> None:
+    """Commit everything in a directory, made a repository if it is none."""
+    if not (root / ".git").exists():
+        git(root, "init", "--quiet")
+    git(root, "add", "--all")
+    git(root, *IDENTITY, "commit", "--quiet", "--message", "x")
+
+
+def git(root: Path, *arguments: str) -> None:
+    """Run git."""
+    try:
+        subprocess.run(["git", *arguments], cwd=root, check=True)
+    except FileNotFoundError:
+        raise AssertionError("git is missing: apt-get install git") from None
+
+
+class WorkTreeTestCase(SynchronousTestCase):
+    """A test with a tree."""
+
+    def setUp(self):
+        """Write it."""
+        self.directory = fresh_directory(self)
+        self.root = self.directory / "tree"
+        self.copy = self.directory / "copy"
+        self.write("main.ts", "export default 1;\n")
+        self.write("src/a.ts", "export const a = 1;\n")
+
+    def write(self, name, content=""):
+        """Write a file of the tree."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode())
+
+    def copied(self):
+        """Copy the tree: the content by path."""
+        copy_published(self.root, self.copy)
+        return {
+            path.relative_to(self.copy).as_posix(): path.read_bytes()
+            for path in self.copy.rglob("*")
+            if path.is_file()
+        }
+
+
+class DirectoryTests(WorkTreeTestCase):
+    """A directory that is not under git."""
+
+    def test_all_of_it(self):
+        """Everything is a plugin's but what git keeps for itself."""
+        self.write("node_modules/x.js")
+        self.write("src/.git/config")
+        self.assertEqual(
+            published(self.root), ["main.ts", "node_modules/x.js", "src/a.ts"]
+        )
+        self.assertEqual(
+            published(self.root, {"node_modules", ".git"}), ["main.ts", "src/a.ts"]
+        )
+
+    def test_links(self):
+        """Links are listed, to directories too, and never followed."""
+        (self.root / "link").symlink_to("src")
+        (self.root / "lost.ts").symlink_to("nowhere")
+        self.assertEqual(
+            published(self.root), ["link", "lost.ts", "main.ts", "src/a.ts"]
+        )
+
+    def test_not_there(self):
+        """A directory that is not there, or can't be read, is said so."""
+        with self.assertRaises(CommandError) as caught:
+            published(self.root / "no")
+        self.assertIn("there is no directory", str(caught.exception))
+        denied = PermissionError(13, "Permission denied")
+        patched = mock.patch.object(worktree.os, "scandir", side_effect=denied)
+        with patched, self.assertRaises(CommandError) as caught:
+            published(self.root)
+        self.assertIn("cannot be read: Permission denied", str(caught.exception))
+
+    def test_disk_full(self):
+        """A copy that can't be written is a failure of this machine."""
+        full = OSError(28, "No space left on device")
+        patched = mock.patch.object(worktree, "copy_files", side_effect=full)
+        with patched, self.assertRaises(CommandError) as caught:
+            self.copied()
+        self.assertEqual(
+            str(caught.exception), "the tree cannot be copied: No space left on device"
+        )
+
+
+class RepositoryTests(WorkTreeTestCase):
+    """A git work tree."""
+
+    def test_what_git_ignores(self):
+        """Ignored files are left out; new and changed ones are as they are here."""
+        self.write(".gitignore", "dist/\n")
+        commit(self.root)
+        self.write("dist/bundle.js", "x")
+        self.write("new.ts", "new")
+        self.write("main.ts", "export default 2;\n")
+        (self.root / "src/a.ts").unlink()
+        self.assertEqual(
+            self.copied(),
+            {
+                ".gitignore": b"dist/\n",
+                "main.ts": b"export default 2;\n",
+                "new.ts": b"new",
+            },
+        )
+
+    def test_line_endings(self):
+        """What is committed is copied as it was committed."""
+        self.write(".gitattributes", "*.ts text eol=crlf\n")
+        self.write("main.ts", "a\r\nb\r\n")
+        commit(self.root)
+        self.assertEqual(self.copied()["main.ts"], b"a\nb\n")
+        self.assertIn(b"\r", (self.root / "main.ts").read_bytes())
+
+    def test_nothing_committed(self):
+        """A repository without a commit is as its files are."""
+        git(self.root, "init", "--quiet")
+        self.assertEqual(sorted(self.copied()), ["main.ts", "src/a.ts"])
+
+    def test_link_and_submodule(self):
+        """A tracked link stays one; a submodule is refused as it would be."""
+        (self.root / "link").symlink_to("main.ts")
+        commit(self.root)
+        self.copied()
+        self.assertEqual(os.readlink(self.copy / "link"), "main.ts")
+        git(self.root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},in")
+        (self.root / "in").mkdir()
+        self.copy = self.directory / "other"
+        with self.assertRaises(BridgeError) as caught:
+            self.copied()
+        self.assertEqual(caught.exception.message, "policy: in:1 submodule")

@@ -1,0 +1,147 @@
+"""``plugin-bridge keygen``."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.authoring.keyfiles import default_key_file, parse_seed, read_seed
+from bridge.cli.commands.authors import keygen as module
+from bridge.cli.commands.authors.keygen import main
+from bridge.cli.terminal import CommandError
+from bridge.plugins.tree.signature import key_id, public_key_of
+
+
+class CommandTestCase(SynchronousTestCase):
+    """A test of a command that reads and writes files."""
+
+    def setUp(self):
+        """Make a directory."""
+        self.root = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def run_command(self, command: Callable[[], int]) -> tuple[int, str, str]:
+        """Run a command: its exit status, and what it printed and complained of."""
+        with (
+            contextlib.redirect_stdout(io.StringIO()) as out,
+            contextlib.redirect_stderr(io.StringIO()) as err,
+        ):
+            status = command()
+        return status, out.getvalue(), err.getvalue()
+
+
+class KeygenTests(CommandTestCase):
+    """Making a key."""
+
+    def keygen(self, *arguments: str) -> tuple[int, str, str]:
+        """Run ``keygen``."""
+        return self.run_command(partial(main, list(arguments)))
+
+    def test_made(self):
+        """A key is 64 digits only its owner can read; its fingerprint is printed."""
+        path = self.root / "key"
+        before = os.umask(0)
+        self.addCleanup(os.umask, before)
+        status, out, err = self.keygen("--out", str(path))
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+        self.assertTrue(re.fullmatch(r"[0-9a-f]{64}\n", path.read_text()))
+        self.assertIn(key_id(public_key_of(read_seed(path))), out)
+        self.assertNotIn(path.read_text().strip(), out)
+
+    def test_keys_differ(self):
+        """No two keys are the same."""
+        for name in ("one", "two"):
+            self.keygen("--out", str(self.root / name))
+        self.assertNotEqual(
+            (self.root / "one").read_text(), (self.root / "two").read_text()
+        )
+
+    def test_attack_overwrite(self):
+        """What is there is never replaced, be it a key or a link to one."""
+        key = self.root / "key"
+        key.write_text("precious")
+        (self.root / "link").symlink_to("nowhere")
+        for name in ("key", "link"):
+            status, out, err = self.keygen("--out", str(self.root / name))
+            self.assertEqual((status, out), (1, ""))
+            self.assertEqual(
+                err,
+                f"plugin-bridge keygen: {self.root / name} exists; a key is never "
+                "replaced\n",
+            )
+        self.assertEqual(key.read_text(), "precious")
+        self.assertFalse((self.root / "nowhere").exists())
+
+    def test_no_directory(self):
+        """A directory that is not there is not made for a file that was named."""
+        path = self.root / "nowhere" / "key"
+        status, _, err = self.keygen("--out", str(path))
+        self.assertEqual(status, 1)
+        self.assertIn("could not be made: No such file or directory", err)
+
+    def test_disk_full(self):
+        """A key that could not be written whole is not left behind."""
+        full = OSError(28, "No space left on device")
+        with mock.patch.object(module.os, "fsync", side_effect=full):
+            status, _, err = self.keygen("--out", str(self.root / "key"))
+        self.assertEqual(status, 1)
+        self.assertIn("No space left on device", err)
+        self.assertEqual(list(self.root.iterdir()), [])
+
+    def test_default_place(self):
+        """A key goes to its owner's configuration, in a directory only for him."""
+        environ = {"XDG_CONFIG_HOME": str(self.root)}
+        with mock.patch.dict(os.environ, environ):
+            status, out, _ = self.keygen()
+            path = default_key_file()
+        self.assertEqual(status, 0)
+        self.assertIn(str(path), out)
+        self.assertTrue(path.is_relative_to(self.root))
+        self.assertEqual(stat.S_IMODE(path.parent.stat().st_mode), 0o700)
+
+    def test_usage(self):
+        """What is no option is a usage error."""
+        for arguments in (["extra"], ["--unknown"], ["--out"]):
+            with self.assertRaises(SystemExit) as caught:
+                self.run_command(partial(main, arguments))
+            self.assertEqual(caught.exception.code, 2)
+
+
+class ReadSeedTests(CommandTestCase):
+    """Reading a key."""
+
+    def test_either_case(self):
+        """Digits of either case, with blanks around them, are a key."""
+        self.assertEqual(parse_seed(f" {'aB' * 32}\r\n", "x"), b"\xab" * 32)
+
+    def test_no_echo(self):
+        """What is no key is refused without a word of it."""
+        path = self.root / "key"
+        for content in (b"", b"Zq9" * 22, b"a" * 63, b"a" * 65, b"\xff" * 64, b"\0"):
+            path.write_bytes(content)
+            with self.assertRaises(CommandError) as caught:
+                read_seed(path)
+            self.assertEqual(
+                str(caught.exception), f"{path} does not hold 64 hexadecimal digits"
+            )
+
+    def test_unreadable(self):
+        """A key file that is not there, or is a directory, is said so."""
+        with self.assertRaises(CommandError) as caught:
+            read_seed(self.root / "key")
+        self.assertIn("plugin-bridge keygen makes one", str(caught.exception))
+        with self.assertRaises(CommandError) as caught:
+            read_seed(self.root)
+        self.assertIn("cannot be read: Is a directory", str(caught.exception))

@@ -1,0 +1,370 @@
+"""``plugin-bridge sign``."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+from unittest import mock
+
+from twisted.python import usage
+
+from bridge.cli.authoring import worktree
+from bridge.cli.commands.authors import sign as module
+from bridge.cli.commands.authors.sign import SignOptions, main, sign
+from bridge.plugins.tree.manifest import read_manifest
+from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
+from bridge.protocol.errors import BridgeError
+from bridge.settings.host import load_profile
+
+from .test_keygen import CommandTestCase
+
+HOST = load_profile("vrcnext")
+NOW = 1_790_000_000
+SEED = b"\x01" * 32
+MANIFEST = {"id": "demo", "name": "Demo", "version": "1.2.3", "apiVersion": "^0.7.0"}
+
+
+class SignTestCase(CommandTestCase):
+    """A test with a key and the files of a plugin."""
+
+    def setUp(self):
+        """Make the key and the plugin."""
+        super().setUp()
+        self.key = self.root / "key"
+        self.key.write_text(SEED.hex() + "\n")
+        self.plugin = self.root / "demo"
+        self.plugin.mkdir()
+        self.write("plugin.json", json.dumps(MANIFEST))
+        self.write("main.ts", "export default 1\n")
+
+    def write(self, path: str, content: str) -> None:
+        """Write a file of the plugin."""
+        (self.plugin / path).parent.mkdir(exist_ok=True)
+        (self.plugin / path).write_text(content, newline="")
+
+    def sign(self, *arguments: str, **environ: str) -> tuple[int, str, str]:
+        """Run ``sign`` on the plugin."""
+        if "--key" not in arguments and not environ:
+            arguments = ("--key", str(self.key), *arguments)
+        options = SignOptions()
+        options.parseOptions([*arguments, str(self.plugin)])
+        return self.run_command(lambda: sign(options, environ, lambda: NOW + 0.9))
+
+    def assert_signed(self, *arguments: str, **environ: str) -> None:
+        """Signing works, and the signature verifies."""
+        status, _, err = self.sign(*arguments, **environ)
+        self.assertEqual((status, err), (0, ""))
+        self.verify(self.plugin)
+
+    def verify(self, root: Path) -> None:
+        """A tree is signed by the key, now."""
+        signed = verify_tree(root, "demo", HOST, NOW)
+        self.assertEqual(signed.public_key, public_key_of(SEED))
+        self.assertEqual(signed.signed_at, NOW)
+
+    def assert_refused(self, words: str, *arguments: str, **environ: str) -> None:
+        """Signing fails with one line, and leaves nothing."""
+        before = sorted(os.listdir(self.plugin)) if self.plugin.exists() else []
+        status, out, err = self.sign(*arguments, **environ)
+        self.assertEqual((status, out), (1, ""))
+        self.assertEqual(err, f"plugin-bridge sign: {words}\n")
+        after = sorted(os.listdir(self.plugin)) if self.plugin.exists() else []
+        self.assertEqual(after, before)
+
+
+class SignTests(SignTestCase):
+    """Signing a directory that is not under git."""
+
+    def test_signed(self):
+        """All files are signed, and the author is told what to do next."""
+        self.write("src/a.ts", "export const a = 1")
+        status, out, err = self.sign()
+        self.assertEqual((status, err), (0, ""))
+        self.verify(self.plugin)
+        for words in ("demo 1.2.3", key_id(public_key_of(SEED)), "Commit it and push"):
+            self.assertIn(words, out)
+        self.assertNotIn(SEED.hex(), out)
+
+    def test_signature_file(self):
+        """Everybody may read a signature, and one that is there is replaced whole."""
+        self.write("plugin.sig", "old" * 5000)
+        self.assert_signed()
+        path = self.plugin / "plugin.sig"
+        self.assertTrue(stat.S_IMODE(path.stat().st_mode) & stat.S_IRGRP)
+        self.assertEqual(
+            sorted(os.listdir(self.plugin)), ["main.ts", "plugin.json", "plugin.sig"]
+        )
+
+    def test_key_from_the_environment(self):
+        """The variable holds the key itself; a key file that is named wins."""
+        self.assert_signed(BRIDGE_SIGNING_KEY=SEED.hex())
+        self.assert_signed("--key", str(self.key), BRIDGE_SIGNING_KEY="00" * 32)
+        self.assert_refused(
+            "BRIDGE_SIGNING_KEY does not hold 64 hexadecimal digits",
+            BRIDGE_SIGNING_KEY="Zq9",
+        )
+
+    def test_default_key(self):
+        """The key that keygen makes is used when none is named."""
+        place = self.root / "config"
+        with mock.patch.dict(os.environ, {"XDG_CONFIG_HOME": str(place)}):
+            path = place / "plugin-bridge" / "signing-key"
+            path.parent.mkdir(parents=True)
+            self.key.rename(path)
+            self.assert_signed(BRIDGE_HOST="vrcnext")
+
+    def test_no_key(self):
+        """A key file that is not there is named."""
+        self.key.unlink()
+        self.assert_refused(
+            f"there is no key file {self.key}; plugin-bridge keygen makes one"
+        )
+
+    def test_host(self):
+        """The host decides the rules of the manifest and whom a signature is for."""
+        self.write("plugin.json", json.dumps({**MANIFEST, "apiVersion": "1.x"}))
+        for arguments, environ in (
+            (("--host", "reference"), {}),
+            (("--key", str(self.key)), {"BRIDGE_HOST": "reference"}),
+        ):
+            status, _, _ = self.sign(*arguments, **environ)
+            self.assertEqual(status, 0)
+            verify_tree(self.plugin, "demo", load_profile("reference"), NOW)
+            with self.assertRaises(BridgeError):
+                verify_tree(self.plugin, "demo", HOST, NOW)
+
+    def test_main(self):
+        """The command signs with today's date."""
+        arguments = ["--key", str(self.key), str(self.plugin)]
+        status, _, err = self.run_command(partial(main, arguments))
+        self.assertEqual((status, err), (0, ""))
+        verify_tree(self.plugin, "demo", HOST, time.time())
+
+    def test_usage(self):
+        """No directory, two, and a host that is none are usage errors."""
+        for arguments in ([], ["a", "b"], ["--unknown", "a"]):
+            with self.assertRaises(SystemExit) as ended:
+                self.run_command(partial(main, arguments))
+            self.assertEqual(ended.exception.code, 2)
+        with self.assertRaises(usage.UsageError) as caught:
+            self.sign("--host", "Zq9")
+        self.assertIn("--host: ", str(caught.exception))
+
+    def test_bad_manifest(self):
+        """What would not install is not signed."""
+        self.write("plugin.json", json.dumps({**MANIFEST, "version": "1"}))
+        self.assert_refused(
+            "manifest_invalid: version: must be N.N.N, numbers without leading zeros"
+        )
+        (self.plugin / "plugin.json").unlink()
+        self.assert_refused("no_manifest: there is no plugin.json at the root")
+
+    def test_link(self):
+        """A link cannot be signed."""
+        (self.plugin / "link").symlink_to("main.ts")
+        self.assert_refused("unsigned: link is a symbolic link")
+
+    def test_attack_published_key(self):
+        """A key inside the plugin would be published with it."""
+        inside = self.plugin / "key"
+        self.key.rename(inside)
+        (self.root / "link").symlink_to(inside)
+        for path in (inside, self.root / "link"):
+            self.assert_refused(
+                "the key file is one of the plugin's files; whoever has it can sign "
+                "as you: keep it elsewhere",
+                "--key",
+                str(path),
+            )
+
+    def test_unwritable(self):
+        """A signature that cannot be written is said so."""
+        refused = PermissionError(13, "Permission denied")
+        with mock.patch.object(module, "write_atomically", side_effect=refused):
+            self.assert_refused("plugin.sig cannot be written: Permission denied")
+
+
+class WorkTreeTests(SignTestCase):
+    """Signing a git work tree."""
+
+    def setUp(self):
+        """Put the plugin under git."""
+        super().setUp()
+        self.git("init", "--quiet")
+        self.commit()
+
+    def git(self, *arguments: str, cwd: Path | None = None) -> str:
+        """Run git as if its user had configured nothing."""
+        try:
+            done = subprocess.run(
+                ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments],
+                cwd=cwd or self.plugin,
+                env={
+                    "PATH": os.environ["PATH"],
+                    "GIT_CONFIG_GLOBAL": os.devnull,
+                    "GIT_CONFIG_NOSYSTEM": "1",
+                },
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+        except FileNotFoundError:
+            self.fail("git is missing: apt-get install git")
+        return done.stdout
+
+    def commit(self) -> None:
+        """Commit everything."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "x")
+
+    def clone(self) -> Path:
+        """What somebody who clones gets, byte for byte as it was committed."""
+        target = self.root / "clone"
+        self.git("clone", "--quiet", "--no-checkout", str(self.plugin), str(target))
+        (target / ".git" / "info" / "attributes").write_text("* -text -filter\n")
+        self.git("checkout", "--quiet", "HEAD", cwd=target)
+        return target
+
+    def test_signed(self):
+        """What is signed, committed and cloned verifies; signing again is no change."""
+        self.write("src/a.ts", "export const a = 1")
+        self.write(".gitignore", "node_modules/\n")
+        self.commit()
+        self.write("node_modules/x.js", "not published")
+        for _ in range(2):
+            self.assertEqual(self.sign()[0], 0)
+            self.git("add", "plugin.sig")
+        self.commit()
+        self.assertEqual(self.sign()[0], 0)
+        self.verify(self.clone())
+
+    def test_not_committed(self):
+        """What a clone would not get is named, and nothing is signed."""
+        tail = "; a clone would not get this tree"
+        self.write("main.ts", "export default 2\n")
+        self.assert_refused(f"not committed: main.ts{tail}")
+        self.write("é\x1b.ts", "")
+        self.assert_refused(f"not committed: main.ts, é.ts{tail}")
+        for name in "abc":
+            self.write(f"{name}.ts", "")
+        self.git("add", "--all")
+        self.assert_refused(f"not committed: a.ts, b.ts, c.ts and 2 more{tail}")
+
+    def test_removed(self):
+        """A file that was removed but not committed so is a change."""
+        self.write("src/a.ts", "")
+        self.commit()
+        (self.plugin / "src" / "a.ts").rename(self.plugin / "b.ts")
+        self.git("add", "--all")
+        self.assert_refused(
+            "not committed: b.ts, src/a.ts; a clone would not get this tree"
+        )
+
+    def test_no_commit(self):
+        """A repository without a commit has nothing to sign."""
+        self.git("update-ref", "-d", "HEAD")
+        self.assert_refused(
+            "not committed: main.ts, plugin.json; a clone would not get this tree"
+        )
+
+    def test_ignored(self):
+        """Files a plugin needs that git ignores are not in a clone."""
+        self.write(".gitignore", "main.ts\n")
+        self.git("rm", "--quiet", "--cached", "main.ts")
+        self.commit()
+        self.assert_refused("main.ts is not committed")
+
+    def test_line_endings(self):
+        """What is signed are the committed bytes, not those on disk."""
+        self.write(".gitattributes", "*.ts text eol=crlf\n")
+        self.write("main.ts", "export default 1\r\nexport const a = 2\r\n")
+        self.commit()
+        self.assertEqual(self.sign()[0], 0)
+        self.commit()
+        clone = self.clone()
+        self.assertNotIn(b"\r", (clone / "main.ts").read_bytes())
+        self.assertIn(b"\r", (self.plugin / "main.ts").read_bytes())
+        self.verify(clone)
+
+    def test_link(self):
+        """A tracked link refuses the install, so it is not signed."""
+        (self.plugin / "link").symlink_to("main.ts")
+        self.commit()
+        self.assert_refused("link is a symbolic link; no plugin may have one")
+
+    def test_submodule(self):
+        """A tracked submodule refuses the install, so it is not signed."""
+        commit = self.git("rev-parse", "HEAD").strip()
+        self.git("update-index", "--add", "--cacheinfo", f"160000,{commit},inner")
+        self.git("commit", "--quiet", "--message", "x")
+        (self.plugin / "inner").mkdir()
+        self.assert_refused("inner is a submodule; no plugin may have one")
+
+    def test_ignored_key(self):
+        """A key in the work tree is refused only when it is published with it."""
+        self.key.rename(self.plugin / "key")
+        self.key = self.plugin / "key"
+        self.write(".gitignore", "key\n")
+        self.commit()
+        self.assertEqual(self.sign()[0], 0)
+        self.git("add", "--force", "key", "plugin.sig")
+        self.git("commit", "--quiet", "--message", "x")
+        self.assert_refused(
+            "the key file is one of the plugin's files; whoever has it can sign as "
+            "you: keep it elsewhere"
+        )
+
+    def test_too_large(self):
+        """Files too large to install are not read into memory."""
+        self.patch(worktree, "TREE_BYTES", 10)
+        self.assert_refused("the committed files are larger than 10 bytes")
+
+    def test_lost_content(self):
+        """A damaged repository is said so."""
+        blob = self.git("rev-parse", "HEAD:main.ts").strip()
+        (self.plugin / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+        self.assert_refused("git has lost the content of a committed file")
+
+    def test_not_a_repository(self):
+        """A .git that is none is not looked for further up."""
+        inner = self.plugin / "inner"
+        inner.mkdir()
+        for name in ("plugin.json", "main.ts"):
+            (inner / name).write_bytes((self.plugin / name).read_bytes())
+        (inner / ".git").mkdir()
+        self.plugin = inner
+        status, _, err = self.sign()
+        self.assertEqual(status, 1)
+        self.assertIn("plugin-bridge sign: git status failed: fatal: not a git", err)
+
+    def test_no_git(self):
+        """Without git a work tree cannot be signed, and that is said."""
+        with mock.patch.dict(os.environ, {"PATH": str(self.root)}):
+            self.assert_refused("git is needed to read a git work tree")
+
+    def test_attack_configured_program(self):
+        """A program that a repository's configuration names is not run by asking."""
+        ran = self.root / "ran"
+        script = self.root / "script"
+        script.write_text(f"#!/bin/sh\ntouch {ran}\n")
+        script.chmod(0o700)
+        self.git("config", "core.fsmonitor", str(script))
+        self.assertEqual(self.sign()[0], 0)
+        self.assertFalse(ran.exists())
+
+    def test_environment_of_a_hook(self):
+        """What a git hook has in its environment does not redirect what is read."""
+        with mock.patch.dict(os.environ, {"GIT_DIR": str(self.root / "nowhere")}):
+            self.assertEqual(self.sign()[0], 0)
+
+    def test_manifest_is_the_committed_one(self):
+        """The id that is signed is one the manifest's rules let pass."""
+        self.assertEqual(self.sign()[0], 0)
+        made = json.loads((self.plugin / "plugin.sig").read_bytes())
+        content = (self.plugin / "plugin.json").read_bytes()
+        self.assertEqual(made["id"], read_manifest(content, HOST).id)

@@ -1,0 +1,83 @@
+"""``plugin-bridge verify``."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+from functools import partial
+
+from bridge.cli.commands.authors.verify import main
+from bridge.plugins.tree.signature import key_id, public_key_of
+
+from ...authoring.test_worktree import commit
+from .test_sign import SEED, SignTestCase
+
+
+class VerifyTests(SignTestCase):
+    """Verifying a tree."""
+
+    def run_verify(self, *arguments):
+        """Run the command on the plugin."""
+        return self.run_command(partial(main, [*arguments, str(self.plugin)]))
+
+    def refusal(self):
+        """Verify what is refused; gives the line."""
+        status, out, err = self.run_verify()
+        self.assertEqual((status, out), (1, ""))
+        prefix = "plugin-bridge verify: "
+        self.assertTrue(err.startswith(prefix), err)
+        return err.removeprefix(prefix)
+
+    def test_signed(self):
+        """What verifies is named, with its key's fingerprint and its date."""
+        self.assert_signed()
+        status, out, err = self.run_verify()
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("demo 1.2.3", out)
+        self.assertIn(key_id(public_key_of(SEED)), out)
+        self.assertIn("2026-09-2", out)
+
+    def test_without_a_date(self):
+        """A signature need not have a date."""
+        self.assert_signed()
+        path = self.plugin / "plugin.sig"
+        path.write_text(
+            path.read_text().replace('"signedAt": 1790000000', '"signedAt": 0')
+        )
+        status, out, _ = self.run_verify()
+        self.assertEqual(status, 0)
+        self.assertNotIn("dated", out)
+
+    def test_refused(self):
+        """The words are those of an install: unsigned, changed, no manifest."""
+        self.assertIn("unsigned: there is no plugin.sig", self.refusal())
+        self.assert_signed()
+        self.write("main.ts", "export default 2\n")
+        self.assertIn("unsigned: the tree", self.refusal())
+        (self.plugin / "plugin.json").unlink()
+        self.assertIn("no_manifest: ", self.refusal())
+        shutil.rmtree(self.plugin)
+        self.assertIn("there is no directory", self.refusal())
+
+    def test_another_host(self):
+        """A signature for one host is none for another."""
+        self.assertEqual(self.sign("--host", "reference", "--key", str(self.key))[0], 0)
+        self.assertIn("unsigned: ", self.refusal())
+        status, _, _ = self.run_verify("--host", "reference")
+        self.assertEqual(status, 0)
+
+    def test_ignored_files(self):
+        """In a git work tree, what git ignores has no part in it."""
+        self.write(".gitignore", "node_modules/\n")
+        commit(self.plugin)
+        self.assertEqual(self.sign()[0], 0)
+        self.write("node_modules/x.js", "x")
+        self.assertEqual(self.run_verify()[0], 0)
+
+    def test_usage(self):
+        """No directory is a usage error."""
+        quiet = contextlib.redirect_stderr(io.StringIO())
+        with self.assertRaises(SystemExit) as ended, quiet:
+            main([])
+        self.assertEqual(ended.exception.code, 2)

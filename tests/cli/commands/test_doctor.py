@@ -1,0 +1,199 @@
+"""``doctor`` and its support bundle, as its user runs it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import subprocess
+import tarfile
+import time
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from twisted.internet.defer import Deferred, fail
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.approval.approvers import denied, unavailable
+from bridge.cli.commands import doctor
+from bridge.cli.diagnosis.checkup import Finding, Level
+from bridge.cli.diagnosis.supportfile import Support
+from bridge.settings.options import locate
+
+from ...approval.test_servers import notification_daemon
+from ...directories import fresh_directory
+from ...freedesktop.session import Session
+from ...npm import esbuild
+from ...whole.daemon import ROOT, command, run, running
+
+
+class AnsweredTests(SynchronousTestCase):
+    """Tests for how a test prompt ends."""
+
+    def found(self, approving: Deferred[None]) -> Finding:
+        """Give the finding."""
+        return self.successResultOf(Deferred.fromCoroutine(doctor.answered(approving)))
+
+    def test_ends(self) -> None:
+        """Whatever the user chose is fine; that nobody could choose is not."""
+        confirmed: Deferred[None] = Deferred()
+        confirmed.callback(None)
+        self.assertEqual(self.found(confirmed).level, Level.OK)
+        self.assertEqual(self.found(fail(denied("no"))).level, Level.OK)
+        self.assertEqual(self.found(fail(unavailable("no"))).level, Level.WRONG)
+
+
+class SupportTests(SynchronousTestCase):
+    """Tests for writing a support bundle."""
+
+    def test_full_disk(self) -> None:
+        """What could not be written whole is not left."""
+        path = fresh_directory(self) / "report.tar.gz"
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch.object(tarfile.TarFile, "addfile", side_effect=full):
+            support = Support({"a.txt": b"a"})
+            self.assertRaises(OSError, support.write, path, lambda _: None)
+        self.assertFalse(path.exists())
+
+
+class CollectTests(SynchronousTestCase):
+    """Tests for what a support bundle has."""
+
+    def test_variables(self) -> None:
+        """The daemon's variables, also by the names of the host, and no others."""
+        place = locate("vrcnext", fresh_directory(self), None)
+        environ = {"VRCNEXT_BRIDGE_WAYVR_ADDR": "[::1]:9", "VRCNEXT_TOKEN": "x"}
+        files = Support.collect(place, [], environ).files
+        self.assertEqual(files["variables.txt"], b"VRCNEXT_BRIDGE_WAYVR_ADDR=[::1]:9\n")
+
+
+@pytest.mark.whole
+class DoctorTests(SynchronousTestCase):
+    """Tests for the command."""
+
+    def setUp(self) -> None:
+        """A home, set up, and a desktop session with a notification server."""
+        self.home = fresh_directory(self)
+        self.data = self.home / "data"
+        self.where = ("--host=reference", f"--data-dir={self.data}")
+        # The usual port may be somebody else's here.
+        self.anywhere = "--listen=127.0.0.1:0"
+        ready = run(self.home, "setup", *self.where, f"--bundler={esbuild()}")
+        self.assertEqual(ready.returncode, 0, ready.stderr)
+
+    def test_daemon_and_bundle(self) -> None:
+        """A running daemon is found; the bundle holds no secret."""
+        file = self.home / "report.tar.gz"
+        with running(self.home) as daemon:
+            secret = {"ns": "plugin:x", "key": "password", "value": "hunter2"}
+            with daemon.page() as page:
+                page.result("state", "set", secret)
+            page_log = daemon.data / "logs" / "plugins.log"
+            with page_log.open("a") as log:
+                log.write(f"said {daemon.token} in {self.home}/x at https://u:p@h/\n")
+            done = run(
+                self.home,
+                "doctor",
+                *self.where,
+                f"--bundle={file}",
+                more={"BRIDGE_LOG": "debug"},
+            )
+            token = daemon.token
+            again = run(self.home, "doctor", *self.where, f"--bundle={file}")
+            other = run(
+                self.home,
+                "doctor",
+                "--host=reference",
+                f"--data-dir={self.home / 'other'}",
+                f"--listen=127.0.0.1:{daemon.port}",
+            )
+        self.assertIn("listens on 127.0.0.1:", done.stdout)
+        self.assertIn("none answers", done.stdout)
+        self.assertEqual(done.returncode, 1)
+        self.assertNotIn("--dev", done.stdout.partition("notification server")[0])
+        self.assertIn(
+            "WRONG daemon: the daemon of another data directory", other.stdout
+        )
+        self.assertEqual(
+            again.stderr, f"plugin-bridge doctor: {file} exists, and is not replaced\n"
+        )
+        self.assertNotIn("the bundle holds", again.stdout)
+        self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
+        listed = [
+            line.split()[0] for line in done.stdout.splitlines() if "bytes" in line
+        ]
+        with tarfile.open(file) as tar:
+            names = [Path(name).name for name in tar.getnames()]
+            files = [tar.extractfile(name) for name in tar.getnames()]
+            texts = [file.read().decode() for file in files if file is not None]
+        self.assertEqual(listed, names)
+        self.assertTrue(all(text.endswith("\n") for text in texts if text))
+        whole = "\n".join(texts)
+        for kept_out in (token, "hunter2", "password", str(self.home), "u:p"):
+            self.assertNotIn(kept_out, whole)
+        for said in ("plugin:x: 1 values", "twisted ", "BRIDGE_LOG=debug", "[token]"):
+            self.assertIn(said, whole)
+
+    def test_json_is_all_there_is(self) -> None:
+        """What is said besides goes elsewhere; a daemon with --dev is told of."""
+        file = self.home / "report.tar.gz"
+        with running(self.home, "--dev"):
+            done = run(self.home, "doctor", *self.where, "--json", f"--bundle={file}")
+        report = json.loads(done.stdout)
+        found = {f["name"]: f for f in report["findings"]}
+        self.assertEqual(found["daemon"]["level"], Level.NOTE)
+        self.assertIn("with --dev", found["daemon"]["text"])
+        self.assertIn("start it without --dev", found["daemon"]["mend"])
+        self.assertIn("doctor.json", done.stderr)
+        self.assertIn(f"written to {file}", done.stderr)
+
+    def doctor(self, session: Session, *options: str) -> subprocess.Popen[str]:
+        """Start it in a desktop session."""
+        return subprocess.Popen(
+            command("doctor", *self.where, self.anywhere, *options),
+            cwd=self.home,
+            env={**session.environment, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def desktop(self) -> Session:
+        """A session with a notification server."""
+        session = Session()
+        self.addCleanup(session.end)
+        session.serve(notification_daemon())
+        deadline = time.monotonic() + 60
+        while not session.has_server():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        return session
+
+    def test_no_prompt_is_shown(self) -> None:
+        """Where no server is, nobody is told to answer a prompt."""
+        done = run(self.home, "doctor", *self.where, self.anywhere, "--prompt")
+        self.assertEqual(done.stderr, "")
+        self.assertIn("WRONG test prompt: approval_unavailable", done.stdout)
+
+    def test_prompt_is_clicked(self) -> None:
+        """The test prompt is a real one: its Confirm is told to have been clicked."""
+        session = self.desktop()
+        before = session.picture()
+        process = self.doctor(session, "--prompt", "--json")
+        box: Any = None
+        deadline = time.monotonic() + 60
+        while box is None:
+            self.assertLess(time.monotonic(), deadline)
+            box = session.settled(before).changed(before)
+        session.save("doctor-prompt.png")
+        buttons = session.buttons(box.half("lower"))
+        session.click(*buttons[0].middle)
+        said, _ = process.communicate(timeout=60)
+        report = json.loads(said)
+        found = {f["name"]: f for f in report["findings"]}
+        self.assertEqual(found["test prompt"]["text"], "it was confirmed")
+        self.assertIn("Notification Daemon", found["notification server"]["text"])
+        self.assertIs(report["ok"], True)
+        self.assertEqual(process.returncode, 0)

@@ -1,0 +1,167 @@
+"""``plugin-bridge logs``; as a process, see ``tests/whole/test_logs.py``."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from unittest import mock
+
+from bridge.cli.commands import logs as module
+from bridge.cli.commands.logs import LogsOptions, logs
+from bridge.pagelog.pagefile import PageFile
+from bridge.pagelog.records import Record, write_records
+
+from .authors.test_keygen import CommandTestCase
+
+TIME = "1970-01-01T00:00:00.000Z"
+
+
+class LogsTests(CommandTestCase):
+    """Showing the page's log."""
+
+    def setUp(self):
+        """A data directory whose log has some lines."""
+        super().setUp()
+        self.path = self.root / "logs" / "plugins.log"
+
+    def write(self, *records):
+        """Write records as the daemon does."""
+        file = PageFile.open(self.path, 10**6)
+        file.append(write_records(records, 0.0).encode())
+        file.close()
+
+    def shown(self, *arguments, sleep=None):
+        """Run the command: its exit status, and what it printed and complained of."""
+        options = LogsOptions()
+        options.parseOptions(
+            ["--host=reference", f"--data-dir={self.root}", *arguments]
+        )
+        return self.run_command(partial(logs, options, sleep or self.interrupt))
+
+    def interrupt(self, seconds):
+        """Press Ctrl-C."""
+        raise KeyboardInterrupt
+
+    def test_last_lines(self):
+        """The last 50 are shown, or as many as are asked for."""
+        self.write(*[Record("info", "host", str(n)) for n in range(60)])
+        status, out, err = self.shown()
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(out.count("\n"), 50)
+        self.assertTrue(out.endswith(f"{TIME} INFO  [host] 59\n"))
+        self.assertEqual(self.shown("-n", "2")[1].count("\n"), 2)
+        self.assertEqual(self.shown("-n", "0")[1], "")
+
+    def test_level_and_scope(self):
+        """Only lines of the level and above, and of the scope, are shown."""
+        self.write(
+            Record("debug", "host", "a"),
+            Record("warn", "host", "b"),
+            Record("error", "a-plugin", "c"),
+        )
+
+        def messages(*arguments):
+            return [line[-1] for line in self.shown(*arguments)[1].split("\n")[:-1]]
+
+        self.assertEqual(messages("--level=debug"), ["a", "b", "c"])
+        self.assertEqual(messages("--level=warn"), ["b", "c"])
+        self.assertEqual(messages("--scope=host"), ["a", "b"])
+        self.assertEqual(messages("--scope=host", "--level=error"), [])
+        self.assertEqual(messages("--scope=host", "-n1"), ["b"])
+
+    def test_json(self):
+        """With ``--json`` each line is an object; a strange one has only its text."""
+        self.write(Record("warn", "host", 'a "b"', 99.0), Record("info", "x", "c"))
+        with self.path.open("a") as file:
+            file.write("strange\n")
+        lines = [json.loads(line) for line in self.shown("--json")[1].splitlines()]
+        first = {"time": TIME, "level": "warn", "scope": "host", "message": 'a "b"'}
+        self.assertEqual(
+            lines,
+            [
+                {**first, "ts": "1970-01-01T00:01:39.000Z"},
+                {"time": TIME, "level": "info", "scope": "x", "message": "c"},
+                {"message": "strange"},
+            ],
+        )
+        self.assertEqual(self.shown("--level=info")[1].count("\n"), 2)
+
+    def test_attack_escapes_in_the_file(self):
+        """What would command the terminal is not printed."""
+        self.path.parent.mkdir()
+        self.path.write_bytes(b"a\x1b[2J\x1b]0;title\x07\x9b\xff\xc2\x9b\rb\n")
+        _, out, _ = self.shown()
+        self.assertEqual(out, "a\ufffd\ufffdb\n")
+
+    def test_follow(self):
+        """With ``-f`` further lines are shown until Ctrl-C, which is no failure."""
+        self.write(Record("info", "host", "before"))
+        sleeps = []
+
+        def sleep(seconds):
+            sleeps.append(seconds)
+            if len(sleeps) == 3:
+                raise KeyboardInterrupt
+            self.write(
+                Record("debug", "host", "no"),
+                Record("info", "host", f"after {len(sleeps)}"),
+            )
+
+        status, out, err = self.shown("-f", "--level=info", sleep=sleep)
+        self.assertEqual((status, err), (0, ""))
+        messages = [line.split("] ")[1] for line in out.splitlines()]
+        self.assertEqual(messages, ["before", "after 1", "after 2"])
+
+    def test_no_file(self):
+        """Without a file that is said; with ``-f`` it is waited for."""
+        status, out, err = self.shown()
+        self.assertEqual((status, out), (1, ""))
+        self.assertEqual(
+            err, f"plugin-bridge logs: there is no log file {self.path} yet\n"
+        )
+        status, out, err = self.shown("-f")
+        self.assertEqual((status, out), (0, ""))
+        self.assertEqual(err, f"waiting for {self.path}\n")
+
+    def test_unreadable(self):
+        """A path that can't be read is said so."""
+        self.path.parent.write_text("in the way")
+        status, _, err = self.shown()
+        self.assertEqual(status, 1)
+        self.assertIn("can't be read: Not a directory", err)
+        self.path.parent.unlink()
+        self.path.mkdir(parents=True)
+        status, _, err = self.shown()
+        self.assertEqual(status, 1)
+        self.assertIn("not a regular file", err)
+
+    def test_log_file(self):
+        """``--log-file``, or its variable, names another file."""
+        self.path = self.root / "other" / "page.log"
+        self.write(Record("info", "host", "here"))
+        self.assertIn("here", self.shown(f"--log-file={self.path}")[1])
+        with mock.patch.dict(os.environ, {"BRIDGE_LOG_FILE": str(self.path)}):
+            self.assertIn("here", self.shown()[1])
+
+    def test_reader_goes(self):
+        """When nobody reads any more, it ends."""
+        self.write(*[Record("info", "host", str(n)) for n in range(3)])
+        with mock.patch.object(module, "print_line", return_value=False) as printed:
+            self.assertEqual(self.shown("-f")[0], 0)
+        self.assertEqual(printed.call_count, 1)
+        with mock.patch.object(module, "print_line", return_value=False) as printed:
+            status = self.shown(
+                "-f",
+                "-n0",
+                sleep=lambda _: self.write(
+                    Record("info", "host", "x"), Record("info", "host", "y")
+                ),
+            )[0]
+        self.assertEqual((status, printed.call_count), (0, 1))
+
+    def test_usage(self):
+        """Numbers and levels that are none are usage errors."""
+        for argument in ("-n-1", "--lines=x", "--level=all", "surplus"):
+            ended = self.assertRaises(SystemExit, self.shown, argument)
+            self.assertEqual(ended.code, 2)

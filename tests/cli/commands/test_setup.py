@@ -1,0 +1,235 @@
+"""``plugin-bridge setup`` as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sqlite3
+from pathlib import Path
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.commands import setup as command
+from bridge.cli.commands.setup import main
+from bridge.datadir.paths import DataDir
+from bridge.provision.hostsources import SetupError
+from bridge.provision.setup import setup
+from bridge.settings.host import load_profile
+
+from ...directories import fresh_directory
+from ...npm import esbuild
+
+
+class SetupCase(SynchronousTestCase):
+    """A data directory that is not there yet."""
+
+    def setUp(self):
+        """Choose where it will be."""
+        self.root = fresh_directory(self)
+        self.data = DataDir(self.root / "data")
+        self.said: list[str] = []
+
+    def setup_host(self, host: str = "reference", **more) -> None:
+        """Run setup with the bundler that the tests have."""
+        given = {"bundler": esbuild(), "host_sources": None, **more}
+        self.said.clear()
+        setup(load_profile(host), self.data, say=self.said.append, **given)
+
+    def refused(self, *args, **more) -> str:
+        """Run setup, expect a failure, and give its words."""
+        with self.assertRaises(SetupError) as caught:
+            self.setup_host(*args, **more)
+        self.assertNotIn("\n", str(caught.exception))
+        return str(caught.exception)
+
+    def tree(self) -> dict[Path, tuple[int, int]]:
+        """Every file, with what tells that it was written again."""
+        return {
+            path: (path.stat().st_ino, path.stat().st_mtime_ns)
+            for path in self.root.rglob("*")
+        }
+
+
+class ReferenceTests(SetupCase):
+    """The host that ships with us."""
+
+    def test_all_of_it(self):
+        """Bundler, host sources and a database to query are put in place."""
+        self.setup_host()
+        self.assertTrue((self.data.root / "host/packages/api/src/index.ts").exists())
+        self.assertTrue((self.data.root / "host/packages/host/src/index.ts").exists())
+        self.assertFalse((self.data.root / "host/page").exists())
+        self.assertTrue(self.said[0].startswith("bundler: installed esbuild 0.28.2"))
+        self.assertTrue(self.said[1].startswith("host sources: installed ("))
+        self.assertEqual(self.said[2], "sample database: made")
+        path = self.data.root / "sample.db"
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            count = database.execute("SELECT count(*) FROM places").fetchone()
+        self.assertEqual(count, (4,))
+
+    def test_again(self):
+        """The second run says that all is in place, and writes nothing."""
+        self.setup_host()
+        before = self.tree()
+        self.setup_host(bundler=None, environ={})
+        self.assertTrue(all("in place" in line for line in self.said), self.said)
+        self.assertEqual(len(self.said), 3)
+        self.assertEqual(self.tree(), before)
+
+    def test_bundler_only(self):
+        """The bundler can be had without anything else."""
+        self.setup_host(bundler_only=True)
+        self.assertTrue((self.data.bin / "esbuild").exists())
+        self.assertFalse((self.data.root / "host/packages").exists())
+        self.assertFalse((self.data.root / "sample.db").exists())
+        self.assertEqual(len(self.said), 1)
+
+    def test_forced(self):
+        """When forced it installs again, and keeps the database."""
+        self.setup_host()
+        before = self.tree()
+        self.setup_host(force=True)
+        after = self.tree()
+        changed = {p.name for p in before if before[p] != after.get(p)}
+        self.assertIn("esbuild", changed)
+        self.assertIn("index.ts", changed)
+        self.assertNotIn("sample.db", changed)
+
+    def test_upgrade(self):
+        """Changed sources are replaced; plugins, state and token stay."""
+        self.setup_host()
+        (self.data.root / "host/packages/host/src/index.ts").write_text("old")
+        (self.data.root / "host/packages/gone.ts").write_text("old")
+        self.data.state.write_text("{}")
+        self.data.plugin("aa").mkdir()
+        self.setup_host()
+        self.assertFalse((self.data.root / "host/packages/gone.ts").exists())
+        self.assertTrue(self.data.state.exists())
+        self.assertTrue(self.data.plugin("aa").exists())
+
+
+class OtherHostTests(SetupCase):
+    """A host whose sources somebody has to give."""
+
+    def test_without_sources(self):
+        """The bundler is installed all the same, and what to do is told."""
+        told = self.refused("vrcnext")
+        self.assertEqual(
+            told,
+            "the sources of VRCNext's plugin system are missing: get the release "
+            "archive of its plugin host, or a checkout of it, and give it with "
+            "--host-sources",
+        )
+        self.assertTrue((self.data.bin / "esbuild").exists())
+        self.assertFalse((self.data.root / "sample.db").exists())
+
+    def test_with_sources(self):
+        """Given sources are installed, and need not be given again."""
+        reference = Path(command.__file__).parent.parent / "reference"
+        self.setup_host("vrcnext", host_sources=reference)
+        self.setup_host("vrcnext")
+        self.assertEqual(self.said[1], "host sources: in place")
+
+
+class FailureTests(SetupCase):
+    """What goes wrong."""
+
+    def test_attack_other_bundler(self):
+        """A bundler that is not the pinned one is refused; the rest is installed."""
+        (self.root / "evil").write_bytes(b"#!/bin/sh\n")
+        told = self.refused(bundler=self.root / "evil")
+        self.assertIn("this is not esbuild", told)
+        self.assertFalse((self.data.bin / "esbuild").exists())
+        self.assertTrue(self.data.host.exists())
+
+    def test_several_failures(self):
+        """All that failed is in one line."""
+        told = self.refused(bundler=self.root / "none", host_sources=self.root / "none")
+        self.assertEqual(
+            told,
+            "the bundler cannot be read: No such file or directory; --host-sources: "
+            "cannot be read: No such file or directory",
+        )
+
+    def test_bundler_is_a_directory(self):
+        """What is no file is said to be none."""
+        self.assertEqual(
+            self.refused(bundler=self.root),
+            "the bundler cannot be read: not a regular file",
+        )
+
+    def test_no_bundler_for_this_system(self):
+        """A system without a pinned bundler is told."""
+        with mock.patch.object(command, "pin_for", return_value=None):
+            self.assertIn("there is no esbuild 0.28.2 for this", self.refused())
+
+    def test_nowhere_to_write(self):
+        """A data directory that can't be made is told."""
+        self.data.root.write_text("")
+        told = self.refused()
+        self.assertIn(f"{self.data.root} is not a directory", told)
+
+    def test_full_disk(self):
+        """What keeps several things from being installed is said once."""
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with (
+            mock.patch.object(command, "install_bundler", side_effect=full),
+            mock.patch.object(command, "install_sources", side_effect=full),
+        ):
+            told = self.refused()
+        self.assertEqual(
+            told, "the data directory cannot be written: No space left on device"
+        )
+
+    def test_database_that_cannot_be_made(self):
+        """A database that can't be made is told."""
+        with mock.patch.object(
+            command.sqlite3, "connect", side_effect=sqlite3.OperationalError("full")
+        ):
+            told = self.refused()
+        self.assertEqual(told, "the data directory cannot be written: full")
+
+
+class CommandTests(SetupCase):
+    """The command line."""
+
+    def run_main(self, *arguments: str) -> tuple[int, str, str]:
+        """Run it; gives the exit status and what it said."""
+        out, err = io.StringIO(), io.StringIO()
+        where = ["--host", "reference", "--data-dir", str(self.data.root)]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main([*where, *arguments])
+        return status, out.getvalue(), err.getvalue()
+
+    def test_done(self):
+        """It says what it did, and where; the exit status is 0."""
+        status, out, err = self.run_main("--bundler", str(esbuild()), "--force")
+        self.assertEqual((status, err), (0, ""))
+        self.assertTrue(out.endswith(f"everything is in place in {self.data.root}\n"))
+
+    def test_bundler_only(self):
+        """What was installed is not reported as everything."""
+        given = ("--bundler", str(esbuild()), "--bundler-only")
+        status, out, err = self.run_main(*given)
+        self.assertEqual((status, err), (0, ""))
+        self.assertTrue(out.endswith(f"the bundler is in place in {self.data.root}\n"))
+        with self.assertRaises(SystemExit):
+            self.run_main(*given, "--host-sources", ".")
+
+    def test_failed(self):
+        """One line says why, and the exit status is 1."""
+        status, _, err = self.run_main(
+            "--bundler", "/none", "--host-sources", str(self.root / "none")
+        )
+        self.assertEqual(status, 1)
+        self.assertEqual(err.count("\n"), 1)
+        self.assertTrue(err.startswith("plugin-bridge: the bundler cannot be read"))
+
+    def test_help(self):
+        """The options tell what they take."""
+        text = str(command.SetupOptions())
+        for option in ("--bundler", "--host-sources", "--force", "--data-dir"):
+            self.assertIn(option, text)

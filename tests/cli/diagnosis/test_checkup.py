@@ -1,0 +1,283 @@
+"""Tests for bridge.cli.diagnosis.checkup."""
+
+from __future__ import annotations
+
+import os
+import socket
+from hashlib import sha256
+from unittest.mock import patch
+
+from attrs import evolve
+from twisted.internet.defer import Deferred, fail
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.diagnosis import checkup
+from bridge.cli.diagnosis.checkup import Finding, Level
+from bridge.datadir.lock import acquire
+from bridge.datadir.token import PairingToken
+from bridge.freedesktop import DesktopError, Server
+from bridge.plugins.bundle.run import API_ENTRY, HOST_ENTRY
+from bridge.settings.options import Place, locate
+from bridge.settings.values import Address
+
+from ...approval.screens import FakeScreen
+from ...directories import fresh_directory
+
+COMMAND = "--host reference"
+
+
+class DiskTests(SynchronousTestCase):
+    """Tests for what is looked at on disk."""
+
+    def setUp(self) -> None:
+        """An empty place."""
+        self.root = fresh_directory(self) / "data"
+        self.place: Place = locate("reference", self.root, None)
+
+    def found(self) -> dict[str, Finding]:
+        """Look, and give the findings by name."""
+        return {f.name: f for f in checkup.on_disk(self.place, COMMAND)}
+
+    def wrong(self) -> set[str]:
+        """Name what is wrong; each such finding has a mend."""
+        found = [f for f in self.found().values() if f.level is Level.WRONG]
+        self.assertTrue(all(f.mend for f in found))
+        return {f.name for f in found}
+
+    def test_nothing_is_there(self) -> None:
+        """Before setup, setup is what mends it; looking makes nothing."""
+        self.assertEqual(self.wrong(), {"data directory", "bundler", "host sources"})
+        self.assertIn("plugin-bridge setup --host", self.found()["bundler"].mend)
+        self.assertFalse(self.root.exists())
+
+    def test_setup_needs_sources(self) -> None:
+        """A host whose sources do not ship here is told to bring them, until it has."""
+        self.place = locate("vrcnext", self.root, None)
+        found = self.found()
+        for name in ("data directory", "bundler", "host sources"):
+            mend = found[name].mend
+            self.assertIn("plugin-bridge setup --host-sources ARCHIVE --host", mend)
+        for name in (HOST_ENTRY, API_ENTRY):
+            (self.root / name).parent.mkdir(parents=True)
+            (self.root / name).touch()
+        self.assertNotIn("--host-sources", self.found()["bundler"].mend)
+
+    def test_settings_cannot_be_read(self) -> None:
+        """Damaged settings are told, with what the daemon will do."""
+        self.place.data.create()
+        self.place.data.state.write_text("{")
+        self.assertIn("settings", self.wrong())
+
+    def test_settings_are_counted(self) -> None:
+        """Good ones are counted."""
+        self.place.data.create()
+        self.place.data.state.write_text('{"host":{"a":1,"b":2}}')
+        self.assertEqual(self.found()["settings"].text, "2 values")
+
+    def test_previous_settings_are_counted(self) -> None:
+        """Where the file is missing, the generation before it is what counts."""
+        self.place.data.create()
+        self.place.data.state.with_name("state.json.bak").write_text('{"host":{"a":1}}')
+        self.assertEqual(self.found()["settings"].text, "1 value")
+
+    def test_file_for_directory(self) -> None:
+        """A file is no data directory; nobody is told to change its mode."""
+        self.root.write_text("")
+        found = self.found()["data directory"]
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertEqual(found.mend, "name another with --data-dir")
+
+    def test_journal_of_another_version(self) -> None:
+        """What keeps the daemon from starting is told."""
+        self.place.data.create()
+        self.assertNotIn("journal", self.found())
+        self.place.data.journal.write_text("?")
+        self.assertIn("journal", self.wrong())
+
+    def test_tree_without_a_record(self) -> None:
+        """A plugin's directory that no record knows is named; a clone is not."""
+        self.place.data.create()
+        for name in ("lost", "kept", ".tmp-0"):
+            self.place.data.plugin(name).mkdir()
+        self.place.data.state.write_text('{"bridge.plugins":{"kept":{}}}')
+        found = [f for f in checkup.on_disk(self.place, COMMAND) if "tree" in f.name]
+        self.assertEqual([f.level for f in found], [Level.WRONG])
+        self.assertIn("plugins/lost belongs to no", found[0].text)
+        self.place.data.journal.write_text("?")
+        self.assertNotIn("plugin tree", self.found())
+        self.place.data.journal.unlink()
+        self.place.data.state.write_text("{")
+        self.assertNotIn("plugin tree", self.found())
+
+    def test_open_directory(self) -> None:
+        """A directory that others can read is told."""
+        self.place.data.create()
+        self.root.chmod(0o755)
+        found = self.found()["data directory"]
+        self.assertEqual(found.level, Level.NOTE)
+        self.assertIn("chmod 700", found.mend)
+
+    def test_mends_are_commands(self) -> None:
+        """A path with a space is one word of the command."""
+        self.place = locate("reference", self.root / "a b", None)
+        self.place.data.create()
+        self.place.data.root.chmod(0o755)
+        mend = self.found()["data directory"].mend
+        self.assertEqual(mend, f"run: chmod 700 '{self.place.data.root}'")
+
+    def test_of_another_user(self) -> None:
+        """Somebody else's directory is wrong."""
+        self.place.data.create()
+        with patch.object(os, "geteuid", return_value=os.geteuid() + 1):
+            self.assertIn("data directory", self.wrong())
+
+    def test_token(self) -> None:
+        """The token's file is judged as the daemon does, and never shown."""
+        self.place.data.create()
+        token = PairingToken.load_or_create(self.place.data.token)
+        found = self.found()["pairing token"]
+        self.assertEqual(found.level, Level.OK)
+        self.assertNotIn(token.reveal(), found.text)
+        self.place.data.token.chmod(0o644)
+        self.assertIn("pairing token", self.wrong())
+
+    def test_another_bundler(self) -> None:
+        """A bundler that was not pinned is told; it is wrong if it would not run."""
+        self.place.data.create()
+        self.place.data.bin.mkdir()
+        (self.place.data.bin / "esbuild").write_bytes(b"")
+        digest = self.place.data.bin / "esbuild.sha256"
+        for said, level in (
+            (None, Level.WRONG),
+            ("0" * 64, Level.WRONG),
+            (sha256(b"").hexdigest(), Level.NOTE),
+        ):
+            if said is not None:
+                digest.write_text(said)
+            found = self.found()["bundler"]
+            self.assertEqual((found.level, found.mend[-7:]), (level, "--force"))
+
+    def test_no_bundler_for_this_system(self) -> None:
+        """Where there is no bundler at all, that is said."""
+        with patch.object(checkup, "pin_for", return_value=None):
+            self.assertEqual(self.found()["bundler"].level, Level.WRONG)
+
+    def test_sources_and_theme(self) -> None:
+        """What is in place is told to be so."""
+        for name in (HOST_ENTRY, API_ENTRY):
+            (self.root / name).parent.mkdir(parents=True)
+            (self.root / name).touch()
+        self.place.bundle.parent.mkdir(parents=True)
+        self.place.bundle.touch()
+        found = self.found()
+        self.assertEqual(found["host sources"].level, Level.OK)
+        self.assertIn("is published", found["theme directory"].text)
+
+    def test_theme_cannot_be_written(self) -> None:
+        """A theme directory that can't be made is wrong."""
+        with patch.object(os, "access", return_value=False):
+            self.assertIn("theme directory", self.wrong())
+
+    def test_databases(self) -> None:
+        """Each is told to be there or not."""
+        self.place.data.create()
+        self.assertEqual(self.found()["database sample"].level, Level.NOTE)
+        self.place.profile.database("sample", self.root).touch()
+        self.assertEqual(self.found()["database sample"].level, Level.OK)
+
+
+class DaemonTests(SynchronousTestCase):
+    """Tests for looking for a daemon; a running one is in test_doctor."""
+
+    def setUp(self) -> None:
+        """An empty place, and a port."""
+        self.place = locate("reference", fresh_directory(self), None)
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(self.listening.close)
+        self.address = Address("127.0.0.1", self.listening.getsockname()[1])
+
+    def test_another_program(self) -> None:
+        """Without a daemon of ours, whoever has the port is another program."""
+        found = checkup.daemon(self.place, self.address, COMMAND)
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertIn("another program", found.text)
+
+    def test_not_running(self) -> None:
+        """Without one, it says how to start it."""
+        self.listening.close()
+        found = checkup.daemon(self.place, self.address, COMMAND)
+        self.assertEqual(
+            (found.level, found.mend),
+            (Level.NOTE, f"run: plugin-bridge run {COMMAND}"),
+        )
+
+    def test_starting(self) -> None:
+        """One that has not said yet where it listens is left alone."""
+        lock = acquire(self.place.data.lock)
+        self.addCleanup(lock.release)
+        found = checkup.daemon(self.place, self.address, COMMAND)
+        self.assertEqual(found.level, Level.NOTE)
+
+    def test_silent(self) -> None:
+        """One that does not answer is wrong."""
+        lock = acquire(self.place.data.lock)
+        self.addCleanup(lock.release)
+        self.listening.close()
+        self.place.data.address.write_text(str(self.address))
+        found = checkup.daemon(self.place, self.address, COMMAND)
+        self.assertIn("does not answer", found.text)
+
+
+class ServerTests(SynchronousTestCase):
+    """Tests for looking who shows prompts."""
+
+    def found(self, screen: FakeScreen) -> Finding:
+        """Look at a desktop."""
+        looking = Deferred.fromCoroutine(checkup.notification_server(screen))
+        return self.successResultOf(looking)
+
+    def test_buttons(self) -> None:
+        """A server with buttons is fine, and it is said to click them."""
+        found = self.found(FakeScreen())
+        self.assertEqual(found.level, Level.OK)
+        self.assertIn("click Confirm or Deny", found.text)
+
+    def test_how_to_click(self) -> None:
+        """On a server that draws none it is said how to answer."""
+        for name, said in (("dunst", "middle-click"), ("mako", "makoctl menu")):
+            screen = FakeScreen()
+            assert screen.server is not None
+            screen.server = evolve(screen.server, name=name)
+            self.assertIn(said, self.found(screen).text)
+
+    def test_no_actions(self) -> None:
+        """A server that can't ask at all is wrong; its name is shown safely."""
+        screen = FakeScreen()
+        screen.server = Server(":1.1", "odd\x1b[31m", "1", frozenset({"body"}))
+        found = self.found(screen)
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertNotIn("\x1b", found.text)
+
+    def test_none(self) -> None:
+        """Where nobody answers, that is wrong."""
+        screen = FakeScreen()
+        screen.failure = "there is no session bus"
+        with patch.object(screen, "find", lambda: fail(DesktopError("no bus"))):
+            found = self.found(screen)
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertIn("without --dev no plugin can be installed: no bus", found.text)
+
+
+class ToldTests(SynchronousTestCase):
+    """Tests for the words."""
+
+    def test_lines(self) -> None:
+        """A line for each finding, and one for each mend."""
+        findings = [
+            Finding("a", Level.OK, "fine"),
+            Finding("b", Level.WRONG, "gone", "run: it"),
+        ]
+        self.assertEqual(
+            list(checkup.told(findings)),
+            ["ok    a: fine", "WRONG b: gone", "      run: it"],
+        )

@@ -1,0 +1,108 @@
+"""What commands print."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from unittest import mock
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.terminal import json_text, print_json, print_line, wants_colour
+from bridge.protocol.text import visible
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+class Terminal(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        """Be one."""
+        return True
+
+
+class JsonTests(SynchronousTestCase):
+    """Tests for JSON as it is shown."""
+
+    @given(JSON, st.booleans())
+    def test_same_value(self, value, compact):
+        """It is JSON of the same value, and without colours nothing in it hides."""
+        text = json_text(value, compact)
+        self.assertEqual(json.loads(text), value)
+        for line in text.split("\n"):
+            self.assertEqual(visible(line), line)
+
+    @given(JSON, st.booleans())
+    def test_colours_only_add(self, value, compact):
+        """Without its colours, coloured text is the plain text."""
+        coloured = json_text(value, compact, colour=True)
+        plain = "\n".join(visible(line) for line in coloured.split("\n"))
+        self.assertEqual(plain, json_text(value, compact))
+
+    def test_attack_escapes_in_a_value(self):
+        """Control sequences in a value are shown, not obeyed."""
+        text = json_text({"a": "\x1b[2J\x9b2J\u202e"})
+        self.assertEqual(text, '{\n  "a": "\\u001b[2J\\u009b2J\\u202e"\n}')
+
+    def test_who_wants_colour(self):
+        """Only a terminal, unless ``NO_COLOR`` is set or it is dumb."""
+        self.assertTrue(wants_colour(Terminal(), {"NO_COLOR": ""}))
+        self.assertFalse(wants_colour(Terminal(), {"NO_COLOR": "1"}))
+        self.assertFalse(wants_colour(Terminal(), {"TERM": "dumb"}))
+        self.assertFalse(wants_colour(io.StringIO(), {}))
+
+    def test_colours(self):
+        """A terminal gets keys, strings, numbers and words in colours."""
+        with (
+            mock.patch("sys.stdout", Terminal()) as out,
+            mock.patch.dict(os.environ, {"TERM": "xterm", "NO_COLOR": ""}),
+        ):
+            print_json({"k": ["s", 1, None]}, compact=True)
+        self.assertEqual(
+            out.getvalue(),
+            '{\x1b[34;1m"k"\x1b[0m:[\x1b[32m"s"\x1b[0m,\x1b[36m1\x1b[0m,'
+            "\x1b[35mnull\x1b[0m]}\n",
+        )
+
+
+class PrintTests(SynchronousTestCase):
+    """Tests for lines on standard output."""
+
+    def test_narrow_encoding(self):
+        """What the encoding lacks becomes a question mark."""
+        raw = io.BytesIO()
+        narrow = io.TextIOWrapper(raw, "ascii")
+        with mock.patch("sys.stdout", narrow):
+            self.assertTrue(print_line("é漢x"))
+        self.assertEqual(raw.getvalue(), b"??x\n")
+
+    def test_nobody_reads(self):
+        """When the reader has gone, that is said, and nothing complained of."""
+        code = (
+            "import time; from bridge.cli.terminal import print_line\n"
+            "while print_line('x'): time.sleep(0.01)\n"
+        )
+        writer = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert writer.stdout is not None and writer.stderr is not None
+        writer.stdout.readline()
+        writer.stdout.close()
+        self.assertEqual(writer.wait(60), 0)
+        self.assertEqual(writer.stderr.read(), b"")
+        writer.stderr.close()

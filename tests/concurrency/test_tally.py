@@ -1,0 +1,54 @@
+"""Tests for bridge.concurrency.tally."""
+
+from __future__ import annotations
+
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.concurrency.tally import Tally
+
+
+class TallyTests(SynchronousTestCase):
+    """Tests for counting."""
+
+    def test_once_a_second(self) -> None:
+        """The first is said at once, what comes within a second when it is over."""
+        clock = Clock()
+        said: list[int] = []
+        tally = Tally(clock, said.append)
+        for _ in range(10):
+            tally.add(2)
+        self.assertEqual(said, [2])
+        clock.advance(1.0)
+        self.assertEqual(said, [2, 18])
+        tally.add(1)
+        self.assertEqual(said, [2, 18])
+        clock.advance(1.0)
+        self.assertEqual(said, [2, 18, 1])
+        clock.advance(1.0)
+        tally.add(3)
+        self.assertEqual(said, [2, 18, 1, 3])
+
+    def test_counted_after_the_end(self) -> None:
+        """What is counted when it is closed is said at once, without a timer."""
+        clock = Clock()
+        said: list[int] = []
+        tally = Tally(clock, said.append)
+        tally.add(1)
+        tally.add(2)
+        tally.close()
+        tally.add(3)
+        self.assertEqual(said, [1, 2, 3])
+        self.assertEqual(clock.getDelayedCalls(), [])
+
+    def test_the_rest(self) -> None:
+        """At the end the rest is said, once, and nothing is left to be called."""
+        clock = Clock()
+        said: list[int] = []
+        tally = Tally(clock, said.append)
+        for _ in range(3):
+            tally.add(1)
+        tally.flush()
+        tally.flush()
+        self.assertEqual(said, [1, 2])
+        self.assertEqual(clock.getDelayedCalls(), [])

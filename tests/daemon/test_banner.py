@@ -1,0 +1,86 @@
+"""Tests for bridge.daemon.banner."""
+
+from pathlib import Path
+
+from attrs import evolve
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
+
+from bridge.approval import IApprover, NobodyApprover
+from bridge.daemon.banner import Banner
+from bridge.rpc.registry import Registry
+from bridge.settings.config import read_config
+from bridge.sinks.fanout import Fanout
+from tests.sinks.fake import FakeSink
+
+
+class Kettle:
+    """Boils water."""
+
+
+@implementer(IApprover)
+class Screen:
+    """Asks on a desktop."""
+
+    description = "desktop notification"
+
+    def approve(self, prompt):
+        """See ``IApprover``."""
+        raise NotImplementedError
+
+
+class BannerTests(SynchronousTestCase):
+    """Tests for what the daemon says when it starts."""
+
+    def setUp(self):
+        """A banner."""
+        registry = Registry()
+        registry.register("kettle", Kettle())
+        self.banner = Banner(
+            read_config({}, {}),
+            Path("/data"),
+            Path("/themes"),
+            Path("/data/token"),
+            registry,
+            Fanout(Clock()),
+            Screen(),
+            "/data/log",
+        )
+
+    def test_lines(self):
+        """It names every service, place and rule, and warns of nothing but sinks."""
+        lines = list(self.banner.lines())
+        text = "\n".join(line for _, line in lines)
+        for said in (
+            "service kettle: Boils water.",
+            "/data",
+            "/themes",
+            "/data/token",
+            "desktop notification",
+            "/data/log",
+            "developer mode: off",
+            "loopback only",
+            "5 requests a second, burst 10; 4 threads",
+        ):
+            self.assertIn(said, text)
+        warned = [line for level, line in lines if level == "warn"]
+        self.assertEqual(warned, ["no notification sink is started"])
+
+    def test_sinks(self):
+        """Each target is told of, with its health; one that is skipped is not."""
+        fanout = Fanout(Clock(), [FakeSink("a", has_started=True), FakeSink("b")])
+        lines = list(evolve(self.banner, fanout=fanout).lines())
+        self.assertIn(("info", "sink a: [up] a list"), lines)
+        self.assertNotIn("sink b", str(lines))
+        self.assertNotIn("no notification sink", str(lines))
+
+    def test_warnings(self):
+        """Developer mode, no prompt, added origins and notices are warned of."""
+        config = read_config({"dev": True, "allow-origin": ["file://"]}, {})
+        banner = evolve(
+            self.banner, config=config, approver=NobodyApprover(), notices=("found y",)
+        )
+        warned = [line for level, line in banner.lines() if level == "warn"]
+        for said in ("none: privileged", "ON", "file://", "found y"):
+            self.assertIn(said, "\n".join(warned))

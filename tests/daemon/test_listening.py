@@ -1,0 +1,240 @@
+"""Tests for bridge.daemon.listening."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import tempfile
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.endpoints import UNIXClientEndpoint
+from twisted.internet.protocol import Factory, Protocol
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.daemon import listening
+from bridge.daemon.listening import Listening, StartError, bind, inherit
+from bridge.settings.values import Address, UnixAddress, listened_on
+
+from ..directories import fresh_directory
+
+PID = 4242
+
+
+class InheritCase(SynchronousTestCase):
+    """Has descriptors that are given as a supervisor gives them."""
+
+    def given(self, fd: int, **changes: str) -> dict[str, str]:
+        """Give an environment that hands a descriptor over."""
+        self.patch(listening, "_FIRST", os.dup(fd))
+        return {"LISTEN_FDS": "1", "LISTEN_PID": str(PID), **changes}
+
+    def refused(self, given: socket.socket | int, words: str, **changes: str) -> None:
+        """Expect a refusal in one line, and the descriptor closed."""
+        fd = given if isinstance(given, int) else given.fileno()
+        environ = self.given(fd, **changes)
+        error = self.assertRaises(StartError, inherit, environ, PID)
+        self.assertIn(words, str(error))
+        self.assertNotIn("\n", str(error))
+
+    def open(self, *kind: int) -> socket.socket:
+        """Open a socket that the test closes."""
+        opened = socket.socket(*kind)
+        self.addCleanup(opened.close)
+        return opened
+
+    def unix(self, mode: int = 0o600) -> socket.socket:
+        """Listen at a path."""
+        directory = tempfile.TemporaryDirectory(prefix="bridge-")
+        self.addCleanup(directory.cleanup)
+        opened = self.open(socket.AF_UNIX)
+        opened.bind(f"{directory.name}/socket")
+        os.chmod(opened.getsockname(), mode)
+        opened.listen()
+        return opened
+
+
+class InheritTests(InheritCase):
+    """Tests for inherited sockets."""
+
+    def taken(self, given: socket.socket) -> Listening:
+        """Inherit a socket that is accepted."""
+        taken = inherit(self.given(given.fileno()), PID)
+        assert taken is not None
+        self.addCleanup(taken.close)
+        return taken
+
+    def test_loopback(self) -> None:
+        """A listening loopback socket is taken, with its port, and not given on."""
+        for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+            given = socket.create_server((host, 0), family=family)
+            self.addCleanup(given.close)
+            port = given.getsockname()[1]
+            taken = self.taken(given)
+            self.assertEqual(taken.address, Address(host, port))
+            self.assertEqual(
+                (taken.port, str(taken)), (port, f"http://{taken.address}")
+            )
+            self.assertFalse(os.get_inheritable(listening._FIRST))
+            self.assertFalse(os.get_blocking(listening._FIRST))
+
+    def test_unix(self) -> None:
+        """A private Unix-domain socket is taken; Host is judged as on port 80."""
+        given = self.unix()
+        taken = self.taken(given)
+        path = UnixAddress(given.getsockname())
+        self.assertEqual((taken.address, taken.port), (path, 80))
+        self.assertEqual(str(taken), f"unix:{given.getsockname()}")
+
+    def test_none(self) -> None:
+        """Without one, and with one for another process, there is none."""
+        self.assertIsNone(inherit({}, PID))
+        for changes in (
+            {"LISTEN_FDS": "0"},
+            {"LISTEN_FDS": ""},
+            {"LISTEN_PID": "1"},
+            {"LISTEN_PID": ""},
+        ):
+            self.assertIsNone(inherit(self.given(0, **changes), PID))
+            os.close(listening._FIRST)
+
+    def test_this_process(self) -> None:
+        """These tests inherit nothing; and no child of theirs may think it does."""
+        variables = {"LISTEN_FDS": "1", "LISTEN_PID": "1", "LISTEN_FDNAMES": "x"}
+        self.patch(os, "environ", {**variables, "HOME": "/"})
+        self.assertIsNone(listening.this_process())
+        self.assertEqual(os.environ, {"HOME": "/"})
+
+    def test_attack_beyond_loopback(self) -> None:
+        """A socket that others can reach is refused, whoever opened it."""
+        everywhere = "0.0.0.0"  # noqa: S104
+        for family, host in ((socket.AF_INET, everywhere), (socket.AF_INET6, "::")):
+            given = socket.create_server((host, 0), family=family)
+            self.addCleanup(given.close)
+            self.refused(given, "loopback")
+
+    def test_attack_unix_for_others(self) -> None:
+        """A path that others may connect to, or that is nowhere, is refused."""
+        for mode in (0o666, 0o660, 0o601):
+            self.refused(self.unix(mode), "0600")
+        gone = self.unix()
+        os.unlink(gone.getsockname())
+        self.refused(gone, "0600")
+        for name in ("\0bridge-test-abstract", ""):
+            abstract = self.open(socket.AF_UNIX)
+            abstract.bind(name)
+            abstract.listen()
+            self.refused(abstract, "0600")
+
+    def test_attack_other_kinds(self) -> None:
+        """A datagram, a connected, a silent socket and a file are refused."""
+        datagrams = self.open(socket.AF_INET, socket.SOCK_DGRAM)
+        datagrams.bind(("127.0.0.1", 0))
+        self.refused(datagrams, "stream")
+        silent = self.open(socket.AF_INET, socket.SOCK_STREAM)
+        silent.bind(("127.0.0.1", 0))
+        self.refused(silent, "listening")
+        for end in socket.socketpair():
+            self.addCleanup(end.close)
+            self.refused(end, "listening")
+        with tempfile.TemporaryFile() as file:
+            self.refused(file.fileno(), "no socket")
+            os.close(listening._FIRST)
+
+    def test_several(self) -> None:
+        """Two sockets, or a count that is none, are refused."""
+        for count in ("2", "x", "-1", "1 "):
+            self.refused(0, "one inherited", LISTEN_FDS=count)
+            os.close(listening._FIRST)
+
+
+class BindTests(SynchronousTestCase):
+    """Tests for a port of its own."""
+
+    def test_taken_port(self) -> None:
+        """A port in use is told in one line."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            error = self.assertRaises(StartError, bind, Address("127.0.0.1", port))
+        self.assertEqual(
+            str(error),
+            f"cannot listen on 127.0.0.1:{port}: another program does; "
+            "end it, or choose another with --listen",
+        )
+
+    def test_address_of_no_interface(self) -> None:
+        """What the system refuses is told in its words alone, the address once."""
+        error = self.assertRaises(StartError, bind, Address("192.0.2.1", 1))
+        self.assertEqual(
+            str(error),
+            "cannot listen on 192.0.2.1:1: Cannot assign requested address",
+        )
+
+    def test_free_port(self) -> None:
+        """Port 0 is any free one, and its number is known at once."""
+        bound = bind(Address("::1", 0))
+        self.addCleanup(bound.close)
+        assert isinstance(bound.address, Address)
+        self.assertEqual((bound.address.host, bound.address.port), ("::1", bound.port))
+        self.assertGreater(bound.port, 0)
+
+
+class Greeter(Protocol):
+    """Says one word, and ends."""
+
+    def connectionMade(self) -> None:
+        """Say it."""
+        assert self.transport is not None
+        self.transport.write(b"hello")
+        self.transport.loseConnection()
+
+
+class Hearer(Protocol):
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+        self.ended: Deferred[bytes] = Deferred()
+
+    def dataReceived(self, data: bytes) -> None:
+        """Keep it."""
+        self.heard += data
+
+    def connectionLost(self, reason: object = None) -> None:
+        """Tell all of it."""
+        self.ended.callback(self.heard)
+
+
+class ServeTests(TestCase):
+    """Tests for the reactor's adoption."""
+
+    async def test_attack_unix_socket_opened_to_the_world(self) -> None:
+        """An adopted path keeps its mode, and is there for the next daemon."""
+        path = str(fresh_directory(self) / "s")
+        with socket.socket(socket.AF_UNIX) as given:
+            given.bind(path)
+            os.chmod(path, 0o600)
+            given.listen()
+            given.setblocking(False)
+            adopted = Listening(given.dup(), UnixAddress(path))
+            port = adopted.serve(reactor, Factory.forProtocol(Greeter))
+            try:
+                self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600)
+                endpoint = UNIXClientEndpoint(reactor, path)
+                hearer = await endpoint.connect(Factory.forProtocol(Hearer))
+                self.assertEqual(await hearer.ended, b"hello")
+            finally:
+                await maybeDeferred(port.stopListening)
+            self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
+
+
+class ToldTests(SynchronousTestCase):
+    """Tests for what commands are told."""
+
+    def test_both_kinds(self) -> None:
+        """Where a daemon listens is read as it was written."""
+        for address in Address("::1", 9), UnixAddress("/run/a b/é"):
+            self.assertEqual(listened_on(str(address)), address)
+        for wrong in ("", "unix:", "unix:s", "10.0.0.1:1"):
+            self.assertRaises(ValueError, listened_on, wrong)

@@ -1,0 +1,93 @@
+"""Tests for bridge.daemon.sd_notify."""
+
+from __future__ import annotations
+
+import socket
+
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.daemon.sd_notify import Supervisor
+
+from ..directories import fresh_directory
+
+
+class SupervisorTests(SynchronousTestCase):
+    """Tests for telling a supervisor, which is a socket here."""
+
+    def setUp(self) -> None:
+        """Listen as a supervisor does."""
+        self.path = str(fresh_directory(self) / "notify")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.socket.close)
+        self.socket.bind(self.path)
+        self.socket.setblocking(False)
+        self.clock = Clock()
+
+    def told(self) -> list[str]:
+        """Take what was told since the last time."""
+        messages = []
+        while True:
+            try:
+                messages.append(self.socket.recv(4096).decode())
+            except BlockingIOError:
+                return messages
+
+    def find(self, **environ: str) -> Supervisor:
+        """Find the supervisor of process 7."""
+        return Supervisor.find({"NOTIFY_SOCKET": self.path, **environ}, 7)
+
+    def test_ready_and_stopping(self) -> None:
+        """It learns when the daemon serves, and when it ends."""
+        supervisor = self.find()
+        supervisor.ready("listening", self.clock)
+        supervisor.stopping()
+        supervisor.close()
+        self.assertEqual(self.told(), ["READY=1\nSTATUS=listening", "STOPPING=1"])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_alive(self) -> None:
+        """It is told twice in each interval that the daemon is alive."""
+        supervisor = self.find(WATCHDOG_USEC="20000000", WATCHDOG_PID="7")
+        supervisor.ready("", self.clock)
+        self.told()
+        self.clock.pump([9.0, 1.5])
+        self.assertEqual(self.told(), ["WATCHDOG=1"])
+        supervisor.close()
+        self.clock.advance(60.0)
+        self.assertEqual(self.told(), [])
+
+    def test_not_watched(self) -> None:
+        """A watchdog for another process, or without an interval, is not fed."""
+        for environ in (
+            {"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": "8"},
+            {"WATCHDOG_USEC": "soon"},
+            {"WATCHDOG_PID": "7"},
+        ):
+            supervisor = self.find(**environ)
+            supervisor.ready("", self.clock)
+            self.assertEqual(len(self.told()), 1)
+            self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_taken_from_the_environment(self) -> None:
+        """No child inherits what names the supervisor."""
+        environ = {"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "1", "WATCHDOG_PID": "7"}
+        Supervisor.find(environ, 7)
+        self.assertEqual(environ, {})
+
+    def test_abstract_address(self) -> None:
+        """A name in the abstract namespace is told too."""
+        name = f"plugin-bridge-test-{id(self)}"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+            listener.bind("\0" + name)
+            Supervisor.find({"NOTIFY_SOCKET": "@" + name}, 7).stopping()
+            self.assertEqual(listener.recv(100), b"STOPPING=1")
+
+    def test_nobody(self) -> None:
+        """Without a supervisor, or with one that is gone, nothing happens."""
+        for address in ("", "relative", self.path + "-gone"):
+            supervisor = Supervisor.find({"NOTIFY_SOCKET": address}, 7)
+            supervisor.ready("", self.clock)
+            supervisor.stopping()
+            supervisor.close()
+        self.assertEqual(self.told(), [])

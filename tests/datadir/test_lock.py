@@ -1,0 +1,106 @@
+"""Tests for bridge.datadir.lock."""
+
+import os
+import stat
+from pathlib import Path
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.datadir.lock import LockedError, acquire, acquire_directory, is_held
+
+from ..directories import fresh_directory
+
+
+class LockTests(SynchronousTestCase):
+    """Tests for locks on files."""
+
+    def setUp(self):
+        """A path."""
+        self.path = fresh_directory(self) / "lock"
+
+    def test_held_once(self):
+        """Who comes second is told who holds it, and gets it once it is released."""
+        first = acquire(self.path)
+        refused = self.assertRaises(LockedError, acquire, self.path)
+        self.assertEqual(refused.pid, os.getpid())
+        first.release()
+        acquire(self.path).release()
+
+    def test_cannot_be_written(self):
+        """A lock that can't be written is not held, and leaves nothing open."""
+        before = len(os.listdir("/proc/self/fd"))
+        self.assertRaises(OSError, acquire, Path("/dev/full"))
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+    def test_looked_at(self):
+        """Whether it is held can be asked, also where there is none."""
+        self.assertFalse(is_held(self.path))
+        lock = acquire(self.path)
+        self.assertTrue(is_held(self.path))
+        lock.release()
+        self.assertFalse(is_held(self.path))
+        acquire(self.path).release()
+
+    def test_patience(self):
+        """A patient taker waits, and gets the lock when it becomes free."""
+        first = acquire(self.path)
+        waits = []
+
+        def sleep(seconds):
+            waits.append(seconds)
+            if len(waits) == 3:
+                first.release()
+
+        acquire(self.path, 10.0, sleep).release()
+        self.assertEqual(len(waits), 3)
+
+    def test_patience_ends(self):
+        """Patience has an end."""
+        first = acquire(self.path)
+        self.addCleanup(first.release)
+        waits: list[float] = []
+        self.assertRaises(LockedError, acquire, self.path, 0.2, waits.append)
+        self.assertGreaterEqual(sum(waits), 0.2)
+
+    def test_private(self):
+        """The file can be read by its owner alone."""
+        acquire(self.path).release()
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+
+    def test_attack_symlink(self):
+        """A link in its place is not followed."""
+        self.path.symlink_to(self.path.with_name("elsewhere"))
+        self.assertRaises(OSError, acquire, self.path)
+
+    def test_foreign_content(self):
+        """A holder that wrote no number is just not named."""
+        self.path.write_bytes(b"nonsense")
+        first = acquire(self.path)
+        self.addCleanup(first.release)
+        self.path.write_bytes(b"nonsense")
+        self.assertIsNone(self.assertRaises(LockedError, acquire, self.path).pid)
+
+
+class DirectoryTests(SynchronousTestCase):
+    """Tests for locks of directories."""
+
+    def test_held_once(self):
+        """Who comes second is refused; nothing is left in the directory."""
+        path = fresh_directory(self)
+        first = acquire_directory(path)
+        self.assertRaises(LockedError, acquire_directory, path)
+        first.release()
+        acquire_directory(path).release()
+        self.assertEqual(list(path.iterdir()), [])
+        self.assertRaises(OSError, acquire_directory, path / "no")
+
+    def test_no_locks_there(self):
+        """On a file system without locks everybody gets one."""
+        path = fresh_directory(self)
+        with mock.patch(
+            "bridge.datadir.lock.fcntl.flock", side_effect=OSError(37, "no locks")
+        ):
+            first, second = acquire_directory(path), acquire_directory(path)
+        first.release()
+        second.release()

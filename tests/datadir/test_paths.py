@@ -1,0 +1,185 @@
+"""Tests for bridge.datadir.paths."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.datadir.paths import (
+    DataDir,
+    DataDirError,
+    sync_directory,
+    write_atomically,
+)
+
+from ..directories import fresh_directory
+
+
+class DataDirTests(SynchronousTestCase):
+    """Tests for the daemon's directory."""
+
+    def setUp(self) -> None:
+        """Name a directory that is not there yet."""
+        self.root = fresh_directory(self) / "deep" / "data"
+
+    def test_create(self) -> None:
+        """It is made with its parents, for the owner alone, and twice is fine."""
+        data = DataDir(self.root)
+        data.create()
+        data.create()
+        for path in (self.root, data.plugins, data.build):
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700)
+        self.assertEqual(sorted(os.listdir(self.root)), ["build", "plugins"])
+
+    def test_existing_is_kept(self) -> None:
+        """A directory of the user's own keeps its files, and nothing is told."""
+        self.root.mkdir(mode=0o700, parents=True)
+        (self.root / "note").write_bytes(b"mine")
+        self.assertIsNone(DataDir(self.root).create())
+        self.assertEqual((self.root / "note").read_bytes(), b"mine")
+
+    def test_attack_open_directory(self) -> None:
+        """A directory that others may enter is closed to them, and that is told."""
+        self.root.mkdir(parents=True)
+        for mode in (0o777, 0o770, 0o750, 0o705, 0o701):
+            self.root.chmod(mode)
+            notice = DataDir(self.root).create() or ""
+            self.assertIn(f"mode {mode:04o}", notice)
+            self.assertEqual(stat.S_IMODE(self.root.stat().st_mode), 0o700)
+            self.assertIsNone(DataDir(self.root).create())
+
+    def test_attack_directory_of_another_user(self) -> None:
+        """Another user's directory is refused: its owner could change everything."""
+        self.root.mkdir(parents=True)
+        self.patch(os, "geteuid", lambda: self.root.stat().st_uid + 1)
+        error = self.assertRaises(DataDirError, DataDir(self.root).create)
+        self.assertEqual(str(error), f"{self.root} belongs to another user")
+
+    def test_windows_has_no_modes(self) -> None:
+        """Where modes mean nothing, nothing is told."""
+        self.root.mkdir(mode=0o755, parents=True)
+        self.patch(os, "name", "nt")
+        self.assertIsNone(DataDir(self.root).create())
+
+    def test_a_file_in_the_way(self) -> None:
+        """A file where the directory should be is an error, and kept."""
+        self.root.parent.mkdir(parents=True)
+        self.root.write_bytes(b"x")
+        error = self.assertRaises(DataDirError, DataDir(self.root).create)
+        self.assertEqual(str(error), f"{self.root} is not a directory")
+        self.assertEqual(self.root.read_bytes(), b"x")
+        below = DataDir(self.root / "data")
+        error = self.assertRaises(DataDirError, below.create)
+        self.assertEqual(str(error), f"cannot make {below.root}: Not a directory")
+
+    def test_paths(self) -> None:
+        """Everything is where the operator was told it is."""
+        data, root = DataDir(Path("/d")), Path("/d")
+        self.assertEqual(
+            [
+                data.token,
+                data.state,
+                data.lock,
+                data.journal,
+                data.log,
+                data.bin,
+                data.host,
+                data.build,
+                data.plugins,
+                data.plugin("clock"),
+                data.temporary_clone("ab12"),
+            ],
+            [
+                root / "token",
+                root / "state.json",
+                root / "lock",
+                root / "journal",
+                root / "logs/plugins.log",
+                root / "bin",
+                root / "host",
+                root / "build",
+                root / "plugins",
+                root / "plugins/clock",
+                root / "plugins/.tmp-ab12",
+            ],
+        )
+
+
+class WriteTests(SynchronousTestCase):
+    """Tests for writing whole files."""
+
+    def setUp(self) -> None:
+        """Make a directory to write in."""
+        self.directory = fresh_directory(self)
+        self.path = self.directory / "file"
+
+    def files(self) -> list[str]:
+        """Name what is in the directory."""
+        return sorted(os.listdir(self.directory))
+
+    def test_replaces(self) -> None:
+        """The file holds what was written last, and nothing lies beside it."""
+        for content in (b"one", b"", b"two\n"):
+            write_atomically(self.path, content)
+            self.assertEqual(self.path.read_bytes(), content)
+        self.assertEqual(self.files(), ["file"])
+
+    def test_mode(self) -> None:
+        """The mode is 0600 unless another is asked for."""
+        write_atomically(self.path, b"x")
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+        write_atomically(self.path, b"x", 0o700)
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o700)
+
+    def test_old_file_survives_a_failure(self) -> None:
+        """When the disk fails, the old content is there, and nothing beside it."""
+        write_atomically(self.path, b"old")
+
+        def fail(fd: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        self.patch(os, "fsync", fail)
+        self.assertRaises(OSError, write_atomically, self.path, b"new")
+        self.assertEqual(self.path.read_bytes(), b"old")
+        self.assertEqual(self.files(), ["file"])
+
+    def test_failure_is_told_though_cleaning_up_fails(self) -> None:
+        """The first failure is what is raised, not the one of tidying."""
+
+        def fail(fd: int) -> None:
+            (self.directory / "file.tmp").unlink()
+            raise OSError(28, "No space left on device")
+
+        self.patch(os, "fsync", fail)
+        error = self.assertRaises(OSError, write_atomically, self.path, b"new")
+        self.assertEqual(error.errno, 28)
+
+    def test_synced_before_and_after_the_rename(self) -> None:
+        """The content is durable before it gets its name, the name after."""
+        order: list[str] = []
+        fsync, replace = os.fsync, os.replace
+
+        def synced(fd: int) -> None:
+            kind = "directory" if stat.S_ISDIR(os.fstat(fd).st_mode) else "file"
+            order.append(kind)
+            fsync(fd)
+
+        def replaced(*paths: Path) -> None:
+            order.append("rename")
+            replace(*paths)
+
+        self.patch(os, "fsync", synced)
+        self.patch(os, "replace", replaced)
+        write_atomically(self.path, b"x")
+        self.assertEqual(order, ["file", "rename", "directory"])
+
+    def test_windows_has_no_directory_sync(self) -> None:
+        """Where directories can't be opened, nothing is tried."""
+        self.patch(os, "name", "nt")
+        opened: list[object] = []
+        self.patch(os, "open", lambda *args: opened.append(args))
+        sync_directory(self.directory)
+        self.assertEqual(opened, [])

@@ -1,0 +1,240 @@
+"""Tests for bridge.datadir.token."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.datadir.token import PairingToken, TokenError
+
+from ..directories import fresh_directory
+
+
+class TokenCase(SynchronousTestCase):
+    """Has a directory for a token."""
+
+    def setUp(self) -> None:
+        """Make the directory, readable by nobody else."""
+        self.directory = fresh_directory(self)
+        self.path = self.directory / "token"
+
+    def write(self, content: bytes, mode: int = 0o600) -> None:
+        """Write a token file."""
+        self.path.write_bytes(content)
+        self.path.chmod(mode)
+
+    def refused(self) -> str:
+        """Tell why the file is refused."""
+        error = self.assertRaises(TokenError, PairingToken.load_or_create, self.path)
+        return str(error)
+
+    def files(self) -> list[str]:
+        """Name what is in the directory."""
+        return sorted(os.listdir(self.directory))
+
+
+class CreateTests(TokenCase):
+    """Tests for the first start."""
+
+    def test_made(self) -> None:
+        """32 random bytes as base64url and a newline, for the owner alone."""
+        token = PairingToken.load_or_create(self.path, lambda n: bytes(range(n)))
+        expected = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+        self.assertEqual(token.reveal(), expected)
+        self.assertEqual(self.path.read_bytes(), expected.encode() + b"\n")
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+        self.assertEqual(self.files(), ["token"])
+
+    def test_umask_adds_nothing(self) -> None:
+        """The mode is 0600 under the most generous umask."""
+        self.addCleanup(os.umask, os.umask(0))
+        PairingToken.load_or_create(self.path)
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+
+    def test_random(self) -> None:
+        """Two tokens are not the same, and are 43 characters."""
+        first = PairingToken.load_or_create(self.path).reveal()
+        second = PairingToken.rotate(self.path).reveal()
+        self.assertNotEqual(first, second)
+        self.assertEqual({len(first), len(second)}, {43})
+
+    def test_reused(self) -> None:
+        """The next start uses the token of the first."""
+        first = PairingToken.load_or_create(self.path)
+        again = PairingToken.load_or_create(self.path)
+        self.assertEqual(again.reveal(), first.reveal())
+
+    def test_left_over_temporary_file(self) -> None:
+        """What an interrupted write left behind is in nobody's way, and goes."""
+        (self.directory / "token.tmp").write_bytes(b"half")
+        PairingToken.load_or_create(self.path)
+        self.assertEqual(self.files(), ["token"])
+
+    def test_planted_temporary_link(self) -> None:
+        """A link where the temporary file goes is not written through."""
+        victim = self.directory / "victim"
+        victim.write_bytes(b"kept")
+        (self.directory / "token.tmp").symlink_to(victim)
+        PairingToken.load_or_create(self.path)
+        self.assertEqual(victim.read_bytes(), b"kept")
+        self.assertEqual(self.files(), ["token", "victim"])
+
+
+class RefusedTests(TokenCase):
+    """Tests for files that are no secret, or no token."""
+
+    def test_symlink_to_another_file(self) -> None:
+        """A link is refused, even to a good token: who made it could swap it."""
+        PairingToken.load_or_create(self.directory / "other")
+        self.path.symlink_to(self.directory / "other")
+        self.assertIn("link", self.refused())
+
+    def test_dangling_symlink(self) -> None:
+        """A link to nowhere is refused, not written through."""
+        self.path.symlink_to(self.directory / "nowhere")
+        self.assertIn("link", self.refused())
+        self.assertEqual(self.files(), ["token"])
+
+    def test_readable_by_others(self) -> None:
+        """A mode that gives anything to group or others is refused."""
+        PairingToken.load_or_create(self.path)
+        for mode in (0o640, 0o604, 0o620, 0o601, 0o644):
+            self.path.chmod(mode)
+            self.assertIn("can be read by others", self.refused())
+        self.path.chmod(0o400)
+        PairingToken.load_or_create(self.path)
+
+    def test_of_another_user(self) -> None:
+        """A file that belongs to somebody else is refused."""
+        PairingToken.load_or_create(self.path)
+        other = os.geteuid() + 1
+        self.patch(os, "geteuid", lambda: other)
+        self.assertIn("another user", self.refused())
+
+    def test_no_file(self) -> None:
+        """A directory is refused, and leaves nothing open."""
+        self.path.mkdir(mode=0o700)
+        before = len(os.listdir("/proc/self/fd"))
+        self.assertIn("not a file", self.refused())
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+    def test_fifo_does_not_hang_the_start(self) -> None:
+        """A FIFO is refused at once instead of being waited for."""
+        os.mkfifo(self.path, 0o600)
+        self.assertIn("not a file", self.refused())
+
+    def test_other_content(self) -> None:
+        """What is no token of ours is refused and kept, and named with its mending."""
+        for content in (b"", b"hello", b"x" * 42, b"x" * 44, b"!" * 43, b"x" * 5000):
+            self.write(content)
+            message = self.refused()
+            self.assertIn("--rotate-token", message)
+            self.assertIn(str(self.path), message)
+            self.assertNotIn("hello", message)
+            self.assertEqual(self.path.read_bytes(), content)
+
+    def test_white_space_around(self) -> None:
+        """An editor's newline more or less is no reason to refuse."""
+        for content in (b"x" * 43, b"\n" + b"x" * 43 + b"\r\n\n"):
+            self.write(content)
+            self.assertEqual(PairingToken.load_or_create(self.path).reveal(), "x" * 43)
+
+    def test_no_directory(self) -> None:
+        """Without its directory the token can't be made, and says so."""
+        path = self.directory / "no" / "token"
+        error = self.assertRaises(TokenError, PairingToken.load_or_create, path)
+        self.assertEqual(
+            str(error), f"{path} cannot be written: No such file or directory"
+        )
+
+
+class RotateTests(TokenCase):
+    """Tests for a new token."""
+
+    def test_replaces_anything(self) -> None:
+        """Whatever was there, a good token is there after."""
+        for content, mode in ((b"hello", 0o600), (b"x" * 43, 0o644)):
+            self.write(content, mode)
+            token = PairingToken.rotate(self.path)
+            again = PairingToken.load_or_create(self.path)
+            self.assertEqual(again.reveal(), token.reveal())
+            self.assertEqual(self.files(), ["token"])
+
+    def test_replaces_a_link_not_its_target(self) -> None:
+        """A link is replaced; what it pointed to is not touched."""
+        victim = self.directory / "victim"
+        victim.write_bytes(b"kept")
+        self.path.symlink_to(victim)
+        PairingToken.rotate(self.path)
+        self.assertFalse(self.path.is_symlink())
+        self.assertEqual(victim.read_bytes(), b"kept")
+
+    def test_failure_leaves_nothing(self) -> None:
+        """What can't be replaced stays as it is, with no temporary file beside it."""
+        self.path.mkdir()
+        self.assertRaises(TokenError, PairingToken.rotate, self.path)
+        self.assertEqual(self.files(), ["token"])
+
+
+class ReloadTests(TokenCase):
+    """Tests for following the file."""
+
+    def test_notices_a_rotation(self) -> None:
+        """After a rotation the new token counts and the old one does not."""
+        token = PairingToken.load_or_create(self.path)
+        old = token.reveal().encode()
+        self.assertFalse(token.reload())
+        new = PairingToken.rotate(self.path).reveal().encode()
+        self.assertTrue(token.reload())
+        self.assertEqual((token.matches(old), token.matches(new)), (False, True))
+        self.assertFalse(token.reload())
+
+    def test_unusable_for_the_moment(self) -> None:
+        """A file that is gone or broken changes nothing."""
+        token = PairingToken.load_or_create(self.path)
+        value = token.reveal()
+        self.path.unlink()
+        self.assertFalse(token.reload())
+        self.write(b"hello")
+        self.assertFalse(token.reload())
+        self.assertEqual(token.reveal(), value)
+
+
+class MatchTests(TokenCase):
+    """Tests for comparing."""
+
+    def test_exactly(self) -> None:
+        """Only the token itself matches."""
+        token = PairingToken.load_or_create(self.path)
+        value = token.reveal().encode()
+        self.assertTrue(token.matches(value))
+        for offered in (b"", value[:-1], value + b"x", value.swapcase(), value + b"\n"):
+            self.assertFalse(token.matches(offered))
+
+    @given(st.binary(max_size=60))
+    @settings(deadline=None)
+    def test_anything_may_be_offered(self, offered: bytes) -> None:
+        """Any bytes can be compared, ASCII or not."""
+        self.assertFalse(PairingToken(Path("token"), b"x" * 43).matches(offered))
+
+    def test_not_shown(self) -> None:
+        """The token's representation, which may reach a log, does not show it."""
+        token = PairingToken.load_or_create(self.path)
+        self.assertNotIn(token.reveal(), repr(token))
+
+
+class WindowsTests(TokenCase):
+    """Tests for a system without modes and owners."""
+
+    def test_mode_is_not_asked_for(self) -> None:
+        """Where files have no mode, their directory is what protects them."""
+        PairingToken.load_or_create(self.path)
+        self.path.chmod(0o644)
+        self.patch(os, "name", "nt")
+        token = PairingToken(self.path, b"")
+        self.assertTrue(token.reload())

@@ -1,0 +1,277 @@
+"""Buses for tests: a real one, fake ones, and programs on them."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorUNIX
+from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.task import deferLater
+from zope.interface import implementer
+
+from bridge.freedesktop.address import VARIABLE
+from bridge.freedesktop.connection import connect
+from bridge.freedesktop.messages import BUS, Call
+from bridge.freedesktop.notifications import REMOTE, SERVICE, Notifications
+
+_CONFIG = """\
+<busconfig>
+  <type>session</type>
+  <keep_umask/>
+  <listen>unix:path={directory}/bus</listen>
+  <auth>EXTERNAL</auth>
+  <servicedir>{directory}/services</servicedir>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+"""
+
+
+# A test run that is killed leaves nothing behind.
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
+def program(name: str, package: str, *elsewhere: str) -> str:
+    """Find a program of the system; an ``AssertionError`` says how to get it."""
+    found = shutil.which(name)
+    for path in elsewhere:
+        found = found or shutil.which(path)
+    assert found is not None, f"{name} is missing: apt-get install {package}"
+    return found
+
+
+@define(eq=False)
+class SessionBus:
+    """
+    A real ``dbus-daemon`` that knows nobody but who connects to it.
+
+    :ivar directory: Where its socket is.
+    """
+
+    directory: Path = field(init=False)
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="bus-"))
+        (self.directory / "services").mkdir()
+        config = self.directory / "session.conf"
+        config.write_text(_CONFIG.format(directory=self.directory))
+        self.start()
+
+    @property
+    def socket(self) -> str:
+        """The path of its socket."""
+        return str(self.directory / "bus")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What tells programs where it is."""
+        return {VARIABLE: f"unix:path={self.socket}"}
+
+    def start(self) -> None:
+        """Run it; it listens when this returns."""
+        self._process = subprocess.Popen(
+            [
+                *DIES_WITH_US,
+                program("dbus-daemon", "dbus"),
+                f"--config-file={self.directory}/session.conf",
+                "--nofork",
+                "--nopidfile",
+                "--print-address",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline(), "dbus-daemon did not start"
+
+    def kill(self) -> None:
+        """End it without a goodbye."""
+        if self._process is not None:
+            assert self._process.stdout is not None
+            self._process.kill()
+            self._process.wait()
+            self._process.stdout.close()
+            self._process = None
+
+    def remove(self) -> None:
+        """End it, and remove what it left."""
+        self.kill()
+        shutil.rmtree(self.directory)
+
+    def activatable(self, name: str, command: str) -> None:
+        """Let the bus start ``command`` when somebody needs ``name``."""
+        service = self.directory / "services" / f"{name}.service"
+        service.write_text(f"[D-BUS Service]\nName={name}\nExec={command}\n")
+
+
+@implementer(IReactorUNIX)
+class HastyReactor:
+    """The reactor, for which time runs faster."""
+
+    def __init__(self, times: float = 50.0) -> None:
+        self._times = times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(reactor, name)
+
+    def callLater(self, seconds: float, *args: Any, **kwargs: Any) -> Any:
+        """See ``IReactorTime``."""
+        return reactor.callLater(seconds / self._times, *args, **kwargs)
+
+
+def at_once(f: Any, *args: Any) -> Deferred[Any]:
+    """Call a function that a thread would call."""
+    return succeed(f(*args))
+
+
+def notifications(bus: SessionBus, clock: Any = reactor) -> Notifications:
+    """A client on a bus."""
+    return Notifications(clock, bus.environment, at_once)
+
+
+async def until(met: Any, seconds: float = 10.0) -> None:
+    """Wait until ``met()`` is true."""
+    for _ in range(int(seconds * 100)):
+        if met():
+            return
+        await deferLater(reactor, 0.01)
+    raise AssertionError("it did not happen")
+
+
+class FakeBus(Protocol):
+    """A bus that says ``lines``, one for each line it is told, and then no more."""
+
+    lines: tuple[bytes, ...] = ()
+    closes = False
+    transport: Any
+
+    def connectionMade(self) -> None:
+        """See ``IProtocol``."""
+        self.left = list(self.lines)
+        if self.closes and not self.left:
+            self.transport.loseConnection()
+
+    def dataReceived(self, data: bytes) -> None:
+        """See ``IProtocol``."""
+        for _ in range(data.count(b"\r\n")):
+            if self.left:
+                self.transport.write(self.left.pop(0))
+                if self.closes and not self.left:
+                    self.transport.loseConnection()
+
+
+def fake_bus(test: Any, path: str, *lines: bytes, closes: bool = False) -> None:
+    """Listen as a bus at ``path`` until the test ends."""
+    kind = type("Scripted", (FakeBus,), {"lines": lines, "closes": closes})
+    factory = Factory.forProtocol(kind)
+    factory.noisy = False
+    port = reactor.listenUNIX(path, factory)
+    test.addCleanup(port.stopListening)
+
+
+@define(eq=False)
+class Program:
+    """
+    A program on a bus; as a notification server when it owns the name.
+
+    :ivar calls: The methods others called: name and arguments.
+    :ivar answers: What it replies, by method: signature and values.  A method that
+        is missing here is never answered.
+    """
+
+    link: Any
+    calls: list[tuple[str, list[Any]]] = field(factory=list)
+    answers: dict[str, tuple[str, list[Any]]] = field(factory=dict)
+    _ids: Any = field(factory=lambda: itertools.count(1))
+
+    @property
+    def name(self) -> str:
+        """Its unique name."""
+        return str(self.link.busName)
+
+    def named(self, method: str) -> list[list[Any]]:
+        """The arguments of each call of ``method``."""
+        return [arguments for name, arguments in self.calls if name == method]
+
+    def emit(
+        self,
+        name: str,
+        *arguments: Any,
+        signature: str = "us",
+        destination: str | None = None,
+        path: str = REMOTE.path,
+        interface: str = REMOTE.interface,
+    ) -> None:
+        """Send a signal, to all who want it or to one program."""
+        from txdbus.message import SignalMessage
+
+        self.link.sendMessage(
+            SignalMessage(
+                path, name, interface, destination, signature, list(arguments)
+            )
+        )
+
+    async def own(self, flags: int = 0x1 | 0x2) -> None:
+        """Become the notification server, from whoever is it."""
+        await self.link.call(Call(BUS, "RequestName", "su", [SERVICE, flags]))
+
+    async def settled(self) -> None:
+        """Wait until the bus has taken all that was sent."""
+        await self.link.call(Call(BUS, "GetId"))
+
+    def _called(self, message: Any) -> None:
+        from txdbus.message import MethodReturnMessage
+
+        self.calls.append((message.member, message.body or []))
+        if message.member == "Notify" and "Notify" not in self.answers:
+            answer = ("u", [next(self._ids)])
+        elif message.member in self.answers:
+            answer = self.answers[message.member]
+        else:
+            return
+        signature, values = answer
+        self.link.sendMessage(
+            MethodReturnMessage(
+                message.serial, values, message.sender, signature or None
+            )
+        )
+
+
+async def join(test: Any, bus: Any) -> Program:
+    """Connect a program to a bus until the test ends."""
+    link = await connect(reactor, bus.socket, lambda signal: None)
+    program = Program(link)
+    link.methodCallReceived = program._called
+    gone: Deferred[None] = Deferred()
+    link.lost = lambda: gone.callback(None)
+
+    def leave() -> Any:
+        link.drop()
+        return gone
+
+    test.addCleanup(leave)
+    return program
+
+
+async def serve(
+    test: Any, bus: Any, *capabilities: str, name: str = "Scripted"
+) -> Program:
+    """Connect a notification server of some capabilities."""
+    server = await join(test, bus)
+    server.answers["GetCapabilities"] = ("as", [list(capabilities)])
+    server.answers["GetServerInformation"] = ("ssss", [name, "Tests", "1.0", "1.2"])
+    server.answers["CloseNotification"] = ("", [])
+    await server.own()
+    return server

@@ -1,0 +1,257 @@
+"""
+A desktop of one's own for tests: a bus, a screen without a monitor, and a real
+notification server, with hands to press its buttons.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from attrs import define, evolve, field, frozen
+
+from bridge.freedesktop.notifications import SERVICE
+
+from .buses import DIES_WITH_US, SessionBus, program
+
+ARTEFACTS: Final = Path(__file__).parents[2] / "artefacts"
+PATIENCE_SECONDS: Final = 30.0
+WIDTH: Final = 800
+HEIGHT: Final = 480
+
+
+@frozen
+class Picture:
+    """
+    What is on the screen.
+
+    :ivar pixels: Three bytes each, row by row.
+    """
+
+    pixels: bytes
+
+    def changed(self, other: Picture) -> Box | None:
+        """Give the smallest box around all that differs."""
+        stride = 3 * WIDTH
+        rows = [
+            y
+            for y in range(HEIGHT)
+            if self.pixels[y * stride : (y + 1) * stride]
+            != other.pixels[y * stride : (y + 1) * stride]
+        ]
+        if not rows:
+            return None
+        columns = [
+            index % stride // 3
+            for y in rows
+            for index in range(y * stride, (y + 1) * stride)
+            if self.pixels[index] != other.pixels[index]
+        ]
+        return Box(min(columns), rows[0], max(columns) + 1, rows[-1] + 1)
+
+
+@frozen(order=True)
+class Box:
+    """A part of the screen, in pixels; ``right`` and ``bottom`` are outside."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def middle(self) -> tuple[int, int]:
+        """The point in its middle."""
+        return (self.left + self.right) // 2, (self.top + self.bottom) // 2
+
+    def holds(self, x: int, y: int) -> bool:
+        """Say whether a point is inside."""
+        return self.left <= x < self.right and self.top <= y < self.bottom
+
+    def half(self, which: str) -> Box:
+        """Give the ``upper`` or the ``lower`` half."""
+        middle = (self.top + self.bottom) // 2
+        if which == "upper":
+            return evolve(self, bottom=middle)
+        return evolve(self, top=middle)
+
+
+@define(eq=False)
+class Session:
+    """
+    A desktop session.
+
+    :ivar bus: Its session bus.
+    :ivar home: A home directory, empty but for what tests put there.
+    """
+
+    bus: SessionBus = field(factory=SessionBus)
+    home: Path = field(factory=lambda: Path(tempfile.mkdtemp(prefix="session-")))
+    _display: str = field(default="", init=False)
+    _running: list[subprocess.Popen[bytes]] = field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        settings = self.home / ".config" / "gtk-3.0" / "settings.ini"
+        settings.parent.mkdir(parents=True)
+        settings.write_text("[Settings]\ngtk-enable-animations=0\n")
+        reading, writing = os.pipe()
+        self._run(
+            [
+                program("Xvfb", "xvfb"),
+                *("-displayfd", str(writing), "-screen", "0"),
+                *(f"{WIDTH}x{HEIGHT}x24", "-nolisten", "tcp", "-noreset"),
+            ],
+            writing,
+        )
+        os.close(writing)
+        with os.fdopen(reading) as stream:
+            self._display = f":{stream.readline().strip()}"
+        assert self._display != ":", "Xvfb did not start"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What programs of the session are started with."""
+        return {
+            **self.bus.environment,
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "XDG_RUNTIME_DIR": str(self.home),
+            "DISPLAY": self._display,
+            "GDK_BACKEND": "x11",
+            "GSETTINGS_BACKEND": "memory",
+            "GTK_A11Y": "none",
+            "NO_AT_BRIDGE": "1",
+        }
+
+    def serve(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start a program of the session."""
+        return self._run(list(command))
+
+    def has_server(self) -> bool:
+        """Say whether a notification server has its name on the bus."""
+        asked = subprocess.run(
+            [
+                *(program("dbus-send", "dbus-bin"), "--session", "--print-reply"),
+                *("--dest=org.freedesktop.DBus", "/org/freedesktop/DBus"),
+                *("org.freedesktop.DBus.NameHasOwner", f"string:{SERVICE}"),
+            ],
+            env=self.environment,
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        return b"boolean true" in asked.stdout
+
+    def end(self) -> None:
+        """End all of it."""
+        for process in reversed(self._running):
+            self.stop(process)
+        self.bus.remove()
+        shutil.rmtree(self.home)
+
+    def stop(self, process: subprocess.Popen[bytes]) -> None:
+        """End one program."""
+        process.kill()
+        process.wait()
+
+    def picture(self) -> Picture:
+        """Look at the screen."""
+        shot = subprocess.run(
+            [
+                program("import", "imagemagick"),
+                "-window",
+                "root",
+                "-depth",
+                "8",
+                "rgb:-",
+            ],
+            env=self.environment,
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert len(shot.stdout) == 3 * WIDTH * HEIGHT
+        return Picture(shot.stdout)
+
+    def settled(self, before: Picture) -> Picture:
+        """Wait until the screen differs from ``before``, and stands still."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        last = before
+        while time.monotonic() < end:
+            time.sleep(0.2)
+            seen = self.picture()
+            if seen == last != before:
+                return seen
+            last = seen
+        raise AssertionError("nothing new stands on the screen")
+
+    def buttons(self, area: Box) -> list[Box]:
+        """
+        Find what is lit when the pointer is on it, from left to right.
+
+        :param area: Where to look; the lowest row of buttons is found.
+        """
+        self.point(0, HEIGHT - 1)
+        time.sleep(0.3)
+        dark = self.picture()
+        found: set[Box] = set()
+        for y in range(area.bottom - 8, area.top, -12):
+            for x in range(area.left + 8, area.right, 24):
+                self.point(x, y)
+                time.sleep(0.05)
+                lit = self.picture().changed(dark)
+                if lit is not None and lit.holds(x, y) and area.holds(*lit.middle):
+                    found.add(lit)
+            if found:
+                break
+        self.point(0, HEIGHT - 1)
+        return sorted(found)
+
+    def save(self, name: str) -> None:
+        """Keep a picture of the screen for people to look at."""
+        ARTEFACTS.mkdir(exist_ok=True)
+        subprocess.run(
+            [*self._import(), str(ARTEFACTS / name)],
+            env=self.environment,
+            check=True,
+            timeout=PATIENCE_SECONDS,
+        )
+
+    def _import(self) -> list[str]:
+        return [program("import", "imagemagick"), "-window", "root"]
+
+    def point(self, x: int, y: int) -> None:
+        """Move the pointer there."""
+        self._xdotool("mousemove", "--sync", str(x), str(y))
+
+    def click(self, x: int, y: int) -> None:
+        """Press the left button there."""
+        self.point(x, y)
+        time.sleep(0.2)
+        self._xdotool("click", "1")
+
+    def _xdotool(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [program("xdotool", "xdotool"), *arguments],
+            env=self.environment,
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        return done.stdout.decode("ascii")
+
+    def _run(self, command: list[str], *inherited: int) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [*DIES_WITH_US, *command],
+            env=self.environment,
+            pass_fds=inherited,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._running.append(process)
+        return process

@@ -1,0 +1,100 @@
+"""Tests for ``bridge.freedesktop.address``."""
+
+import os
+import socket
+import string
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.freedesktop.address import RUNTIME, VARIABLE, session_sockets
+
+from ..directories import fresh_directory
+
+plain = "-_/.\\*" + string.ascii_letters + string.digits
+
+
+def at(address):
+    """The sockets that an address leads to."""
+    return session_sockets({VARIABLE: address, RUNTIME: "/run/user/7"})
+
+
+def escaped(path):
+    """A path as an address has it."""
+    return "".join(
+        chr(byte) if chr(byte) in plain else f"%{byte:02x}"
+        for byte in os.fsencode(path)
+    )
+
+
+class SessionSocketsTests(SynchronousTestCase):
+    """Tests for ``session_sockets``."""
+
+    def test_path(self):
+        """The usual address, with what else it may tell."""
+        self.assertEqual(at("unix:path=/run/user/7/bus"), ["/run/user/7/bus"])
+        self.assertEqual(at("unix:path=/x/y,guid=00ff"), ["/x/y"])
+
+    def test_abstract(self):
+        """An abstract socket's name begins with NUL."""
+        self.assertEqual(at("unix:abstract=/tmp/dbus-x"), ["\0/tmp/dbus-x"])
+
+    def test_runtime(self):
+        """The bus of the runtime directory can be named."""
+        self.assertEqual(at("unix:runtime=yes"), ["/run/user/7/bus"])
+        self.assertEqual(at("unix:runtime=no"), [])
+
+    def test_several_in_order(self):
+        """Several addresses are tried in their order."""
+        address = "tcp:host=localhost,port=1;unix:path=/a;unix:path=/b"
+        self.assertEqual(at(address), ["/a", "/b"])
+
+    def test_what_leads_nowhere(self):
+        """Other transports, and what is malformed, are no sockets."""
+        for address in (
+            "autolaunch:",
+            "unixexec:path=/bin/sh",
+            "unix",
+            "unix:",
+            "unix:path=",
+            "unix:path",
+            "unix:path=/a=b",
+            "unix:path=/a,path=/b",
+            "unix:path=/a%0",
+            "unix:path=/a%00b",
+            "unix:=/a",
+            "unix:path=/a b",
+            ";;",
+        ):
+            self.assertEqual(at(address), [], address)
+
+    @given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1))
+    def test_every_path_can_be_escaped(self, path):
+        """Whatever a path is made of, its escaped form leads to it."""
+        self.assertEqual(at(f"unix:path={escaped(path)}"), [path])
+
+    @given(st.text())
+    def test_any_text(self, text):
+        """No text breaks it, and none gives a socket with NUL inside."""
+        for path in at(text):
+            self.assertNotIn("\0", path[1:])
+
+    def test_falls_back_to_the_runtime_directory(self):
+        """Without an address, the runtime directory's is used if it is ours."""
+        directory = fresh_directory(self)
+        place = {RUNTIME: str(directory)}
+        self.assertEqual(session_sockets(place), [])
+        (directory / "bus").write_text("no socket")
+        self.assertEqual(session_sockets(place), [])
+        (directory / "bus").unlink()
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(directory / "bus"))
+            expected = [str(directory / "bus")]
+            self.assertEqual(session_sockets(place), expected)
+            self.assertEqual(session_sockets({**place, VARIABLE: ""}), expected)
+
+    def test_runtime_directory_must_be_absolute(self):
+        """A relative runtime directory is ignored, as its specification says."""
+        self.assertEqual(session_sockets({RUNTIME: "run"}), [])
+        self.assertEqual(session_sockets({}), [])

@@ -1,0 +1,471 @@
+"""Tests for ``bridge.freedesktop.bus`` and ``bridge.freedesktop.connection``."""
+
+import subprocess
+import sys
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorUNIX
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+from zope.interface import implementer
+
+from bridge.freedesktop import DesktopError
+from bridge.freedesktop.address import VARIABLE
+from bridge.freedesktop.bus import Bus
+from bridge.freedesktop.connection import connect
+from bridge.freedesktop.messages import BUS, Call, Remote
+
+from ..directories import fresh_directory
+from .buses import HastyReactor, SessionBus, at_once, fake_bus, join, until
+
+GUID = b"OK 0123456789abcdef0123456789abcdef\r\n"
+
+
+class Follower:
+    """A bus's user, who writes down what happens."""
+
+    def __init__(self):
+        self.links, self.signals, self.losses = [], [], 0
+        self.joining = None
+
+    async def joined(self, link):
+        """See ``User``."""
+        self.links.append(link)
+        if self.joining is not None:
+            raise self.joining
+
+    def received(self, signal):
+        """See ``User``."""
+        self.signals.append(signal)
+
+    def lost(self):
+        """See ``User``."""
+        self.losses += 1
+
+
+class ConnectTests(TestCase):
+    """Tests for ``connect`` with buses that are none."""
+
+    def setUp(self):
+        """A path for a bus."""
+        self.path = str(fresh_directory(self) / "bus")
+
+    async def refused(self, clock=reactor):
+        """What connecting fails with."""
+        connecting = connect(clock, self.path, lambda signal: None)
+        error = await self.assertFailure(connecting, DesktopError)
+        return str(error)
+
+    async def test_nothing_listens(self):
+        """Nothing at the path is told at once."""
+        self.assertIn("nothing listens", await self.refused())
+
+    async def test_opens_then_closes(self):
+        """A bus that closes what it accepted is no bus."""
+        fake_bus(self, self.path, closes=True)
+        self.assertIn("did not let us in", await self.refused())
+
+    async def test_stays_mute(self):
+        """A bus that says nothing is waited for, but not for ever."""
+        fake_bus(self, self.path)
+        self.assertIn("does not answer", await self.refused(HastyReactor()))
+
+    async def test_rejects_authentication(self):
+        """A bus that knows no way in that we know is given up."""
+        fake_bus(self, self.path, b"REJECTED DBUS_COOKIE_SHA1\r\n")
+        self.assertIn("did not let us in", await self.refused())
+
+    async def test_rejects_and_closes(self):
+        """It may close by itself too."""
+        fake_bus(self, self.path, b"REJECTED\r\n", closes=True)
+        self.assertIn("did not let us in", await self.refused())
+
+    async def test_dies_before_hello(self):
+        """A bus that ends when we are in, but have no name yet."""
+        fake_bus(self, self.path, GUID, closes=True)
+        self.assertIn("session bus", await self.refused())
+
+    async def test_never_says_hello(self):
+        """A bus that lets us in and then says nothing."""
+        fake_bus(self, self.path, GUID)
+        self.assertIn("answer", await self.refused(HastyReactor()))
+
+    async def test_speaks_something_else(self):
+        """What is no D-Bus ends the connection, before and after the way in."""
+        for number, lines in enumerate(
+            (
+                [b"HTTP/1.1 400\r\n"],
+                [b"\xff\xfe \x00\r\n"],
+                [GUID + b"l" + 64 * b"\xff"],
+            )
+        ):
+            self.path += str(number)
+            fake_bus(self, self.path, *lines)
+            self.assertIn("session bus", await self.refused())
+
+    async def test_cancelled(self):
+        """Whoever waits can stop waiting."""
+        fake_bus(self, self.path)
+        connecting = connect(reactor, self.path, lambda signal: None)
+        connecting.cancel()
+        await self.assertFailure(connecting, Exception)
+
+
+class ConnectionTests(TestCase):
+    """Tests for a connection to a real bus."""
+
+    async def setUp(self):  # type: ignore[override]
+        """A bus, us, and another program."""
+        self.bus = SessionBus()
+        self.addCleanup(self.bus.remove)
+        self.signals: list[Any] = []
+        self.us = await join(self, self.bus)
+        self.us.link.received = self.signals.append
+        self.other = await join(self, self.bus)
+        self.remote = Remote(self.other.name, "/x", "x.y.Z")
+
+    async def test_call_of_the_bus(self):
+        """The bus itself answers."""
+        (exists,) = await self.us.link.call(Call(BUS, "NameHasOwner", "s", ["x.y"]))
+        self.assertFalse(exists)
+
+    async def test_refused_call(self):
+        """An error is told, but not in its sender's words."""
+        call = Call(BUS, "GetNameOwner", "s", ["no.such"])
+        error = await self.assertFailure(self.us.link.call(call), DesktopError)
+        self.assertEqual(str(error), "GetNameOwner was refused on the session bus")
+
+    async def test_never_answered_call(self):
+        """A call nobody answers fails, and its late answer goes where it is wanted."""
+        late: list[Any] = []
+        self.other.link.methodCallReceived = self.other.calls.append
+        self.us.link._clock = HastyReactor()
+        asking = self.us.link.call(Call(self.remote, "Wait"), late.append)
+        error = await self.assertFailure(asking, DesktopError)
+        self.assertEqual(str(error), "Wait was not answered")
+        from txdbus.message import MethodReturnMessage
+
+        (message,) = self.other.calls
+        self.other.link.sendMessage(
+            MethodReturnMessage(message.serial, [7], message.sender, "u")
+        )
+        await until(lambda: late == [(7,)])
+
+    async def test_unwritable_calls(self):
+        """What the library can't marshal is a refusal, whatever it raises."""
+        texts: list[Any] = ["nul\0", "\udc80", 7, None]
+        variants: list[Any] = [[], {}, 2**40, b"x"]
+        for signature, value in (
+            *(("s", text) for text in texts),
+            *(("v", variant) for variant in variants),
+        ):
+            call = Call(self.remote, "Say", signature, [value])
+            await self.assertFailure(self.us.link.call(call), DesktopError)
+
+    async def test_call_on_a_dead_connection(self):
+        """It fails at once, and does not wait for what can't come."""
+        pending = self.us.link.call(Call(self.remote, "Wait"))
+        again = []
+        pending.addErrback(
+            lambda _: again.append(self.us.link.call(Call(self.remote, "Wait")))
+        )
+        self.bus.kill()
+        await until(lambda: again)
+        error = await self.assertFailure(again[0], DesktopError)
+        self.assertEqual(str(error), "the session bus is gone")
+
+    async def test_every_pending_call_fails_with_the_connection(self):
+        """Also when each of them calls again from its errback."""
+        failed: list[Any] = []
+        for _ in range(5):
+            pending = self.us.link.call(Call(self.remote, "Wait"))
+            pending.addErrback(failed.append)
+            pending.addCallback(lambda _: self.us.link.call(Call(BUS, "GetId")))
+            pending.addErrback(failed.append)
+        self.bus.kill()
+        await until(lambda: len(failed) == 10)
+
+    async def test_error_that_comes_too_late(self):
+        """Nobody waits for it any more."""
+        self.other.link.methodCallReceived = self.other.calls.append
+        self.us.link._clock = HastyReactor()
+        asking = self.us.link.call(Call(self.remote, "Wait"))
+        await self.assertFailure(asking, DesktopError)
+        self.us.link._clock = reactor
+        from txdbus.message import ErrorMessage
+
+        (message,) = self.other.calls
+        self.other.link.sendMessage(
+            ErrorMessage("x.y.Error", message.serial, message.sender)
+        )
+        await self.other.settled()
+        await self.us.settled()
+        self.assertEqual(self.us.link._pendingCalls, {})
+
+    async def test_late_answer_nobody_wants(self):
+        """It is dropped."""
+        self.other.link.methodCallReceived = self.other.calls.append
+        self.us.link._clock = HastyReactor()
+        asking = self.us.link.call(Call(self.remote, "Wait"))
+        await self.assertFailure(asking, DesktopError)
+        self.us.link._clock = reactor
+        from txdbus.message import MethodReturnMessage
+
+        (message,) = self.other.calls
+        self.other.link.sendMessage(
+            MethodReturnMessage(message.serial, [7], message.sender, "u")
+        )
+        await self.other.settled()
+        await self.us.settled()
+        self.assertEqual(self.us.link._pendingCalls, {})
+
+    async def test_signal_handler_that_raises(self):
+        """It is logged, and the connection stays."""
+
+        def broken(signal):
+            raise ZeroDivisionError
+
+        self.us.link.received = broken
+        self.other.emit("Any", 1, "x", destination=self.us.name)
+        await self.other.settled()
+        await self.us.settled()
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    async def test_called_by_others(self):
+        """Nothing is exported, and whoever calls is told so."""
+        calling = self.other.link.call(
+            Call(Remote(self.us.name, "/x", "x.y.Z"), "Evaluate", "s", ["1"])
+        )
+        self.us.link.methodCallReceived = type(self.us.link).methodCallReceived.__get__(
+            self.us.link
+        )
+        await self.assertFailure(calling, DesktopError)
+
+    async def test_attack_forged_reply(self):
+        """A reply that another program sends is not taken for the answer."""
+        from txdbus.message import MethodReturnMessage
+
+        asking = self.us.link.call(Call(self.remote, "Wait"))
+        (serial,) = self.us.link._pendingCalls
+        forged = MethodReturnMessage(serial, [7], self.us.name, "u")
+        forged.sender = self.us.name
+        self.us.link.methodReturnReceived(forged)
+        error = await self.assertFailure(asking, DesktopError)
+        self.assertEqual(str(error), "another program answered")
+
+
+class FakeLink:
+    """A connection that does nothing."""
+
+    def __init__(self):
+        self.lost = None
+        self.ended = ""
+
+    def drop(self):
+        """See ``Link``."""
+        self.ended = "dropped"
+
+    def close(self):
+        """See ``Link``."""
+        self.ended = "closed"
+
+
+@implementer(IReactorUNIX)
+class UnixClock(Clock):
+    """A clock that counts as a reactor with Unix sockets."""
+
+    def connectUNIX(self, *args, **kwargs):
+        """See ``IReactorUNIX``; the test opens connections itself."""
+        raise NotImplementedError
+
+    listenUNIX = connectUNIX
+
+
+class BusTests(SynchronousTestCase):
+    """Tests for ``Bus``, with connections that the test makes."""
+
+    def setUp(self):
+        """A bus of which every opening is the test's to answer."""
+        self.clock = UnixClock()
+        self.user = Follower()
+        self.opened = []
+        self.environ = {VARIABLE: "unix:path=/a"}
+        self.bus = Bus(self.clock, self.environ, at_once, self.user, lambda: self.open)
+
+    def open(self, clock, path, received):
+        """Open a connection, in the test's good time."""
+        opening: Deferred[Any] = Deferred()
+        self.opened.append((path, opening))
+        return opening
+
+    def connect(self):
+        """Answer the newest opening."""
+        link = FakeLink()
+        self.opened[-1][1].callback(link)
+        return link
+
+    def test_one_attempt_serves_all(self):
+        """All who ask while it connects get the same connection."""
+        self.bus.start()
+        first, second = self.bus.connected(), self.bus.connected()
+        self.assertEqual(len(self.opened), 1)
+        link = self.connect()
+        self.assertIs(self.successResultOf(first), link)
+        self.assertIs(self.successResultOf(second), link)
+        self.assertIs(self.successResultOf(self.bus.connected()), link)
+        self.assertEqual(self.user.links, [link])
+
+    def test_backs_off(self):
+        """It tries again later each time, and at once when somebody asks."""
+        self.bus.start()
+        pauses = []
+        for _ in range(9):
+            self.opened[-1][1].errback(DesktopError("no"))
+            (call,) = self.clock.getDelayedCalls()
+            pauses.append(call.getTime() - self.clock.seconds())
+            self.clock.advance(pauses[-1])
+        self.assertEqual(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60])
+        self.opened[-1][1].errback(DesktopError("no"))
+        asked = self.bus.connected()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.connect()
+        self.successResultOf(asked)
+
+    def test_whoever_waits_hears_of_a_failure(self):
+        """A failed attempt ends the wait."""
+        asked = self.bus.connected()
+        self.opened[-1][1].errback(DesktopError("no"))
+        self.failureResultOf(asked, DesktopError)
+
+    def test_addresses_are_tried_in_order(self):
+        """The next socket is tried when one leads nowhere."""
+        self.environ[VARIABLE] = "unix:path=/a;unix:path=/b"
+        asked = self.bus.connected()
+        self.opened[-1][1].errback(DesktopError("no"))
+        self.assertEqual([path for path, _ in self.opened], ["/a", "/b"])
+        self.connect()
+        self.successResultOf(asked)
+
+    def test_no_address(self):
+        """Without a session bus there is nothing to open, until there is one."""
+        self.environ[VARIABLE] = "tcp:host=x"
+        error = self.failureResultOf(self.bus.connected(), DesktopError).value
+        self.assertEqual(str(error), "there is no session bus")
+        self.environ[VARIABLE] = "unix:path=/late"
+        self.clock.advance(1)
+        self.connect()
+        self.successResultOf(self.bus.connected())
+
+    def test_no_unix_sockets(self):
+        """On a system without Unix sockets nothing is tried."""
+        bus = Bus(Clock(), self.environ, at_once, self.user, lambda: self.open)
+        self.failureResultOf(bus.connected(), DesktopError)
+        self.assertEqual(self.opened, [])
+
+    def test_lost(self):
+        """A loss is told, and a new connection made on a stack of its own."""
+        self.bus.start()
+        link = self.connect()
+        self.clock.advance(3600)
+        link.lost()
+        self.assertEqual(self.user.losses, 1)
+        self.assertEqual(len(self.opened), 1)
+        self.clock.advance(0)
+        self.assertEqual(len(self.opened), 2)
+
+    def test_lost_again_and_again(self):
+        """A bus that drops us as soon as we are in is not stormed."""
+        self.bus.start()
+        for pause in (1, 2, 4):
+            self.connect().lost()
+            (call,) = self.clock.getDelayedCalls()
+            self.assertEqual(call.getTime() - self.clock.seconds(), pause)
+            self.clock.advance(pause)
+
+    def test_user_that_cannot_settle_in(self):
+        """A connection of no use is dropped; what breaks is logged."""
+        self.user.joining = DesktopError("no")
+        asked = self.bus.connected()
+        link = self.connect()
+        self.failureResultOf(asked, DesktopError)
+        self.assertEqual(link.ended, "dropped")
+        self.user.joining = ZeroDivisionError()
+        asked = self.bus.connected()
+        self.connect()
+        self.failureResultOf(asked, DesktopError)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_cancelled_wait(self):
+        """Whoever waits no more is forgotten; others get the connection."""
+        first, second = self.bus.connected(), self.bus.connected()
+        first.cancel()
+        first.addErrback(lambda _: None)
+        self.connect()
+        self.successResultOf(second)
+
+    def test_wait_cancelled_by_another(self):
+        """A waiter may cancel another that is being answered too."""
+        first, second = self.bus.connected(), self.bus.connected()
+        second.addErrback(lambda _: None)
+        first.addCallback(lambda _: second.cancel())
+        self.connect()
+        self.successResultOf(first)
+
+    def test_close(self):
+        """What was written goes out; a bus that does not read is dropped."""
+        self.bus.start()
+        link = self.connect()
+        closing = self.bus.close()
+        self.assertEqual(link.ended, "closed")
+        self.assertNoResult(closing)
+        self.clock.advance(1)
+        self.assertEqual(link.ended, "dropped")
+        self.successResultOf(closing)
+        self.failureResultOf(self.bus.connected(), DesktopError)
+        link.lost()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_close_that_is_heard(self):
+        """It ends when the connection does."""
+        self.bus.start()
+        link = self.connect()
+        closing = self.bus.close()
+        link.lost()
+        self.successResultOf(closing)
+
+    def test_close_while_connecting(self):
+        """The attempt is given up, and whoever waits is told."""
+        asked = self.bus.connected()
+        self.successResultOf(self.bus.close())
+        error = self.failureResultOf(asked, DesktopError).value
+        self.assertEqual(str(error), "the daemon is stopping")
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_close_between_attempts(self):
+        """No attempt follows."""
+        self.bus.start()
+        self.opened[-1][1].errback(DesktopError("no"))
+        self.successResultOf(self.bus.close())
+        self.bus.start()
+        self.assertEqual((len(self.opened), self.clock.getDelayedCalls()), (1, []))
+
+
+class LoadTests(SynchronousTestCase):
+    """Tests for when the D-Bus library is loaded."""
+
+    def test_loaded_when_needed(self):
+        """Importing the composition root does not load the D-Bus library."""
+        ended = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import sys, bridge.tap, bridge.freedesktop\n"
+                "print([m for m in sys.modules if m.startswith('txdbus')])",
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(ended.stdout, "[]\n")

@@ -1,0 +1,261 @@
+"""Tests for bridge.pagelog.following."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.pagelog import following
+from bridge.pagelog.following import Follower
+from bridge.pagelog.pagefile import LogFileError, PageFile
+from tests.directories import fresh_directory
+
+
+class FollowerCase(SynchronousTestCase):
+    """A log file, who writes it, and who reads it."""
+
+    def setUp(self) -> None:
+        """Make the directory."""
+        self.path = fresh_directory(self) / "logs" / "plugins.log"
+        self.follower = Follower(self.path)
+        self.addCleanup(self.follower.close)
+
+    def open(self, max_bytes: int = 100) -> PageFile:
+        """Open the file as the daemon does."""
+        file = PageFile.open(self.path, max_bytes)
+        self.addCleanup(file.close)
+        return file
+
+    def last(self, count: int = 100) -> list[bytes]:
+        """Give the last lines."""
+        return self.follower.last(count, lambda line: line)
+
+    def more(self) -> list[bytes]:
+        """Give the new lines."""
+        return list(self.follower.more())
+
+
+class LastTests(FollowerCase):
+    """Tests for the last lines."""
+
+    def test_nothing(self) -> None:
+        """Without a file, and in an empty one, there are none."""
+        self.assertEqual(self.last(), [])
+        self.assertFalse(self.follower.found)
+        self.open()
+        self.assertEqual(self.last(), [])
+        self.assertTrue(self.follower.found)
+
+    def test_count(self) -> None:
+        """Only so many of the last are given, oldest first."""
+        self.open().append(b"".join(b"%d\n" % n for n in range(20)))
+        self.assertEqual(self.last(3), [b"17", b"18", b"19"])
+        self.assertEqual(self.last(0), [])
+        self.assertEqual(len(self.last()), 20)
+
+    def test_older_generation(self) -> None:
+        """What the file lacks is taken from the generation before it."""
+        file = self.open(6)
+        for line in (b"one\n", b"two\n", b"three\n"):
+            file.append(line)
+        self.assertEqual(self.last(), [b"two", b"three"])
+        self.assertEqual(self.last(1), [b"three"])
+        self.assertEqual(self.more(), [])
+
+    def test_only_the_older(self) -> None:
+        """A daemon killed in the middle of a rotation leaves only that one."""
+        self.open().append(b"one\n")
+        self.path.rename(f"{self.path}.1")
+        self.assertEqual(self.last(), [b"one"])
+        self.open().append(b"two\n")
+        self.assertEqual(self.more(), [b"two"])
+
+    def test_left_out(self) -> None:
+        """Lines that are left out do not count."""
+        self.open().append(b"a1\nb1\na2\nb2\n")
+        found = self.follower.last(
+            2, lambda line: line.decode() if line.startswith(b"a") else None
+        )
+        self.assertEqual(found, ["a1", "a2"])
+
+    def test_line_that_is_not_whole(self) -> None:
+        """A line that is still being written is given when it is whole."""
+        self.open()
+        self.path.write_bytes(b"one\ntw")
+        self.assertEqual(self.last(), [b"one"])
+        self.assertEqual(self.more(), [])
+        self.path.write_bytes(b"one\ntwo\n")
+        self.assertEqual(self.more(), [b"two"])
+
+    @given(
+        st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)),
+        st.integers(0, 12),
+    )
+    @settings(deadline=None)
+    def test_blocks(self, lines: list[bytes], count: int) -> None:
+        """However the blocks that are read fall, the lines are the file's."""
+        with TemporaryDirectory() as directory:
+            path = Path(directory) / "log"
+            path.write_bytes(b"".join(line + b"\n" for line in lines) + b"rest")
+            with mock.patch.object(following, "_BLOCK_BYTES", 7):
+                follower = Follower(path)
+                found = follower.last(count, lambda line: line)
+                follower.close()
+        self.assertEqual(found, lines[max(0, len(lines) - count) :])
+
+
+class MoreTests(FollowerCase):
+    """Tests for following."""
+
+    def test_from_the_beginning(self) -> None:
+        """A file that is made later is given from its beginning."""
+        self.assertEqual(self.more(), [])
+        self.open().append(b"one\ntwo\n")
+        self.assertEqual(self.more(), [b"one", b"two"])
+        self.assertEqual(self.more(), [])
+
+    def test_two_rotations_at_once(self) -> None:
+        """Two rotations between two looks lose nothing."""
+        file = self.open(6)
+        file.append(b"one\n")
+        self.assertEqual(self.last(), [b"one"])
+        for line in (b"1\n", b"two\n", b"2\n", b"three\n"):
+            file.append(line)
+        self.assertEqual(self.more(), [b"1", b"two", b"2", b"three"])
+
+    def test_writer_that_can_not_reopen(self) -> None:
+        """Lines that go on in the renamed file are given; so is the new file."""
+        file = self.open(4)
+        file.append(b"one\n")
+        self.assertEqual(self.last(), [b"one"])
+        full = OSError(24, "too many")
+        with mock.patch("bridge.pagelog.pagefile.os.open", side_effect=full):
+            file.append(b"two\n")
+        self.assertEqual(self.more(), [b"two"])
+        file.append(b"three\n")
+        self.assertEqual(self.more(), [b"three"])
+
+    def test_removed(self) -> None:
+        """After the file was removed, the new one is given, and nothing again."""
+        file = self.open(8)
+        for line in (b"one\n", b"two\n", b"three\n"):
+            file.append(line)
+        self.assertEqual(self.last(), [b"one", b"two", b"three"])
+        self.path.unlink()
+        self.assertEqual(self.more(), [])
+        file.append(b"four\n")
+        self.assertEqual(self.more(), [b"four"])
+
+    def test_truncated(self) -> None:
+        """A truncated file is given anew, also when it has grown beyond the place."""
+        file = self.open()
+        file.append(b"one\ntwo\n")
+        self.last()
+        os.truncate(self.path, 0)
+        self.assertEqual(self.more(), [])
+        file.append(b"1\n")
+        self.assertEqual(self.more(), [b"1"])
+        os.truncate(self.path, 0)
+        file.append(b"a longer one\nand another\n")
+        self.assertEqual(self.more(), [b"a longer one", b"and another"])
+
+    def test_truncated_far_back(self) -> None:
+        """A file cut shorter than is remembered is given anew."""
+        file = self.open(10**6)
+        file.append(b"x\n" * 100)
+        with mock.patch.object(following, "_RECENT_BYTES", 10):
+            self.assertEqual(len(self.last()), 100)
+        os.truncate(self.path, 180)
+        self.assertEqual(len(self.more()), 90)
+
+    def test_taken_back(self) -> None:
+        """Lines that were taken back do not make the others come twice."""
+        file = self.open()
+        file.append(b"one\n")
+        self.assertEqual(self.last(), [b"one"])
+        with self.path.open("ab") as end:
+            end.write(b"two\nthr")
+        self.assertEqual(self.more(), [b"two"])
+        os.truncate(self.path, 4)
+        self.assertEqual(self.more(), [])
+        file.append(b"two\nthree\n")
+        self.assertEqual(self.more(), [b"two", b"three"])
+
+    def test_endless_line(self) -> None:
+        """A line longer than any the daemon writes is given in pieces."""
+        self.open()
+        self.path.write_bytes(b"x" * 100_000 + b"\n")
+        pieces = self.more()
+        self.assertEqual(b"".join(pieces), b"x" * 100_000)
+
+    def test_rotated_while_it_looks(self) -> None:
+        """A look that is overtaken by a rotation is taken again."""
+        file = self.open(4)
+        file.append(b"one\n")
+        self.last()
+        opening = following._open
+
+        def open_slowly(path: Path):
+            found = opening(path)
+            if path.suffix == ".1" and len(self.slow) < 2:
+                self.slow.append(path)
+                file.append(b"%03d\n" % len(self.slow))
+            return found
+
+        self.slow: list[Path] = []
+        with mock.patch.object(following, "_open", open_slowly):
+            self.assertEqual(self.more(), [b"001", b"002"])
+
+    def test_rotated_too_fast(self) -> None:
+        """It does not look for ever."""
+        file = self.open(4)
+        opening = following._open
+
+        def open_slowly(path: Path):
+            found = opening(path)
+            if path.suffix == ".1":
+                file.append(b"one\n")
+            return found
+
+        file.append(b"one\n")
+        with mock.patch.object(following, "_open", open_slowly):
+            self.assertRaises(LogFileError, self.last)
+
+    def test_attack_pipe(self) -> None:
+        """What is no file is refused, and never waited for."""
+        self.path.parent.mkdir()
+        os.mkfifo(self.path)
+        self.assertRaises(LogFileError, self.last)
+
+    @given(
+        st.integers(20, 200),
+        st.lists(st.integers(0, 5), max_size=60),
+    )
+    @settings(deadline=None, max_examples=60)
+    def test_once_each_and_in_order(self, most: int, steps: list[int]) -> None:
+        """Whenever it looks, every line comes once, and in order."""
+        with TemporaryDirectory() as directory:
+            path = Path(directory) / "logs" / "plugins.log"
+            file = PageFile.open(path, most)
+            follower = Follower(path)
+            got = follower.last(100, lambda line: line)
+            written = rotations = 0
+            for step in steps:
+                before = path.stat().st_ino
+                lines = [b"line %d\n" % (written + n) for n in range(step)]
+                file.append(b"".join(lines))
+                written += len(lines)
+                rotations += path.stat().st_ino != before
+                if step == 0 or rotations == 2:
+                    got += follower.more()
+                    rotations = 0
+            got += follower.more()
+            follower.close()
+            file.close()
+        self.assertEqual(got, [b"line %d" % n for n in range(written)])

@@ -1,0 +1,263 @@
+"""Tests for bridge.pagelog.pagefile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.pagelog import pagefile
+from bridge.pagelog.pagefile import LogFileError, PageFile
+from tests.store.faults import fresh_directory
+
+
+class PageFileCase(SynchronousTestCase):
+    """A directory, and a page file in one of its own in it."""
+
+    def setUp(self) -> None:
+        """Make the directory."""
+        self.directory = fresh_directory(self)
+        self.path = self.directory / "logs" / "plugins.log"
+
+    def open(self, max_bytes: int = 100) -> PageFile:
+        """Open the file; it is closed when the test ends."""
+        file = PageFile.open(self.path, max_bytes)
+        self.addCleanup(file.close)
+        return file
+
+    def refused(self) -> str:
+        """Open the file in vain; why."""
+        return str(self.assertRaises(LogFileError, self.open))
+
+
+class OpenTests(PageFileCase):
+    """Tests for opening the file."""
+
+    def test_made(self) -> None:
+        """Directory and file are made, readable by their owner only."""
+        self.addCleanup(os.umask, os.umask(0))
+        file = self.open()
+        self.assertEqual(stat.S_IMODE(self.path.parent.stat().st_mode), 0o700)
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+        self.assertEqual(file.size, 0)
+
+    def test_found(self) -> None:
+        """A file that is there is continued, and made private."""
+        self.path.parent.mkdir(mode=0o755)
+        self.path.write_bytes(b"before\n")
+        self.path.chmod(0o644)
+        file = self.open()
+        self.assertEqual(file.size, 7)
+        file.append(b"after\n")
+        self.assertEqual(self.path.read_bytes(), b"before\nafter\n")
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+
+    def test_planted_directory_attack(self) -> None:
+        """A directory of another user, or open to others, is refused."""
+        self.path.parent.mkdir()
+        for mode in (0o777, 0o1777, 0o770):
+            self.path.parent.chmod(mode)
+            self.assertIn("other users can write to it", self.refused())
+        self.path.parent.chmod(0o700)
+        self.assert_foreign_refused("lstat", self.path.parent)
+
+    def assert_foreign_refused(self, call: str, path: Path) -> None:
+        """Check that ``path`` is refused when ``call`` says it is another user's."""
+        found = list(path.stat())
+        found[stat.ST_UID] = os.geteuid() + 1
+        with mock.patch.object(pagefile.os, call, return_value=os.stat_result(found)):
+            self.assertIn("belongs to another user", self.refused())
+
+    def test_foreign_file_attack(self) -> None:
+        """A file of another user is refused."""
+        self.path.parent.mkdir(mode=0o700)
+        self.path.touch()
+        self.assert_foreign_refused("fstat", self.path)
+
+    def test_planted_symlink_attack(self) -> None:
+        """A symbolic link in place of the file is not written through."""
+        target = self.directory / "target"
+        target.write_bytes(b"untouched")
+        self.path.parent.mkdir(mode=0o700)
+        self.path.symlink_to(target)
+        self.assertIn("symbolic links", self.refused())
+        self.assertEqual(target.read_bytes(), b"untouched")
+
+    def test_symlinked_directory_attack(self) -> None:
+        """A symbolic link in place of the directory is refused."""
+        (self.directory / "elsewhere").mkdir(mode=0o700)
+        self.path.parent.symlink_to(self.directory / "elsewhere")
+        self.assertIn("not a directory", self.refused())
+
+    def test_no_file(self) -> None:
+        """What is not a regular file is refused, and never waited for."""
+        self.path.parent.mkdir(mode=0o700)
+        os.mkfifo(self.path)
+        reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        self.assertIn("not a regular file", self.refused())
+
+    def test_unusable(self) -> None:
+        """A path that cannot be made is refused with the system's reason."""
+        self.path.parent.touch()
+        self.assertIn("not a directory", self.refused())
+        self.path = self.path.parent / "deeper" / "plugins.log"
+        self.assertIn("File exists", self.refused())
+
+
+class AppendTests(PageFileCase):
+    """Tests for appending, rotation, and what goes wrong."""
+
+    def older(self) -> bytes:
+        """Read the older generation."""
+        return Path(f"{self.path}.1").read_bytes()
+
+    def test_rotated(self) -> None:
+        """What would grow the file over its limit starts a new one."""
+        file = self.open(10)
+        for line in (b"12345\n", b"abc\n", b"next\n"):
+            file.append(line)
+        self.assertEqual(self.older(), b"12345\nabc\n")
+        self.assertEqual(self.path.read_bytes(), b"next\n")
+        self.assertEqual(file.size, 5)
+
+    def test_larger_than_the_limit(self) -> None:
+        """Lines over the limit on their own are written all the same."""
+        file = self.open(10)
+        file.append(b"x" * 20 + b"\n")
+        self.assertEqual(file.size, 21)
+        self.assertFalse(file.older.exists())
+
+    def test_one_older_generation(self) -> None:
+        """Each rotation replaces the older generation."""
+        file = self.open(2)
+        for line in (b"1\n", b"2\n", b"3\n"):
+            file.append(line)
+        self.assertEqual((self.older(), self.path.read_bytes()), (b"2\n", b"3\n"))
+
+    def test_failed_rotation(self) -> None:
+        """When the file cannot be renamed, lines are appended as before."""
+        file = self.open(4)
+        file.older.mkdir()
+        for line in (b"123\n", b"456\n"):
+            file.append(line)
+        self.assertEqual(self.path.read_bytes(), b"123\n456\n")
+
+    def test_failed_reopening(self) -> None:
+        """When no new file can be opened, lines go on in the old one till it can."""
+        file = self.open(4)
+        file.append(b"123\n")
+        full = OSError(errno.EMFILE, "too many")
+        with mock.patch.object(pagefile.os, "open", side_effect=full):
+            file.append(b"456\n")
+        self.assertEqual(self.older(), b"123\n456\n")
+        file.append(b"789\n")
+        self.assertEqual(self.older(), b"123\n456\n")
+        self.assertEqual(self.path.read_bytes(), b"789\n")
+
+    def test_moved_by_others(self) -> None:
+        """A file that was moved or removed is started anew."""
+        file = self.open()
+        file.append(b"1\n")
+        moved = self.path.rename(self.directory / "moved")
+        file.append(b"2\n")
+        self.assertEqual((moved.read_bytes(), self.path.read_bytes()), (b"1\n", b"2\n"))
+        self.path.unlink()
+        file.append(b"3\n")
+        self.assertEqual(self.path.read_bytes(), b"3\n")
+
+    def test_directory_removed(self) -> None:
+        """A directory that was removed is made anew, and is the daemon's own."""
+        file = self.open()
+        file.append(b"1\n")
+        self.path.unlink()
+        self.path.parent.rmdir()
+        file.append(b"2\n")
+        self.assertEqual(self.path.read_bytes(), b"2\n")
+        self.assertEqual(stat.S_IMODE(self.path.parent.stat().st_mode), 0o700)
+
+    def test_attack_directory_replaced(self) -> None:
+        """A directory that others can write to is not written to, nor is a link's."""
+        file = self.open()
+        file.append(b"1\n")
+        moved = self.path.parent.rename(self.directory / "moved")
+        self.path.parent.mkdir()
+        self.path.parent.chmod(0o777)
+        file.append(b"2\n")
+        self.path.parent.rmdir()
+        elsewhere = self.directory / "elsewhere"
+        elsewhere.mkdir(mode=0o700)
+        self.path.parent.symlink_to(elsewhere)
+        file.append(b"3\n")
+        self.assertEqual((moved / "plugins.log").read_bytes(), b"1\n2\n3\n")
+        self.assertEqual(list(elsewhere.iterdir()), [])
+
+    def test_killed_between_rename_and_create(self) -> None:
+        """A rotation that was cut short loses nothing: the next start goes on."""
+        self.open().append(b"1\n")
+        os.replace(self.path, f"{self.path}.1")
+        self.open().append(b"2\n")
+        self.assertEqual((self.older(), self.path.read_bytes()), (b"1\n", b"2\n"))
+
+    def test_killed_in_the_middle_of_a_line(self) -> None:
+        """The next start ends that line, so that the first of its own is whole."""
+        self.open().append(b"1\n")
+        with self.path.open("ab") as end:
+            end.write(b"cut sh")
+        file = self.open()
+        self.assertEqual(file.size, 9)
+        file.append(b"2\n")
+        self.assertEqual(self.path.read_bytes(), b"1\ncut sh\n2\n")
+
+    def test_replaced_by_a_symlink_attack(self) -> None:
+        """A link put in the file's place while it is open is not followed."""
+        file = self.open()
+        file.append(b"1\n")
+        target = self.directory / "target"
+        target.write_bytes(b"untouched")
+        moved = self.path.rename(self.directory / "moved")
+        self.path.symlink_to(target)
+        file.append(b"2\n")
+        self.assertEqual(target.read_bytes(), b"untouched")
+        self.assertEqual(moved.read_bytes(), b"1\n2\n")
+
+    def test_truncated_by_others(self) -> None:
+        """A file that was cut short is measured again."""
+        file = self.open()
+        file.append(b"1234\n")
+        os.truncate(self.path, 0)
+        file.append(b"5\n")
+        self.assertEqual((file.size, self.path.read_bytes()), (2, b"5\n"))
+
+    def test_full_disk(self) -> None:
+        """Lines that could be written only in part are taken back."""
+        file = self.open()
+        file.append(b"whole\n")
+        real, calls = os.write, []
+
+        def half(fd: int, content: memoryview) -> int:
+            calls.append(content)
+            if len(calls) > 1:
+                raise OSError(errno.ENOSPC, "full")
+            return real(fd, content[:3])
+
+        with mock.patch.object(pagefile.os, "write", half):
+            self.assertRaises(OSError, file.append, b"not whole\n")
+        self.assertEqual(self.path.read_bytes(), b"whole\n")
+        self.assertEqual(file.size, 6)
+        file.append(b"again\n")
+        self.assertEqual(self.path.read_bytes(), b"whole\nagain\n")
+
+    def test_short_writes(self) -> None:
+        """Writes that take only a part are continued."""
+        file = self.open()
+        real = os.write
+        with mock.patch.object(
+            pagefile.os, "write", lambda fd, content: real(fd, content[:1])
+        ):
+            file.append(b"line\n")
+        self.assertEqual(self.path.read_bytes(), b"line\n")

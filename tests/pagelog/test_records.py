@@ -1,0 +1,181 @@
+"""Tests for bridge.pagelog.records."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.pagelog.records import (
+    LogLine,
+    Record,
+    read_line,
+    read_record,
+    read_records,
+    write_records,
+)
+from bridge.settings.config import LOG_LEVELS
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+nearly = st.fixed_dictionaries(
+    {"level": st.sampled_from([*LOG_LEVELS, "trace", ""]) | anything},
+    optional={
+        "scope": st.text() | anything,
+        "message": st.text() | anything,
+        "ts": st.floats() | st.integers() | anything,
+        "extra": anything,
+    },
+)
+
+
+class ReadTests(SynchronousTestCase):
+    """Tests for reading what a page sent."""
+
+    def test_whole(self) -> None:
+        """A whole record is read, its time in seconds."""
+        entry = {"level": "warn", "scope": "a:b", "message": "m", "ts": 1500}
+        self.assertEqual(read_record(entry), Record("warn", "a:b", "m", 1.5))
+
+    def test_least(self) -> None:
+        """Level and message are enough."""
+        expected = Record("debug", "plugin", "m")
+        self.assertEqual(read_record({"level": "debug", "message": " m\n"}), expected)
+        entry = {"level": "debug", "message": "m", "scope": " \n", "ts": None}
+        self.assertEqual(read_record(entry), expected)
+
+    def test_cut(self) -> None:
+        """Scope and message are cut to what is kept of them."""
+        entry = {"level": "info", "message": "m" * 5000, "scope": "s" * 70}
+        record = read_record(entry)
+        assert record is not None
+        self.assertEqual((len(record.message), len(record.scope)), (4000, 64))
+
+    def test_no_record(self) -> None:
+        """What breaks a rule is not a record."""
+        good = {"level": "info", "message": "m"}
+        bad: Any
+        for bad in (
+            None,
+            [],
+            "m",
+            {},
+            {"level": "info"},
+            {"message": "m"},
+            {**good, "level": "trace"},
+            {**good, "level": ["info"]},
+            {**good, "message": ""},
+            {**good, "message": "\n\x1b[0m "},
+            {**good, "message": 1},
+            {**good, "scope": 1},
+            {**good, "ts": "1"},
+            {**good, "ts": True},
+            {**good, "more": 1},
+        ):
+            self.assertIsNone(read_record(bad), bad)
+
+    def test_time_that_is_none(self) -> None:
+        """A time that is not finite is left out, not the record."""
+        for ts in (math.nan, math.inf, 10**400):
+            entry = {"level": "info", "message": "m", "ts": ts}
+            self.assertEqual(read_record(entry), Record("info", "plugin", "m"))
+
+    def test_dropped_alone(self) -> None:
+        """A bad entry is left out alone, and counted."""
+        good = {"level": "info", "message": "m"}
+        records, dropped = read_records([good, {**good, "message": ""}, 1, good])
+        self.assertEqual((len(records), dropped), (2, 2))
+        self.assertEqual(read_records("records"), ([], 1))
+
+    def test_at_most_200(self) -> None:
+        """Entries beyond the 200th are left out, and counted."""
+        records, dropped = read_records([{"level": "info", "message": "m"}] * 203)
+        self.assertEqual((len(records), dropped), (200, 3))
+
+    @given(st.lists(nearly | anything) | anything)
+    @settings(deadline=None)
+    def test_anything(self, batch: Any) -> None:
+        """Whatever is sent is read or counted, and gives one line a record."""
+        records, dropped = read_records(batch)
+        if isinstance(batch, list):
+            self.assertEqual(len(records) + dropped, len(batch))
+        text = write_records(records, 0.0)
+        self.assertEqual(len(text.splitlines()), len(records))
+        text.encode("utf-8")
+
+
+class WriteTests(SynchronousTestCase):
+    """Tests for the lines of the file."""
+
+    def test_form(self) -> None:
+        """Time, level padded to five, scope, message."""
+        records = [Record("info", "host", "one"), Record("error", "a", "two", 0.4)]
+        self.assertEqual(
+            write_records(records, 0.0),
+            "1970-01-01T00:00:00.000Z INFO  [host] one\n"
+            "1970-01-01T00:00:00.000Z ERROR [a] two\n",
+        )
+
+    def test_page_clock_differs(self) -> None:
+        """A time more than a second off is written too, before the scope."""
+        self.assertEqual(
+            write_records([Record("warn", "a", "m", 10.0)], 0.0),
+            "1970-01-01T00:00:00.000Z WARN  ts=1970-01-01T00:00:10.000Z [a] m\n",
+        )
+
+    def test_no_such_year(self) -> None:
+        """A time outside the calendar is not written."""
+        self.assertEqual(
+            write_records([Record("warn", "a", "m", 1e300)], 0.0),
+            "1970-01-01T00:00:00.000Z WARN  [a] m\n",
+        )
+
+    def test_forged_line_attack(self) -> None:
+        """A message cannot start a line of its own."""
+        forged = "m\n2026-01-01T00:00:00.000Z ERROR [host] forged"
+        records, _ = read_records([{"level": "info", "scope": "a", "message": forged}])
+        self.assertEqual(write_records(records, 0.0).count("\n"), 1)
+
+    def test_attack_forged_scope(self) -> None:
+        """A scope cannot end early, and have a line pass for another scope's."""
+        entry = {"level": "info", "scope": "host] [x", "message": "m"}
+        records, _ = read_records([entry])
+        line = read_line(write_records(records, 0.0).rstrip("\n"))
+        assert line is not None
+        self.assertEqual((line.scope, line.message), ("host) (x", "m"))
+
+
+class LineTests(SynchronousTestCase):
+    """Tests for reading lines of the file again."""
+
+    def test_other_lines(self) -> None:
+        """What the daemon has not written so is no line of its."""
+        for text in ("", "x", "1970-01-01T00:00:00.000Z TRACE [a] m", "Z INFO [a]"):
+            self.assertIsNone(read_line(text))
+
+    @given(st.lists(nearly), st.floats(0, 1e10))
+    @settings(deadline=None)
+    def test_round_trip(self, batch: list[Any], now: float) -> None:
+        """Every record that is written can be read again."""
+        records, _ = read_records(batch)
+        for record in records:
+            (text,) = write_records([record], now).split("\n")[:-1]
+            line = read_line(text)
+            assert line is not None
+            self.assertEqual(
+                (line.level, line.scope, line.message),
+                (record.level, record.scope, record.message),
+            )
+            times = f"{line.time} " + (f"ts={line.ts} " if line.ts else "")
+            self.assertEqual(set(times.split()) - set(text.split()), set())
+
+    def test_own_time(self) -> None:
+        """The page's own time is read when it is there."""
+        text = "1970-01-01T00:00:00.000Z WARN  ts=1970-01-01T00:00:10.000Z [a] m"
+        now, then = "1970-01-01T00:00:00.000Z", "1970-01-01T00:00:10.000Z"
+        self.assertEqual(read_line(text), LogLine(now, "warn", "a", "m", then))

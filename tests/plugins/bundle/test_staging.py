@@ -1,0 +1,71 @@
+"""One build's directory; the steps in it are in ``test_build``."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.bundle.metafile import BuildError
+from bridge.plugins.bundle.staging import Staging
+
+from ...directories import fresh_directory
+from .workshop import Workshop
+
+
+class StagingTests(SynchronousTestCase):
+    """What it makes, and what it leaves."""
+
+    def setUp(self):
+        """Make a data directory that builds."""
+        self.shop = Workshop(fresh_directory(self)).fill()
+        self.staging = Staging(
+            self.shop.profile, self.shop.data, self.shop.folder, "1.0.0"
+        )
+
+    def test_private(self):
+        """Its directory is nobody else's, and inside the theme's folder."""
+        self.assertTrue(self.staging.claim())
+        self.staging.prepare([])
+        self.addCleanup(self.staging.discard)
+        self.assertEqual(self.staging.directory.stat().st_mode & 0o777, 0o700)
+        self.assertEqual(self.staging.directory.parent, self.shop.folder.resolve())
+
+    def test_discard(self):
+        """Afterwards nothing is left, also when it is said twice."""
+        self.assertTrue(self.staging.claim())
+        self.staging.prepare([])
+        self.staging.discard()
+        self.staging.discard()
+        self.assertEqual(self.shop.published(), {})
+
+    def test_attack_input_through_a_link(self):
+        """An input whose real path is another one is refused."""
+        self.assertTrue(self.staging.claim())
+        self.staging.prepare([])
+        self.addCleanup(self.staging.discard)
+        self.shop.write("secret.ts", "")
+        link = self.shop.data.root / "host/packages/host/src/x.ts"
+        link.symlink_to("../../../../secret.ts")
+        (self.staging.directory / "meta.json").write_text(
+            '{"inputs": {"host/packages/host/src/x.ts": {}}, "outputs": {}}'
+        )
+        with self.assertRaises(BuildError) as caught:
+            self.staging.check([])
+        self.assertEqual(
+            str(caught.exception),
+            "host/packages/host/src/x.ts is reached through a symbolic link",
+        )
+
+    def test_one_at_a_time(self):
+        """While a build has the theme's folder, none of another daemon's gets it."""
+        other_shop = Workshop(fresh_directory(self)).fill()
+        other = Staging(other_shop.profile, other_shop.data, self.shop.folder, "1.0.0")
+        self.assertTrue(self.staging.claim())
+        self.staging.prepare([])
+        kept = sorted(self.staging.directory.iterdir())
+        self.assertFalse(other.claim())
+        other.discard()
+        self.assertEqual(sorted(self.staging.directory.iterdir()), kept)
+        self.staging.discard()
+        self.assertTrue(other.claim())
+        other.discard()
+        self.assertEqual(self.shop.published(), {})

@@ -1,0 +1,164 @@
+"""A data directory that builds: the real bundler, a small host, and plugins."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import Factory, define
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.internet.threads import deferToThread
+from twisted.trial.unittest import TestCase
+
+from bridge.datadir.paths import DataDir
+from bridge.plugins.bundle.build import Builder, Report
+from bridge.settings.host import HostProfile, load_profile
+
+from ...directories import fresh_directory
+from ...npm import esbuild
+
+API = """\
+export interface Plugin { activate(): void }
+export function definePlugin(plugin: Plugin): Plugin { return plugin; }
+"""
+HOST = """\
+import { COMPILED_PLUGINS } from "@bridge/static-plugins";
+import { definePlugin } from "@bridge/plugin-api";
+console.log(COMPILED_PLUGINS, definePlugin);
+"""
+MAIN = """\
+import { definePlugin } from "@bridge/plugin-api";
+export default definePlugin({ activate() { console.log("MARK"); } });
+"""
+
+
+class SlowClock(Clock):
+    """Processes of the real reactor, in time that a test makes pass."""
+
+    def spawnProcess(self, *args, **kwargs):
+        """See ``IReactorProcess``."""
+        return reactor.spawnProcess(*args, **kwargs)
+
+
+@define
+class Workshop:
+    """One data directory and one theme directory."""
+
+    root: Path
+    profile: HostProfile = Factory(lambda: load_profile("reference"))
+    warnings: list[str] = Factory(list)
+
+    @property
+    def data(self) -> DataDir:
+        """The data directory."""
+        return DataDir(self.root / "data")
+
+    @property
+    def theme_dir(self) -> Path:
+        """The theme directory."""
+        return self.root / "themes"
+
+    @property
+    def folder(self) -> Path:
+        """Where the bundle is published."""
+        return self.theme_dir / self.profile.theme_name
+
+    @property
+    def bundle(self) -> Path:
+        """The bundle."""
+        return self.folder / f"{self.profile.bundle_name}.js"
+
+    @property
+    def map(self) -> Path:
+        """The bundle's source map."""
+        return self.folder / f"{self.profile.bundle_name}.js.map"
+
+    def fill(self) -> Workshop:
+        """Put everything in place that a build needs."""
+        self.data.create()
+        self.data.bin.mkdir()
+        shutil.copy(esbuild(), self.data.bin / "esbuild")
+        self.sign_bundler()
+        self.write("host/packages/api/src/index.ts", API)
+        self.write("host/packages/host/src/index.ts", HOST)
+        return self
+
+    def sign_bundler(self) -> None:
+        """Make the checksum file fit whatever the bundler is."""
+        digest = hashlib.sha256((self.data.bin / "esbuild").read_bytes()).hexdigest()
+        (self.data.bin / "esbuild.sha256").write_text(digest + "\n", "ascii")
+
+    def replace_bundler(self, script: str) -> None:
+        """Make the bundler a script, with its right checksum."""
+        path = self.data.bin / "esbuild"
+        path.write_text(script, "utf-8")
+        path.chmod(0o755)
+        self.sign_bundler()
+
+    def write(self, path: str, content: str | bytes) -> None:
+        """Write a file of the data directory."""
+        file = self.data.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def plugin(self, plugin_id: str, **files: str) -> None:
+        """Write a plugin; ``__`` in a name stands for a dot."""
+        self.write(f"plugins/{plugin_id}/plugin.json", f'{{"id": "{plugin_id}"}}')
+        self.write(f"plugins/{plugin_id}/main.ts", MAIN.replace("MARK", plugin_id))
+        for name, content in files.items():
+            self.write(f"plugins/{plugin_id}/{name.replace('__', '.')}", content)
+
+    def builder(
+        self, on=reactor, defer_to_thread: Callable[..., Deferred[Any]] = deferToThread
+    ) -> Builder:
+        """Make the builder."""
+        return Builder(
+            profile=self.profile,
+            data=self.data,
+            theme_dir=self.theme_dir,
+            reactor=on,
+            defer_to_thread=defer_to_thread,
+            version="1.2.3",
+            warn=self.warnings.append,
+        )
+
+    def build(self, *ids: str) -> Deferred[Report]:
+        """Build a bundle of these plugins."""
+        return self.builder().build(ids)
+
+    def published(self) -> dict[str, bytes]:
+        """Everything in the theme's folder."""
+        return {path.name: path.read_bytes() for path in self.folder.iterdir()}
+
+
+class BuildCase(TestCase):
+    """A data directory with one plugin, ``aa``."""
+
+    def setUp(self):
+        """Make it."""
+        self.shop = Workshop(fresh_directory(self)).fill()
+        self.shop.plugin("aa")
+
+    async def refusal(self, *ids: str) -> str:
+        """Build, expect a refusal, and give it."""
+        report = await self.shop.build(*(ids or ("aa",)))
+        self.assertFalse(report.ok)
+        self.assertEqual(len(report.errors), 1, report.errors)
+        return report.errors[0]
+
+    async def attack(self, error: str) -> None:
+        """The build is refused with this text, and what was published stays."""
+        good = HOST.replace("COMPILED_PLUGINS, ", "")
+        host = (self.shop.data.root / "host/packages/host/src/index.ts").read_text()
+        self.shop.write("host/packages/host/src/index.ts", good)
+        report = await self.shop.build()
+        self.assertTrue(report.ok, report.errors)
+        self.shop.write("host/packages/host/src/index.ts", host)
+        before = self.shop.published()
+        self.assertEqual(await self.refusal(), error)
+        self.assertEqual(self.shop.published(), before)

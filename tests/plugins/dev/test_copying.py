@@ -1,0 +1,149 @@
+"""Tests for ``bridge.plugins.dev.copying``."""
+
+import contextlib
+import os
+import socket
+from unittest import mock
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.dev import copying
+from bridge.plugins.dev.copying import copy_files
+from bridge.protocol.errors import BridgeError
+
+from ...directories import fresh_directory
+from ..policy.scanning import scan_tree
+
+
+class CopyFilesTests(SynchronousTestCase):
+    """Copying a working tree."""
+
+    def setUp(self):
+        """Make a tree."""
+        self.directory = fresh_directory(self)
+        self.root = self.directory / "tree"
+        self.root.mkdir()
+        self.copy = self.directory / "copy"
+
+    def write(self, name, content="x"):
+        """Write a file of the tree."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+    def refusal(self, *names):
+        """Copy what is refused; gives the message."""
+        with self.assertRaises(BridgeError) as caught:
+            copy_files(self.root, names, self.copy)
+        return caught.exception.message
+
+    def copied(self):
+        """The files of the copy."""
+        return sorted(
+            path.relative_to(self.copy).as_posix()
+            for path in self.copy.rglob("*")
+            if not path.is_dir()
+        )
+
+    def test_what_is_named_is_copied(self):
+        """Every named file is copied with its directories, and nothing else."""
+        for name in ("a.ts", "src/deep/b.ts", "src/c.ts", "left.ts"):
+            self.write(name, name)
+        names = ["a.ts", "src/c.ts", "src/deep/b.ts"]
+        copy_files(self.root, names, self.copy)
+        self.assertEqual(self.copied(), names)
+        self.assertEqual((self.copy / "src/deep/b.ts").read_text(), "src/deep/b.ts")
+        self.assertEqual(self.copy.stat().st_mode & 0o777, 0o700)
+
+    def test_what_is_gone_is_left_out(self):
+        """A file that its author has just removed is no failure."""
+        self.write("a.ts")
+        copy_files(self.root, ["a.ts", "gone.ts", "gone/b.ts"], self.copy)
+        self.assertEqual(self.copied(), ["a.ts"])
+
+    def test_attack_link(self):
+        """A link is copied as a link, which the source policy refuses."""
+        (self.root / "link.ts").symlink_to("/etc/passwd")
+        copy_files(self.root, ["link.ts"], self.copy)
+        self.assertTrue((self.copy / "link.ts").is_symlink())
+        self.assertEqual(
+            [h.report for h in scan_tree(self.copy)], ["link.ts:1 symlink"]
+        )
+
+    def test_attack_linked_directory(self):
+        """What is reached through a linked directory is not copied."""
+        outside = self.directory / "outside"
+        outside.mkdir()
+        (outside / "a.ts").write_text("secret")
+        (self.root / "src").symlink_to(outside)
+        self.assertEqual(self.refusal("src/a.ts"), "policy: src:1 symlink")
+
+    def test_attack_way_out(self):
+        """A name that leads out of the tree is refused."""
+        (self.directory / "secret").write_text("x")
+        for name in ("../secret", str(self.directory / "secret"), "a/../../secret", ""):
+            with self.subTest(name=name):
+                message = self.refusal(name)
+                self.assertTrue(message.startswith("clone_failed: an unsafe"), message)
+                self.copy.rmdir()
+
+    @settings(deadline=None, max_examples=60)
+    @given(st.text(max_size=12).map(lambda text: f"../{text}"))
+    def test_no_way_out(self, name):
+        """Whatever is behind two dots is refused, and nothing is copied."""
+        self.refusal(name)
+        self.assertEqual(self.copied(), [])
+        self.copy.rmdir()
+
+    def test_colliding_names(self):
+        """Two names that some systems take for one are refused, the last is named."""
+        self.write("src/a.ts")
+        self.write("SRC/b.ts")
+        self.assertEqual(
+            self.refusal("src/a.ts", "SRC/b.ts"),
+            "clone_failed: two file names differ only in case or in form (SRC/b.ts)",
+        )
+
+    def test_directory_for_a_file(self):
+        """A directory that is named as a file is what git has as a submodule."""
+        (self.root / "inner").mkdir()
+        self.assertEqual(self.refusal("inner"), "policy: inner:1 submodule")
+
+    def test_socket(self):
+        """A socket, which can't even be opened, is refused by name."""
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening:
+            listening.bind(str(self.root / "sock"))
+        self.assertEqual(
+            self.refusal("sock"), "clone_failed: neither a file nor a directory (sock)"
+        )
+
+    def test_pipe(self):
+        """What is no file is not opened."""
+        os.mkfifo(self.root / "pipe")
+        self.assertEqual(
+            self.refusal("pipe"), "clone_failed: neither a file nor a directory (pipe)"
+        )
+
+    def test_unreadable(self):
+        """A file that can't be read is named."""
+        self.write("a.ts")
+        with mock.patch.object(copying, "read_bounded", side_effect=PermissionError):
+            self.assertEqual(
+                self.refusal("a.ts"), "clone_failed: it cannot be read (a.ts)"
+            )
+
+    def test_limits(self):
+        """The limits of a clone hold: files, bytes, depth and path."""
+        for name in ("a", "b", "c"):
+            self.write(name, "xxxx")
+        self.patch(copying, "TREE_BYTES", 8)
+        self.assertIn("files of more than 8 bytes (c)", self.refusal("a", "b", "c"))
+        self.patch(copying, "TREE_BYTES", 100)
+        self.copy = self.directory / "other"
+        self.patch(copying, "TREE_FILES", 2)
+        self.assertIn("more than 2 files (c)", self.refusal("a", "b", "c"))
+        for name in ("d/" * 33 + "a", "x" * 250 + "/" + "y" * 250 + "/" + "z" * 250):
+            self.copy = self.directory / str(len(name))
+            self.assertIn("directories deep", self.refusal(name))

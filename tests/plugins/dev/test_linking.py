@@ -1,0 +1,321 @@
+"""Tests for ``bridge.plugins.dev.linking``."""
+
+import json
+
+from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.dev.linking import (
+    Linked,
+    Linking,
+    SourcesRefusedError,
+    build_without_linked,
+)
+from bridge.protocol.errors import BridgeError
+
+from ..operations.bench import PROFILE, Bench, files_of, manifest, url_of, write_tree
+
+LINK = ".tmp-dev-mine"
+
+
+class LinkingTestCase(SynchronousTestCase):
+    """A test with a pipeline and a working tree."""
+
+    def setUp(self):
+        """Make them."""
+        self.bench = Bench(self)
+        self.tree = self.bench.repositories / "work"
+        self.names = ["main.ts", "plugin.json"]
+        write_tree(self.tree, files_of("mine"), None)
+        b = self.bench
+        self.linking = Linking(
+            b.operations,
+            b.rebuild,
+            b.trees,
+            b.store,
+            PROFILE,
+            b.audience,
+            b.clock,
+            b.threads,
+            b.scanner,
+        )
+        self.link = self.linking.begin()
+
+    def update(self, link=None):
+        """Link the tree as it is now."""
+        chosen = link or self.link
+        return ensureDeferred(chosen.update(self.tree, self.names))
+
+    def linked(self) -> Linked:
+        """Link the tree, which works."""
+        found: Linked = self.successResultOf(self.update())
+        return found
+
+    def refusal(self, link=None):
+        """Link the tree, which is refused; gives the message."""
+        failure = self.failureResultOf(self.update(link), BridgeError)
+        return failure.value.message
+
+    def end(self):
+        """End the link."""
+        self.successResultOf(ensureDeferred(self.link.end()))
+
+    def write(self, name, content):
+        """Change a file of the tree."""
+        (self.tree / name).write_text(content)
+
+    def kept(self):
+        """The names in ``plugins/``."""
+        return self.bench.left()[0]
+
+    def in_copy(self):
+        """The linked copy's ``main.ts``."""
+        return (self.bench.data.plugins / LINK / "main.ts").read_text()
+
+
+class LinkTests(LinkingTestCase):
+    """A tree that comes, changes and goes."""
+
+    def test_linked(self):
+        """An unsigned tree is copied, built, and listed as what it is."""
+        linked = self.linked()
+        self.assertEqual((linked.id, linked.version), ("mine", "1.0.0"))
+        self.assertFalse(linked.shadows)
+        self.assertTrue(linked.report.ok)
+        self.assertEqual(self.kept(), [LINK])
+        self.assertEqual(
+            self.bench.events,
+            ["push plugins mine", f"run {LINK}", f"push build ok {LINK}"],
+        )
+        (entry,) = self.bench.trees.listing({}).plugins
+        self.assertEqual(entry["dev"], True)
+        for name in ("url", "commit", "keyId"):
+            self.assertEqual(entry[name], "")
+        self.assertEqual(entry["installedAt"], entry["updatedAt"])
+
+    def test_nothing_is_recorded(self):
+        """A link leaves no word in the state."""
+        before = self.bench.left()[1]
+        self.linked()
+        self.assertEqual(self.bench.left()[1], before)
+
+    def test_changed(self):
+        """A change replaces the copy; the time of the first link stays."""
+        self.linked()
+        self.bench.clock.advance(60)
+        self.write("main.ts", "export default 2;\n")
+        self.linked()
+        self.assertEqual(self.in_copy(), "export default 2;\n")
+        self.assertEqual(self.kept(), [LINK])
+        (entry,) = self.bench.trees.listing({}).plugins
+        self.assertLess(entry["installedAt"], entry["updatedAt"])
+
+    def test_end(self):
+        """In the end nothing is left of it, and pages are told."""
+        self.linked()
+        self.bench.events.clear()
+        self.end()
+        self.assertEqual(self.kept(), [])
+        self.assertEqual(self.bench.events, ["push plugins", "run", "push build ok"])
+        self.end()
+        self.assertEqual(len(self.bench.events), 3)
+
+    def test_end_of_nothing(self):
+        """A link that never linked anything ends without a build."""
+        self.end()
+        self.assertEqual(self.bench.events, [])
+
+    def test_end_without_a_bundle(self):
+        """When no bundle can be built without it, it is gone all the same."""
+        self.linked()
+        self.bench.builder.outcomes = ["another plugin is broken"]
+        self.end()
+        self.assertEqual(self.kept(), [])
+        self.assertEqual(self.bench.trees.linked, {})
+
+    def test_end_that_breaks(self):
+        """When even removing it fails, the daemon has forgotten it."""
+        self.linked()
+        self.bench.threads.failing["exchange_linked"] = OSError(5, "I/O error")
+        self.failureResultOf(ensureDeferred(self.link.end()), OSError)
+        self.assertEqual(self.bench.trees.linked, {})
+        self.assertFalse(self.bench.operations.commit_lock.locked)
+
+
+class RefusedTests(LinkingTestCase):
+    """What is refused, and what stays then."""
+
+    def test_policy(self):
+        """A refused change is told whole, and the good copy stays in the bundle."""
+        self.linked()
+        self.bench.events.clear()
+        self.write("main.ts", "eval('1');\nfetch('x');\n")
+        failure = self.failureResultOf(self.update(), SourcesRefusedError)
+        self.assertEqual(
+            [hit.report for hit in failure.value.hits],
+            ["main.ts:1 eval", "main.ts:2 fetch"],
+        )
+        self.assertEqual(self.in_copy(), "export default 1;\n")
+        self.assertEqual(self.kept(), [LINK])
+        self.assertEqual(self.bench.events, [])
+
+    def test_manifest(self):
+        """A manifest that breaks a rule is refused as an install of it."""
+        self.write("plugin.json", manifest("mine", extra=1))
+        self.assertIn("manifest_invalid: plugin.json", self.refusal())
+        self.assertEqual(self.kept(), [])
+
+    def test_build_fails_at_first(self):
+        """A tree that does not build is not linked, so others can be installed."""
+        self.bench.builder.outcomes = [f"no such plugins/{LINK}/a.ts"]
+        self.assertEqual(self.refusal(), "build_failed: no such a.ts")
+        self.assertEqual(self.kept(), [])
+        self.assertEqual(self.bench.trees.linked, {})
+        self.bench.publish("good")
+        installed = self.bench.installer.install(url_of("good"))
+        self.assertEqual(self.successResultOf(installed)["id"], "good")
+
+    def test_build_fails_later(self):
+        """A change that does not build is taken back, in the files and the list."""
+        self.linked()
+        before = dict(self.bench.trees.linked)
+        self.write("main.ts", "export default 2;\n")
+        self.bench.builder.outcomes = ["broken"]
+        self.bench.events.clear()
+        self.assertEqual(self.refusal(), "build_failed: broken")
+        pushed = [event for event in self.bench.events if "push build" in event]
+        self.assertEqual(pushed, [f"push build failed {LINK}", f"push build ok {LINK}"])
+        self.assertEqual(self.in_copy(), "export default 1;\n")
+        self.assertEqual(self.bench.trees.linked, before)
+        self.assertEqual(self.kept(), [LINK])
+
+    def test_failures_leave_it_as_it_was(self):
+        """Whatever fails on the way, the good copy is there and nothing else."""
+        self.linked()
+        for name in ("copy_files", "exchange_linked", "entries"):
+            with self.subTest(name=name):
+                self.write("main.ts", f"export default '{name}';\n")
+                self.bench.threads.failing = {name: OSError(5, "I/O error")}
+                if name == "copy_files":
+                    self.bench.threads.failing = {"_take": OSError(5, "I/O error")}
+                self.failureResultOf(self.update())
+                self.bench.threads.failing = {}
+                # What could not be taken back at once is, by the next one.
+                self.write("main.ts", "export default 1;\n")
+                self.linked()
+                self.assertEqual(self.in_copy(), "export default 1;\n")
+                self.assertEqual(self.kept(), [LINK])
+                self.assertFalse(self.bench.operations.commit_lock.locked)
+
+    def test_another_id(self):
+        """The id may not change while it is linked."""
+        self.linked()
+        self.write("plugin.json", manifest("other"))
+        self.assertEqual(
+            self.refusal(),
+            "manifest_invalid: id: it was mine before; end this and start it again",
+        )
+
+    def test_linked_twice(self):
+        """A second link of the same id is refused, even one that came meanwhile."""
+        self.linked()
+        other = self.linking.begin()
+        refused = "already_installed: another plugin-bridge dev links mine"
+        self.assertEqual(self.refusal(other), refused)
+        self.end()
+        self.bench.builder.outcomes = [Deferred()]
+        slow = self.bench.builder.outcomes[0]
+        first, second = self.update(), self.update(other)
+        slow.callback(None)
+        self.successResultOf(first)
+        failure = self.failureResultOf(second, BridgeError)
+        self.assertEqual(failure.value.message, refused)
+        self.assertEqual(self.kept(), [LINK])
+
+    def test_shutting_down(self):
+        """Nothing is linked when no build is begun any more."""
+        self.bench.rebuild.close()
+        self.assertIn("shutting down", self.refusal())
+        self.assertEqual(self.kept(), [])
+
+
+class ShadowTests(LinkingTestCase):
+    """A link beside an installed plugin of its id."""
+
+    def setUp(self):
+        """Install it."""
+        super().setUp()
+        self.bench.publish("mine")
+        self.successResultOf(self.bench.installer.install(url_of("mine")))
+        self.installed = self.bench.left()
+        self.bench.events.clear()
+
+    def test_shadowed(self):
+        """The link stands for the installed tree, of which nothing is changed."""
+        linked = self.linked()
+        self.assertTrue(linked.shadows)
+        self.assertIn(f"run {LINK}", self.bench.events)
+        names, state = self.bench.left()
+        self.assertEqual((names, state), ([LINK, "mine"], self.installed[1]))
+        self.end()
+        self.assertIn("run mine", self.bench.events)
+        self.assertEqual(self.bench.left(), self.installed)
+
+    def test_installed_one_is_not_changed_unbuilt(self):
+        """While it is shadowed, nothing of its id is committed without a build."""
+        self.linked()
+        failure = self.failureResultOf(
+            ensureDeferred(self.bench.change.build("mine")), BridgeError
+        )
+        self.assertIn("build_failed: plugin-bridge dev has linked", str(failure.value))
+
+    def test_install_waits(self):
+        """An install commits after a link that is being built, not within it."""
+        self.bench.publish("good")
+        slow: Deferred[None] = Deferred()
+        self.bench.builder.outcomes = [slow]
+        linking = self.update()
+        installing = self.bench.installer.install(url_of("good"))
+        self.assertNoResult(installing)
+        self.assertNotIn("good", self.kept())
+        slow.callback(None)
+        self.successResultOf(linking)
+        self.successResultOf(installing)
+
+
+class RestartTests(LinkingTestCase):
+    """What a daemon that was killed has left."""
+
+    def publish(self, **info):
+        """Write a bundle's information."""
+        folder = self.bench.repositories / "theme"
+        folder.mkdir(exist_ok=True)
+        (folder / "info.json").write_text(json.dumps(info))
+        return folder
+
+    def test_copies_are_swept(self):
+        """A daemon that begins removes the copies of linked trees."""
+        self.linked()
+        self.assertEqual(self.bench.trees.sweep(), [LINK])
+        self.assertEqual(self.kept(), [])
+
+    def test_bundle_is_built_without(self):
+        """A bundle with a linked plugin in it is built without, at once."""
+        folder = self.publish(plugins=["mine"], dev=["mine"])
+        build_without_linked(folder, self.bench.rebuild)
+        self.assertEqual(self.bench.events, ["run", "push build ok"])
+
+    def test_other_bundles_are_left_alone(self):
+        """A bundle without one, or none, is no reason to build."""
+        build_without_linked(self.publish(plugins=["mine"]), self.bench.rebuild)
+        build_without_linked(self.bench.data.root, self.bench.rebuild)
+        self.assertEqual(self.bench.events, [])
+
+    def test_failed_build_is_no_failure_to_start(self):
+        """When it can't be built, the daemon starts all the same."""
+        folder = self.publish(dev=["mine"])
+        self.bench.builder.outcomes = ["broken"]
+        build_without_linked(folder, self.bench.rebuild)
+        self.bench.rebuild.close()
+        build_without_linked(folder, self.bench.rebuild)
+        self.assertEqual(self.flushLoggedErrors(), [])

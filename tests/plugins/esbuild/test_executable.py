@@ -1,0 +1,157 @@
+"""Verified copies of the bundler."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import subprocess
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.esbuild.executable import (
+    BundlerError,
+    memory_file,
+    read_checksum,
+    verified_copy,
+)
+from bridge.protocol.limits import BUNDLER_BYTES
+
+from ...directories import fresh_directory
+
+SCRIPT = b"#!/bin/sh\necho it runs\n"
+
+
+class ExecutableCase(SynchronousTestCase):
+    """A directory with a bundler, and one for copies."""
+
+    def setUp(self):
+        """Make them."""
+        root = fresh_directory(self)
+        self.source, self.private = root / "bin", root / "private"
+        self.source.mkdir()
+        self.private.mkdir()
+        self.install(SCRIPT)
+
+    def install(self, content: bytes) -> None:
+        """Put a bundler in place, with its checksum."""
+        (self.source / "esbuild").write_bytes(content)
+        self.checksum(hashlib.sha256(content).hexdigest() + "\n")
+
+    def checksum(self, text: str) -> None:
+        """Write the checksum file."""
+        (self.source / "esbuild.sha256").write_text(text)
+
+    def refused(self, in_memory=memory_file) -> str:
+        """Copy, expect a refusal, and give its words."""
+        before = os.listdir("/proc/self/fd")
+        with self.assertRaises(BundlerError) as caught:
+            verified_copy(self.source, self.private, in_memory)
+        self.assertEqual(os.listdir("/proc/self/fd"), before)
+        return str(caught.exception)
+
+
+class CopyTests(ExecutableCase):
+    """What is copied, where, and what is refused."""
+
+    def test_in_memory(self):
+        """A copy in memory runs, and nothing is on disk."""
+        copy = verified_copy(self.source, self.private)
+        self.addCleanup(copy.close)
+        self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+        self.assertEqual(list(self.private.iterdir()), [])
+
+    def test_attack_change_of_a_copy_in_memory(self):
+        """Not even its owner can change it."""
+        copy = verified_copy(self.source, self.private)
+        self.addCleanup(copy.close)
+        with open(copy.path, "r+b", buffering=0) as file:
+            for change in (lambda: file.write(b"x"), lambda: file.truncate(0)):
+                with self.assertRaises(PermissionError):
+                    change()
+
+    def test_on_disk(self):
+        """Without files in memory the copy is on disk, read-only, and runs."""
+        copy = verified_copy(self.source, self.private, lambda: None)
+        copy.close()
+        self.assertEqual(copy.path, str(self.private / "esbuild"))
+        self.assertEqual(os.stat(copy.path).st_mode & 0o777, 0o500)
+        self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+
+    def test_attack_tampered(self):
+        """Another binary is refused, wherever the copy goes."""
+        (self.source / "esbuild").write_bytes(SCRIPT + b"evil\n")
+        for in_memory in (memory_file, lambda: None):
+            told = self.refused(in_memory)
+            self.assertTrue(told.startswith("esbuild checksum mismatch: bin/esbuild"))
+
+    def test_attack_endless_binary(self):
+        """A binary over the limit is not copied to its end."""
+        with (self.source / "esbuild").open("r+b") as file:
+            file.truncate(BUNDLER_BYTES + 1)
+        self.assertEqual(self.refused(), f"bin/esbuild is over {BUNDLER_BYTES} bytes")
+
+    def test_attack_link_or_pipe(self):
+        """A link or a pipe is not a bundler."""
+        (self.source / "esbuild").rename(self.source / "real")
+        (self.source / "esbuild").symlink_to("real")
+        self.assertEqual(self.refused(), "bin/esbuild is not a regular file")
+        (self.source / "esbuild").unlink()
+        os.mkfifo(self.source / "esbuild")
+        self.assertEqual(self.refused(), "bin/esbuild is not a regular file")
+
+
+class ChecksumTests(ExecutableCase):
+    """The checksum file."""
+
+    def test_forms(self):
+        """The first word counts, in either case."""
+        digest = hashlib.sha256(SCRIPT).hexdigest()
+        for text in (digest, f"\n {digest.upper()}  esbuild\n", f"{digest} x y"):
+            self.checksum(text)
+            self.assertEqual(read_checksum(self.source), digest)
+
+    def test_unusable(self):
+        """Anything else is refused."""
+        for text in ("", "\n", "a" * 63, "g" * 64, "a" * 65, "x " + "a" * 64):
+            with self.subTest(text=text):
+                self.checksum(text)
+                self.assertIn("does not hold a SHA-256 digest", self.refused())
+
+    def test_attack_endless_checksum(self):
+        """A large file is not read."""
+        self.checksum("a" * 64 + " " * 5000)
+        self.assertIn("does not hold a SHA-256 digest", self.refused())
+
+
+class MemoryFileTests(SynchronousTestCase):
+    """Kernels that have files in memory, and kernels that don't."""
+
+    def test_older_kernels(self):
+        """Where the flag for running is unknown, it is left out."""
+        real, flags = os.memfd_create, []
+
+        def create(name, given):
+            flags.append(given)
+            if len(flags) == 1:
+                raise OSError(errno.EINVAL, "")
+            return real(name, given)
+
+        with mock.patch("os.memfd_create", create):
+            fd = memory_file()
+        assert fd is not None
+        os.close(fd)
+        self.assertNotEqual(flags[0], flags[1])
+
+    def test_kernels_that_refuse(self):
+        """Where no file in memory may run, there is none."""
+        for code in (errno.EACCES, errno.EINVAL):
+            with mock.patch("os.memfd_create", side_effect=OSError(code, "")):
+                self.assertIsNone(memory_file())
+
+    def test_other_systems(self):
+        """Where nobody knows of such files, there is none."""
+        with mock.patch("bridge.plugins.esbuild.executable.os") as system:
+            del system.memfd_create
+            self.assertIsNone(memory_file())

@@ -1,0 +1,190 @@
+"""Tests for ``bridge.plugins.installed.exchange``."""
+
+import itertools
+import os
+from unittest import mock
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.approval import Operation
+from bridge.plugins.installed import exchange as module
+from bridge.plugins.installed.exchange import Exchange, make_durable
+from bridge.plugins.installed.keys import KEYS
+from bridge.plugins.installed.records import RECORDS, former
+from bridge.store import Put, Remove
+
+from ..operations.bench import Bench
+
+NEW, OLD = ".tmp-0000000000000001", ".tmp-0000000000000002"
+RECORD = {"url": "new"}
+KINDS = {
+    "install": Exchange(Operation.INSTALL, "good", NEW, None, RECORD),
+    "update": Exchange(Operation.UPDATE, "good", NEW, OLD, RECORD),
+    "mend": Exchange(Operation.UPDATE, "good", NEW, None, RECORD),
+    "uninstall": Exchange(Operation.UNINSTALL, "good", None, OLD, None),
+    "forget": Exchange(Operation.UNINSTALL, "good", None, None, None),
+}
+
+
+class CrashError(Exception):
+    """The process is gone."""
+
+
+class ExchangeTests(SynchronousTestCase):
+    """Tests for ``Exchange``."""
+
+    def setUp(self):
+        """Make a place for trees."""
+        self.bench = Bench(self)
+        self.directory = self.bench.data.plugins
+
+    def before(self, exchange):
+        """Make what is there before an exchange."""
+        self.bench.trees.remove(self.directory)
+        self.directory.mkdir()
+        if exchange.new is not None:
+            self.write(exchange.new, "new")
+        if exchange.old is not None:
+            self.write("good", "old")
+        return self.names()
+
+    def write(self, name, content):
+        """Write a tree."""
+        (self.directory / name).mkdir()
+        (self.directory / name / "main.ts").write_text(content)
+
+    def names(self):
+        """What is where."""
+        return {
+            path.name: (path / "main.ts").read_text()
+            for path in self.directory.iterdir()
+        }
+
+    def after(self, exchange):
+        """What is there after an exchange."""
+        there = {} if exchange.new is None else {"good": "new"}
+        return there if exchange.old is None else {**there, OLD: "old"}
+
+    def test_there_and_back(self):
+        """Undoing is the exact inverse, and both can be done again and again."""
+        for exchange in KINDS.values():
+            before = self.before(exchange)
+            for _ in range(2):
+                for _ in range(2):
+                    exchange.do(self.directory)
+                    self.assertEqual(self.names(), self.after(exchange))
+                for _ in range(2):
+                    exchange.undo(self.directory)
+                    self.assertEqual(self.names(), before)
+
+    def crashing(self, call, at):
+        """Call something that crashes at a rename, counted from 0; whether it did."""
+        really = os.rename
+        left = itertools.count(at, -1)
+
+        def rename(*names):
+            if next(left) == 0:
+                raise CrashError
+            really(*names)
+
+        with mock.patch.object(module.os, "rename", rename):
+            try:
+                call(self.directory)
+            except CrashError:
+                return True
+        return False
+
+    def test_crash_between_any_two_renames(self):
+        """Wherever either way was interrupted, both ways go on from there."""
+        for kind, at, back, on in itertools.product(
+            KINDS.values(), range(3), (False, True), (False, True)
+        ):
+            before = self.before(kind)
+            if back:
+                kind.do(self.directory)
+            self.crashing(kind.undo if back else kind.do, at)
+            (kind.do if on else kind.undo)(self.directory)
+            expected = self.after(kind) if on else before
+            self.assertEqual(self.names(), expected, (kind, at, back, on))
+
+    def test_after_everything_was_swept(self):
+        """When what was aside is gone, a second look changes nothing."""
+        for exchange in KINDS.values():
+            for way in (exchange.do, exchange.undo):
+                self.before(exchange)
+                exchange.do(self.directory)
+                way(self.directory)
+                self.bench.trees.sweep()
+                settled = self.names()
+                way(self.directory)
+                self.assertEqual(self.names(), settled)
+
+    def test_it_replaces_nothing(self):
+        """What is in the way stays: a tree, an empty directory, a dead link."""
+        place = self.directory / "good"
+        for make in (
+            lambda: self.write("good", "foreign"),
+            place.mkdir,
+            lambda: place.symlink_to("nowhere"),
+        ):
+            self.before(KINDS["install"])
+            make()
+            before = os.lstat(place)
+            for _ in range(2):
+                self.assertRaises(FileExistsError, KINDS["install"].do, self.directory)
+            KINDS["install"].undo(self.directory)
+            self.assertEqual(os.lstat(place), before)
+            self.assertTrue((self.directory / NEW).is_dir())
+
+    def test_the_state_decides(self):
+        """Whether the record is the new one says which way to go."""
+        for exchange in KINDS.values():
+            self.assertEqual(
+                exchange.is_recorded(self.bench.store), exchange.record is None
+            )
+        commit = self.bench.store.commit
+        self.successResultOf(commit([Put(RECORDS, "good", RECORD)]))
+        for exchange in KINDS.values():
+            done = exchange.record is not None
+            self.assertEqual(exchange.is_recorded(self.bench.store), done)
+            way = exchange.do if done else exchange.undo
+            self.assertEqual(exchange.settling(self.bench.store), way)
+
+    def test_only_a_new_tree_is_still_to_be_built(self):
+        """The bundle decides on installs and updates alone, once they are recorded."""
+        for recorded in (False, True):
+            if recorded:
+                edits = [Put(RECORDS, "good", RECORD)]
+                self.successResultOf(self.bench.store.commit(edits))
+            for name, exchange in KINDS.items():
+                expected = recorded and name in ("install", "update", "mend")
+                found = exchange.is_to_be_built(self.bench.store)
+                self.assertEqual(found, expected, name)
+
+    def test_attack_forgotten_key(self):
+        """A key that was forgotten meanwhile is not accepted again by taking back."""
+        kept = [Put(KEYS, "one", {"label": "a"}), Put(KEYS, "two", {"label": "b"})]
+        self.successResultOf(self.bench.store.commit(kept))
+        before = former(self.bench.store, kept)
+        exchange = evolve(KINDS["install"], before=before)
+        self.successResultOf(self.bench.store.commit([Remove(KEYS, "one")]))
+        self.assertEqual(exchange.taking_back(self.bench.store), kept[1:])
+
+    def test_durable_tree(self):
+        """Every file and every directory of a clone is made durable."""
+        root = self.directory / NEW
+        (root / "src" / "deep").mkdir(parents=True)
+        for name in ("a", "src/b", "src/deep/c"):
+            (root / name).write_text("")
+        synced = []
+        really = os.fsync
+
+        def fsync(fd):
+            synced.append(os.fstat(fd).st_ino)
+            really(fd)
+
+        with mock.patch.object(os, "fsync", fsync):
+            make_durable(root)
+        expected = [path.stat().st_ino for path in (root, *root.rglob("*"))]
+        self.assertEqual(sorted(synced), sorted(expected))

@@ -1,0 +1,209 @@
+"""Which keys are accepted."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.installed.keys import KEYS, MARKS, Trust
+from bridge.plugins.tree.signature import Signed, key_id, public_key_of
+from bridge.protocol.errors import BridgeError
+from bridge.store import Edit, Put, Store
+
+ONE = public_key_of(b"\x01" * 32)
+TWO = public_key_of(b"\x02" * 32)
+URL = "https://forge.example/one.git"
+SIGNED = Signed(key_id(ONE), ONE, 1000, "00" * 32)
+BY_TWO = Signed(key_id(TWO), TWO, 500, "00" * 32)
+
+
+def at_once(call: Any, *arguments: Any) -> Deferred[Any]:
+    """Call a function as if in a thread."""
+    return maybeDeferred(call, *arguments)
+
+
+class TrustTestCase(SynchronousTestCase):
+    """A test with a real, empty store."""
+
+    def setUp(self):
+        """Open the store."""
+        root = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, root)
+        self.store = Store.open(root / "state.json", at_once)
+        self.trust = Trust(self.store)
+
+    def record(self) -> dict[str, Any]:
+        """The record of the first key."""
+        record: dict[str, Any] = self.store.entries(KEYS)[SIGNED.key_id]
+        return record
+
+    def commit(self, edits: list[Edit]) -> None:
+        """Commit edits."""
+        self.successResultOf(self.store.commit(edits))
+
+    def accept(self, plugin_id: str, signed: Signed, now_ms: int = 5) -> None:
+        """Commit a tree of a plugin, as an operation would."""
+        self.commit(self.trust.acceptance(plugin_id, URL, signed, now_ms))
+
+
+class AcceptanceTests(TrustTestCase):
+    """What is committed with a tree."""
+
+    def test_first_use(self):
+        """A key is unknown until an operation that uses it commits."""
+        self.assertFalse(self.trust.is_trusted(SIGNED.key_id))
+        edits = self.trust.acceptance("one", URL, SIGNED, 5)
+        self.assertFalse(self.trust.is_trusted(SIGNED.key_id))
+        self.commit(edits)
+        self.assertTrue(self.trust.is_trusted(SIGNED.key_id))
+        self.assertFalse(self.trust.is_trusted(BY_TWO.key_id))
+
+    def test_record(self):
+        """The record of a key has the fields that exist in the wild."""
+        self.accept("one", SIGNED, 5)
+        self.assertEqual(
+            self.store.entries(KEYS),
+            {
+                SIGNED.key_id: {
+                    "publicKey": ONE,
+                    "label": f"one ({URL})",
+                    "trustedAt": 5,
+                    "lastUsedAt": 5,
+                    "plugins": ["one"],
+                }
+            },
+        )
+
+    def test_refreshed(self):
+        """Further use changes when a key was last used, and what it has signed."""
+        self.accept("one", SIGNED, 5)
+        self.accept("another", SIGNED, 6)
+        self.accept("one", SIGNED, 7)
+        record = self.record()
+        self.assertEqual(record["trustedAt"], 5)
+        self.assertEqual(record["lastUsedAt"], 7)
+        self.assertEqual(record["label"], f"one ({URL})")
+        self.assertEqual(record["plugins"], ["one", "another"])
+
+    def test_attack_forged_record(self):
+        """A record that is not of the key it is kept under accepts nothing."""
+        self.accept("one", SIGNED)
+        good = self.record()
+        bad: Any
+        for bad in (
+            *(None, 1, [], {}, {**good, "publicKey": TWO}, {**good, "plugins": "one"}),
+            *({**good, "publicKey": ONE.upper()}, {**good, "trustedAt": "5"}),
+        ):
+            self.commit([Put(KEYS, SIGNED.key_id, bad)])
+            self.assertFalse(self.trust.is_trusted(SIGNED.key_id), bad)
+            self.assertEqual(self.trust.keys({}), [])
+        self.accept("one", SIGNED)
+        self.assertTrue(self.trust.is_trusted(SIGNED.key_id))
+
+
+class MarkTests(TrustTestCase):
+    """How far a plugin has been signed."""
+
+    def test_highest(self):
+        """The mark is the highest date committed, and never falls."""
+        self.assertEqual(self.trust.mark("one", SIGNED.key_id), 0)
+        for signed_at, mark in ((1000, 1000), (900, 1000), (1001, 1001)):
+            self.accept("one", evolve(SIGNED, signed_at=signed_at))
+            self.assertEqual(self.trust.mark("one", SIGNED.key_id), mark)
+
+    def test_attack_replayed_tree(self):
+        """A tree signed before one that was committed is a downgrade."""
+        self.accept("one", SIGNED)
+        self.trust.check_mark("one", SIGNED)
+        self.trust.check_mark("one", evolve(SIGNED, signed_at=1001))
+        for signed_at in (999, 0):
+            with self.assertRaises(BridgeError) as caught:
+                self.trust.check_mark("one", evolve(SIGNED, signed_at=signed_at))
+            self.assertTrue(caught.exception.message.startswith("downgrade: signedAt"))
+
+    def test_per_plugin_and_key(self):
+        """A mark is of one plugin by one key."""
+        self.accept("one", SIGNED)
+        self.accept("one", BY_TWO)
+        self.trust.check_mark("one", BY_TWO)
+        self.trust.check_mark("other", evolve(SIGNED, signed_at=1))
+        self.assertEqual(self.trust.mark("one", SIGNED.key_id), 1000)
+        self.assertEqual(
+            self.store.entries(MARKS),
+            {"one": {SIGNED.key_id: 1000, BY_TWO.key_id: 500}},
+        )
+
+    def test_kept_when_forgotten(self):
+        """A key that is forgotten and accepted again has not lost its marks."""
+        self.accept("one", SIGNED)
+        self.commit(self.trust.forgetting(SIGNED.key_id))
+        self.assertEqual(self.trust.mark("one", SIGNED.key_id), 1000)
+
+    def test_damaged(self):
+        """What is no mark counts as none."""
+        bad: Any
+        for bad in (1, [], {SIGNED.key_id: "1"}, {SIGNED.key_id: True}):
+            self.commit([Put(MARKS, "one", bad)])
+            self.assertEqual(self.trust.mark("one", SIGNED.key_id), 0)
+
+
+class KeysTests(TrustTestCase):
+    """The keys a user can see and forget."""
+
+    def test_rows(self):
+        """Each key is listed with what it signed and what is installed by it."""
+        self.accept("one", SIGNED, 5)
+        self.accept("gone", SIGNED, 6)
+        by_one = SIGNED.key_id
+        self.assertEqual(
+            self.trust.keys({"one": by_one, "also": by_one, "x": "other"}),
+            [
+                {
+                    "keyId": by_one,
+                    "publicKey": ONE,
+                    "label": f"one ({URL})",
+                    "trustedAt": 5,
+                    "lastUsedAt": 6,
+                    "seenFor": ["one", "gone"],
+                    "installed": ["also", "one"],
+                }
+            ],
+        )
+
+    def test_order(self):
+        """The key last used is first; keys used at once are in a fixed order."""
+        self.assertEqual(self.trust.keys({}), [])
+        self.accept("one", SIGNED, 5)
+        self.accept("two", BY_TWO, 6)
+        self.assertEqual(self.listed(), [BY_TWO.key_id, SIGNED.key_id])
+        self.accept("one", SIGNED, 7)
+        self.assertEqual(self.listed(), [SIGNED.key_id, BY_TWO.key_id])
+        self.accept("two", BY_TWO, 7)
+        self.assertEqual(self.listed(), sorted([SIGNED.key_id, BY_TWO.key_id]))
+
+    def listed(self) -> list[str]:
+        """The ids of the keys, as listed."""
+        return [row["keyId"] for row in self.trust.keys({})]
+
+    def test_forget(self):
+        """A forgotten key is accepted no longer, and others still are."""
+        self.accept("one", SIGNED)
+        self.accept("two", BY_TWO)
+        edits = self.trust.forgetting(SIGNED.key_id)
+        self.assertTrue(self.trust.is_trusted(SIGNED.key_id))
+        self.commit(edits)
+        self.assertFalse(self.trust.is_trusted(SIGNED.key_id))
+        self.assertTrue(self.trust.is_trusted(BY_TWO.key_id))
+
+    def test_forget_unknown(self):
+        """A key that is not accepted cannot be forgotten, and is not repeated."""
+        with self.assertRaises(BridgeError) as caught:
+            self.trust.forgetting("Zq9")
+        self.assertTrue(caught.exception.message.startswith("not_trusted: "))
+        self.assertNotIn("Zq9", caught.exception.message)

@@ -1,0 +1,117 @@
+"""Tests for ``bridge.plugins.installed.records``."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.installed.records import (
+    RECORDS,
+    Record,
+    former,
+    is_recorded,
+    read_record,
+    read_records,
+    settings_namespace,
+)
+from bridge.store import Drop, Edit, Put, Remove, Store
+
+from ..operations.bench import at_once
+
+RECORD = Record("https://forge.example/a.git", "c0ffee", "1bc6", 5, 1000, 2000)
+FIELDS = {
+    "url": "https://forge.example/a.git",
+    "commit": "c0ffee",
+    "keyId": "1bc6",
+    "signedAt": 5,
+    "installedAt": 1000,
+    "updatedAt": 2000,
+}
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+class RecordTests(SynchronousTestCase):
+    """Tests for one record."""
+
+    def test_shape(self):
+        """A record has exactly these fields in the store."""
+        self.assertEqual(RECORD.put("sample"), Put(RECORDS, "sample", FIELDS))
+
+    def test_round_trip(self):
+        """What was written is read."""
+        self.assertEqual(read_record(FIELDS), RECORD)
+
+    def test_unsigned_record(self):
+        """A record made before plugins were signed has no key and no time."""
+        old = {k: v for k, v in FIELDS.items() if k not in ("keyId", "signedAt")}
+        record = read_record(old)
+        self.assertEqual((record.key_id, record.signed_at), ("", 0))
+
+    @settings(deadline=None)
+    @given(anything | st.fixed_dictionaries(dict.fromkeys(FIELDS, anything)))
+    def test_damaged_record(self, value):
+        """Whatever a record has become, it is read, and can be written."""
+        record = read_record(value)
+        edit = record.put("sample")
+        self.assertEqual(read_record(edit.value), record)
+
+
+class ReadRecordsTests(SynchronousTestCase):
+    """Tests for the records of a store."""
+
+    def setUp(self):
+        """Open a store."""
+        root = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, root)
+        self.store = Store.open(root / "state.json", at_once)
+
+    def commit(self, *edits):
+        """Commit edits."""
+        self.successResultOf(self.store.commit(edits))
+
+    def test_sorted(self):
+        """Records come sorted by id."""
+        self.commit(RECORD.put("sample"), RECORD.put("another"))
+        self.assertEqual(
+            list(read_records(self.store).items()),
+            [("another", RECORD), ("sample", RECORD)],
+        )
+        self.assertTrue(is_recorded(self.store, "sample"))
+        self.assertFalse(is_recorded(self.store, "third"))
+
+    def test_path_in_a_key(self):
+        """A key that is no plugin id never becomes a path."""
+        self.commit(*(RECORD.put(key) for key in ("../x", "a/b", "", "A", "sample")))
+        self.assertEqual(list(read_records(self.store)), ["sample"])
+
+    def test_former_values_restore_every_value(self):
+        """What edits changed, added, removed or dropped is as before."""
+        self.commit(
+            RECORD.put("sample"),
+            Put("other", "kept", [1]),
+            Put("other", "gone", 2),
+            Put(settings_namespace("sample"), "a", {"b": 1}),
+        )
+        before = {ns: self.store.entries(ns) for ns in self.store.namespaces()}
+        edits: list[Edit] = [
+            Put(RECORDS, "sample", {}),
+            Put(RECORDS, "new", {}),
+            Put("fresh", "key", True),
+            Remove("other", "gone"),
+            Remove("other", "never"),
+            Drop(settings_namespace("sample")),
+            Drop(settings_namespace("empty")),
+        ]
+        kept = former(self.store, edits)
+        self.commit(*edits)
+        self.commit(Put(settings_namespace("empty"), "made", "meanwhile"))
+        self.commit(*(one.edit() for one in kept))
+        after = {ns: self.store.entries(ns) for ns in self.store.namespaces()}
+        self.assertEqual(after, before)

@@ -1,0 +1,263 @@
+"""Tests for ``bridge.plugins.installed.trees``."""
+
+import os
+import shutil
+from unittest.mock import patch
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.installed.records import Record
+from bridge.plugins.installed.trees import iso_time
+from bridge.protocol.errors import BridgeError
+
+from ..operations.bench import (
+    COMMIT,
+    KEY,
+    NOW,
+    OTHER_KEY,
+    OTHER_SEED,
+    Bench,
+    files_of,
+    manifest,
+    url_of,
+    write_tree,
+)
+
+RECORD = Record(url_of("sample"), COMMIT, KEY, NOW, NOW * 1000, NOW * 1000 + 60_000)
+
+
+class TreesTestCase(SynchronousTestCase):
+    """A test with a data directory and a clone."""
+
+    def setUp(self):
+        """Make them."""
+        self.bench = Bench(self)
+        self.trees = self.bench.trees
+        self.data = self.bench.data
+
+    def write(self, plugin_id="sample", files=None, **how):
+        """Write an installed tree."""
+        root = self.data.plugin(plugin_id)
+        write_tree(root, files or files_of(plugin_id), plugin_id, **how)
+        return root
+
+    def names(self):
+        """What is in ``plugins/``."""
+        return sorted(path.name for path in self.data.plugins.iterdir())
+
+
+class MovingTests(TreesTestCase):
+    """Tests for trees that come and go."""
+
+    def clone(self):
+        """Write a clone."""
+        clone = self.trees.fresh()
+        write_tree(clone, files_of("sample"), "sample")
+        return clone
+
+    def test_fresh_name(self):
+        """A clone's name cannot be a plugin's, and nothing is made yet."""
+        fresh = self.trees.fresh()
+        self.assertEqual(fresh, self.data.plugins / ".tmp-0000000000000001")
+        self.assertEqual(self.names(), [])
+
+    def test_remove_read_only_files(self):
+        """Folders that nobody may write to are removed like any other."""
+        clone = self.clone()
+        (clone / "src").mkdir()
+        (clone / "src" / "a.ts").write_text("")
+        (clone / "link").symlink_to(self.data.root / "state.json")
+        (self.data.root / "state.json").write_text("{}")
+        (self.data.root / "state.json").chmod(0o600)
+        (clone / "src" / "a.ts").chmod(0o400)
+        (clone / "src").chmod(0o500)
+        really = shutil.rmtree
+
+        # The tests may run as root, whom no mode stops.
+        def as_a_user(path):
+            if not os.stat(clone / "src").st_mode & 0o200:
+                raise PermissionError
+            really(path)
+
+        with patch.object(shutil, "rmtree", as_a_user):
+            self.trees.remove(clone)
+        self.assertEqual(self.names(), [])
+        mode = os.stat(self.data.root / "state.json").st_mode & 0o777
+        self.assertEqual(mode, 0o600)
+
+    def test_sweep(self):
+        """Stray clones are removed at the start, and nothing else is."""
+        self.write()
+        self.clone()
+        (self.data.plugins / ".tmp-file").write_text("")
+        self.assertEqual(self.trees.sweep(), [".tmp-0000000000000001", ".tmp-file"])
+        self.assertEqual(self.names(), ["sample"])
+
+    def test_sweep_that_keeps_one(self):
+        """What an interrupted operation may still want is kept."""
+        kept, other = self.clone(), self.clone()
+        self.assertEqual(self.trees.sweep(kept.name), [other.name])
+        self.assertEqual(self.names(), [kept.name])
+
+
+class ListingTests(TreesTestCase):
+    """Tests for what is installed."""
+
+    def fault(self, record=RECORD):
+        """The reason for which ``sample`` is not built."""
+        sound, faults = self.trees.sort_out({"sample": record})
+        self.assertEqual(sound, [])
+        listing = self.trees.listing({"sample": record})
+        self.assertEqual(listing.broken, [{"id": "sample", "reason": faults["sample"]}])
+        return faults["sample"]
+
+    def test_entry(self):
+        """An entry has the manifest's fields, and what is recorded."""
+        text = manifest("sample", tags=["a"], author="Somebody")
+        self.write(files=files_of("sample", **{"plugin.json": text}))
+        self.assertEqual(
+            self.trees.entry("sample", RECORD),
+            {
+                "id": "sample",
+                "name": "A plugin",
+                "version": "1.0.0",
+                "apiVersion": "^0.1.0",
+                "description": "",
+                "tags": ["a"],
+                "permissions": [],
+                "optionalPermissions": [],
+                "actions": [],
+                "events": [],
+                "hosts": [],
+                "dependencies": [],
+                "author": "Somebody",
+                "url": "https://forge.example/sample.git",
+                "commit": COMMIT,
+                "installedAt": "2023-11-14T22:13:20Z",
+                "updatedAt": "2023-11-14T22:14:20Z",
+                "keyId": KEY,
+            },
+        )
+
+    def test_sound_tree(self):
+        """A tree that is as it was signed is listed, and not broken."""
+        self.write()
+        listing = self.trees.listing({"sample": RECORD})
+        self.assertEqual([e["id"] for e in listing.plugins], ["sample"])
+        self.assertEqual(listing.broken, [])
+        self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
+
+    def test_missing_tree(self):
+        """A record without a tree is told as broken, so that it can be removed."""
+        self.assertEqual(
+            self.fault(), "not_installed: its directory is gone; uninstall it"
+        )
+        self.assertEqual(self.trees.entries({"sample": RECORD}), [])
+
+    def test_link_in_place_of_a_tree(self):
+        """A link to a good tree is not that tree."""
+        root = self.write()
+        root.rename(self.data.root / "elsewhere")
+        root.symlink_to(self.data.root / "elsewhere")
+        self.assertIn("its directory is gone", self.fault())
+
+    def test_code_changed_after_installation(self):
+        """A changed tree is shown, and told as broken."""
+        (self.write() / "main.ts").write_text("steal();")
+        self.assertTrue(self.fault().startswith("unsigned: "))
+        listing = self.trees.listing({"sample": RECORD})
+        self.assertEqual([e["id"] for e in listing.plugins], ["sample"])
+
+    def test_tree_signed_anew_by_another_key(self):
+        """A tree that somebody else signed is not the one that was recorded."""
+        self.write(seed=OTHER_SEED)
+        self.assertTrue(self.fault().startswith("not_trusted: "))
+        self.assertEqual(
+            self.trees.sort_out({"sample": evolve(RECORD, key_id=OTHER_KEY)})[0],
+            ["sample"],
+        )
+
+    def test_record_without_a_key(self):
+        """A record that names no key vouches for nothing."""
+        self.write()
+        reason = self.fault(evolve(RECORD, key_id=""))
+        self.assertTrue(reason.startswith("reinstall_required: "))
+
+    def test_device_name(self):
+        """What an earlier version installed as a device of Windows is left out."""
+        write_tree(self.data.plugin("con"), files_of("con"), "con")
+        sound, faults = self.trees.sort_out({"con": RECORD})
+        self.assertEqual(sound, [])
+        self.assertTrue(faults["con"].startswith("invalid_id: "))
+
+    def test_another_plugin_in_its_place(self):
+        """A tree whose manifest has another id is not listed under this one."""
+        root = self.data.plugin("sample")
+        write_tree(root, files_of("other"), "other")
+        with self.assertRaises(BridgeError) as raised:
+            self.trees.entry("sample", RECORD)
+        self.assertTrue(raised.exception.message.startswith("manifest_invalid: id"))
+        self.assertEqual(self.trees.entries({"sample": RECORD}), [])
+
+    def test_clock_set_back(self):
+        """What was accepted stays so, whatever the clock says of it later."""
+        self.write(signed_at=NOW + 10**9)
+        self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
+
+
+class LinkedTests(TreesTestCase):
+    """Tests for linked trees."""
+
+    def setUp(self):
+        """Copy one, and link it."""
+        super().setUp()
+        self.copy = self.trees.fresh()
+        write_tree(self.copy, files_of("sample"), None)
+        self.trees.linked["sample"] = {"id": "sample", "dev": True}
+
+    def test_it_stands_for_the_installed_one(self):
+        """It is listed and built in place of the installed tree of its id."""
+        self.write()
+        self.write("other")
+        records = {"other": RECORD, "sample": RECORD}
+        listing = self.trees.listing(records)
+        self.assertEqual([p["id"] for p in listing.plugins], ["other", "sample"])
+        self.assertEqual(listing.broken, [])
+        self.assertEqual(listing.plugins, self.trees.entries(records))
+        self.assertIn("dev", listing.plugins[1])
+        directories, faults = self.trees.sort_out(records)
+        self.assertEqual(sorted(directories), [".tmp-dev-sample", "other"])
+        self.assertEqual(faults, {})
+
+    def test_exchange(self):
+        """Trees are exchanged by renaming, there and back."""
+        aside = self.trees.fresh()
+        self.trees.exchange_linked("sample", self.copy, None)
+        self.assertEqual(self.names(), [".tmp-dev-sample"])
+        write_tree(self.copy, files_of("sample"), None)
+        self.trees.exchange_linked("sample", self.copy, aside)
+        self.assertEqual(self.names(), sorted([".tmp-dev-sample", aside.name]))
+        self.trees.exchange_linked("sample", None, self.copy)
+        self.assertEqual(self.names(), sorted([self.copy.name, aside.name]))
+
+    def test_failed_exchange(self):
+        """When the new one can't be put in, the old one is there again."""
+        self.trees.exchange_linked("sample", self.copy, None)
+        gone, aside = self.trees.fresh(), self.trees.fresh()
+        for before in (aside, None):
+            with self.assertRaises(OSError):
+                self.trees.exchange_linked("sample", gone, before)
+            self.assertEqual(self.names(), [".tmp-dev-sample"])
+
+
+class IsoTimeTests(SynchronousTestCase):
+    """Tests for ``iso_time``."""
+
+    def test_of_a_time(self):
+        """A time is in UTC, to the second."""
+        self.assertEqual(iso_time(NOW * 1000 + 999), "2023-11-14T22:13:20Z")
+
+    def test_of_a_damaged_record(self):
+        """What is no time is empty."""
+        self.assertEqual([iso_time(0), iso_time(-5), iso_time(10**30)], ["", "", ""])

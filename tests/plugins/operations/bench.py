@@ -1,0 +1,350 @@
+"""
+A whole pipeline on a fresh data directory, with doubles for what is outside.
+
+Store, trust, trees, manifests, policy and signatures are the real ones.  Doubles
+stand for the git server, the bundler, the desktop, the pages and the threads; each
+writes what happens to it into one list, in order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
+from twisted.internet.task import Clock
+from zope.interface import implementer
+
+from bridge.approval import IApprover, Prompts, denied, unavailable
+from bridge.datadir.paths import DataDir
+from bridge.plugins.bundle.build import Report
+from bridge.plugins.installed.journal import Journal
+from bridge.plugins.installed.keys import Trust
+from bridge.plugins.installed.records import read_records
+from bridge.plugins.installed.trees import Trees
+from bridge.plugins.operations.candidate import Fetcher
+from bridge.plugins.operations.change import Change
+from bridge.plugins.operations.install import Installer
+from bridge.plugins.operations.operations import Operations
+from bridge.plugins.operations.prompting import Prompting
+from bridge.plugins.operations.rebuild import Rebuild
+from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
+from bridge.plugins.operations.update import Updater
+from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.settings.host import load_profile
+from bridge.store import Store
+
+from ..policy.scanning import BlockingScanner
+
+PROFILE = load_profile("reference")
+SEED = b"\x01" * 32
+OTHER_SEED = b"\x02" * 32
+KEY = key_id(public_key_of(SEED))
+OTHER_KEY = key_id(public_key_of(OTHER_SEED))
+NOW = 1_700_000_000
+COMMIT = "c0ffee" * 6 + "c0ff"
+STEPS = (
+    "awaiting_confirmation",
+    "clone",
+    "validate",
+    "policy",
+    "signature",
+    "move",
+    "build",
+)
+
+
+def url_of(name: str) -> str:
+    """Where the double of a git server has a repository."""
+    return f"https://forge.example/{name}.git"
+
+
+def manifest(plugin_id: str, **fields: Any) -> str:
+    """A manifest's text."""
+    return json.dumps(
+        {
+            "id": plugin_id,
+            "name": "A plugin",
+            "version": "1.0.0",
+            "apiVersion": "^0.1.0",
+            **fields,
+        }
+    )
+
+
+def files_of(plugin_id: str, **more: str) -> dict[str, str]:
+    """The files of a good plugin."""
+    return {
+        "plugin.json": manifest(plugin_id),
+        "main.ts": "export default 1;\n",
+        **more,
+    }
+
+
+def write_tree(
+    root: Path,
+    files: dict[str, str],
+    signed_as: str | None,
+    seed: bytes = SEED,
+    signed_at: int = NOW,
+) -> None:
+    """Write a tree, signed unless ``signed_as`` is ``None``."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    if signed_as is not None:
+        signature = sign_tree(root, signed_as, PROFILE, seed, signed_at)
+        (root / "plugin.sig").write_bytes(signature)
+
+
+def at_once(call: Callable[..., Any], *arguments: Any) -> Deferred[Any]:
+    """Call a function as if in a thread."""
+    return maybeDeferred(call, *arguments)
+
+
+@define(eq=False)
+class Threads:
+    """A thread pool that can be held up, or made to fail, at a named function."""
+
+    failing: dict[str, Exception] = field(factory=dict)
+    slow: str | None = None
+    waiting: list[Callable[[], object]] = field(factory=list)
+    before: dict[str, Callable[[], object]] = field(factory=dict)
+
+    def __call__(self, call: Callable[..., Any], *arguments: Any) -> Deferred[Any]:
+        """See ``InThread``."""
+        name = call.__name__
+        self.before.pop(name, lambda: None)()
+        if name in self.failing:
+            return fail(self.failing[name])
+        if name == self.slow:
+            later: Deferred[Any] = Deferred()
+            self.waiting.append(lambda: at_once(call, *arguments).chainDeferred(later))
+            return later
+        return at_once(call, *arguments)
+
+    def go_on(self) -> None:
+        """Let what was held up run."""
+        self.slow = None
+        waiting, self.waiting = self.waiting, []
+        for one in waiting:
+            one()
+
+
+@define(eq=False)
+class FakeCloner:
+    """Copies trees, or fails."""
+
+    trees: Path
+    events: list[str]
+    failure: Exception | None = None
+    chunks: Iterable[int] = field(factory=lambda: [1000])
+
+    def clone(self, url: str, into: Path, progress: Any, stop: Any) -> str:
+        """See ``Cloner``."""
+        self.events.append("clone")
+        shutil.copytree(self.trees / url.split("/")[-1].removesuffix(".git"), into)
+        for count in self.chunks:
+            progress(count)
+        if stop.is_set():
+            raise OSError("stopped")
+        if self.failure is not None:
+            raise self.failure
+        return COMMIT
+
+
+@implementer(IApprover)
+@define(eq=False)
+class FakeApprover:
+    """Answers as it was told to; ``None`` leaves a question open."""
+
+    events: list[str] = field(factory=list)
+    answers: list[Any] = field(factory=list)
+    prompts: list[Any] = field(factory=list)
+    open: list[Deferred[None]] = field(factory=list)
+    description: str = "a double"
+
+    def approve(self, prompt: Any) -> Deferred[None]:
+        """See ``IApprover.approve``."""
+        self.events.append(f"ask {prompt.operation}")
+        self.prompts.append(prompt)
+        answer = self.answers.pop(0) if self.answers else True
+        if answer is True:
+            return succeed(None)
+        if answer is False:
+            return fail(denied("declined"))
+        if answer is None:
+            question: Deferred[None] = Deferred(
+                lambda d: self.events.append("withdrawn")
+            )
+            self.open.append(question)
+            return question
+        return fail(answer)
+
+
+def no_desktop() -> Exception:
+    """What an approver fails with that can ask nobody."""
+    return unavailable("no desktop")
+
+
+@define(eq=False)
+class FakeBuilder:
+    """
+    Builds nothing.
+
+    :ivar outcomes: Of the next runs: ``None`` for a good one, an error to report, an
+        exception to break with, or what to wait for.
+    """
+
+    events: list[str] = field(factory=list)
+    outcomes: list[Any] = field(factory=list)
+
+    def build(self, ids: list[str]) -> Deferred[Report]:
+        """See ``Builds``."""
+        self.events.append(" ".join(["run", *ids]))
+        outcome: Any = self.outcomes.pop(0) if self.outcomes else None
+        if isinstance(outcome, Deferred):
+            return outcome.addCallback(lambda _: self.report(ids))
+        if isinstance(outcome, Exception):
+            return fail(outcome)
+        return succeed(self.report(ids, outcome))
+
+    def report(self, ids: list[str], error: str | None = None) -> Report:
+        """A report of a run."""
+        errors = [] if error is None else [error]
+        return Report(ok=error is None, duration_ms=1, plugins=ids, errors=errors)
+
+
+@define(eq=False)
+class FakeAudience:
+    """Writes what pages are told into the list of events."""
+
+    events: list[str]
+    progresses: list[Any] = field(factory=list)
+    entries: list[Any] = field(factory=list)
+    reports: list[Report] = field(factory=list)
+
+    def progress(self, progress: Any) -> None:
+        """See ``Audience``."""
+        self.progresses.append(progress)
+        op = "" if progress.op == "install" else f"{progress.op} "
+        self.events.append(f"{op}{progress.step}")
+
+    def plugins(self, entries: list[dict[str, Any]]) -> None:
+        """See ``Audience``."""
+        self.entries.append(entries)
+        self.events.append(" ".join(["push plugins", *(e["id"] for e in entries)]))
+
+    def built(self, report: Report) -> None:
+        """See ``Audience``."""
+        self.reports.append(report)
+        how = "ok" if report.ok else "failed"
+        self.events.append(" ".join([f"push build {how}", *report.plugins]))
+
+
+class Bench:
+    """Everything an installation needs, and what became of it."""
+
+    def __init__(self, test: Any = None, at: Path | None = None) -> None:
+        """Make one; where another one was, it goes on with what that one left."""
+        root = at or Path(tempfile.mkdtemp())
+        if test is not None:
+            test.addCleanup(shutil.rmtree, root)
+        self.repositories = root / "repositories"
+        self.data = DataDir(root / "data")
+        self.data.create()
+        self.events: list[str] = []
+        self.clock = Clock()
+        self.clock.advance(NOW)
+        self.threads = Threads()
+        self.clones = Threads()
+        self.writes = Threads()
+        numbers = itertools.count(1)
+        self.trees = Trees(self.data, PROFILE, lambda: f"{next(numbers):016x}")
+        self.store = Store.open(self.data.state, self.writes)
+        self.trust = Trust(self.store)
+        self.cloner = FakeCloner(self.repositories, self.events)
+        self.approver = FakeApprover(self.events)
+        self.builder = FakeBuilder(self.events)
+        self.scanner = BlockingScanner(self.threads)
+        self.audience = FakeAudience(self.events)
+        self.operations = Operations(self.audience)
+        self.rebuild = Rebuild(
+            self.store, self.trees, self.builder, self.audience, self.threads
+        )
+        self.journal = Journal(self.data.journal)
+        self.change = Change(
+            self.store,
+            self.trees,
+            self.rebuild,
+            self.audience,
+            self.threads,
+            self.journal,
+        )
+        self.fetcher = Fetcher(
+            self.cloner,
+            self.scanner,
+            self.trees,
+            PROFILE,
+            self.clock,
+            self.threads,
+            self.clones,
+            lambda call, *arguments: call(*arguments),
+        )
+        prompts = Prompts("Sample Host")
+        self.prompting = Prompting(self.approver, prompts, self.trust)
+        self.installer = self._pipeline(Installer)
+        self.updater = self._pipeline(Updater)
+        self.uninstaller = Uninstaller(
+            self.operations,
+            self.prompting,
+            self.change,
+            self.store,
+            self.trees,
+            self.threads,
+        )
+        self.key_ring = KeyRing(self.operations, self.prompting, self.store, self.trust)
+
+    def _pipeline(self, kind: Any) -> Any:
+        return kind(
+            self.operations,
+            self.prompting,
+            self.fetcher,
+            self.change,
+            self.trust,
+            self.store,
+            self.trees,
+            self.clock,
+            self.threads,
+        )
+
+    def publish(
+        self,
+        name: str,
+        files: dict[str, str] | None = None,
+        signed_as: str | None = "",
+        seed: bytes = SEED,
+        signed_at: int = NOW,
+    ) -> Path:
+        """Put a tree where ``url_of(name)`` is; signed as ``name`` by default."""
+        root = self.repositories / name
+        chosen = files_of(name) if files is None else files
+        by = name if signed_as == "" else signed_as
+        write_tree(root, chosen, by, seed, signed_at)
+        return root
+
+    def left(self) -> tuple[list[str], dict[str, dict[str, Any]]]:
+        """All that operations leave behind: trees and clones, and values."""
+        names = sorted(path.name for path in self.data.plugins.iterdir())
+        return names, {ns: self.store.entries(ns) for ns in self.store.namespaces()}
+
+    def installed(self) -> list[str]:
+        """The ids of the recorded plugins."""
+        return list(read_records(self.store))

@@ -1,0 +1,210 @@
+"""
+Every way to interrupt an operation.
+
+As a program it interrupts one: ``python -m tests.plugins.operations.crashes update broken``.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define
+from twisted.logger import globalLogBeginner
+from twisted.python.failure import Failure
+
+from bridge.plugins.installed import exchange, journal
+from bridge.plugins.operations.recovery import recover
+from bridge.protocol.errors import BridgeError
+
+from ...store.faults import FaultyOs, running_on
+from .bench import Bench
+from .worlds import World, snapshot
+
+HANDLED: Final = (exchange, journal, shutil)
+"""Whose file-system calls are counted, besides the store's."""
+
+
+@define(order=False, eq=False)
+class Deadly(list[str]):
+    """A list of events; whoever adds the one of this number is killed."""
+
+    at: int = -1
+
+    def append(self, event: str) -> None:
+        """Add an event, or die."""
+        if len(self) == self.at:
+            die()
+        super().append(event)
+
+
+def die() -> None:
+    """End as by ``kill -9``."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed(work: Callable[[], object]) -> bool:
+    """Do something in a child; whether it was killed."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert status == 0 or os.WIFSIGNALED(status), "the child failed"
+    return status != 0
+
+
+def kill_at_every_call(world: World) -> Iterator[bool]:
+    """Kill the operation before each file-system call; whether it was done."""
+    at = 0
+    going_on = True
+    while going_on:
+        root = world.fresh()
+
+        def work(root: Path = root, at: int = at) -> None:
+            bench = world.bench(root)
+            with running_on(FaultyOs(at, die), *HANDLED):
+                world.run(bench)
+
+        going_on = killed(work)
+        yield world.assert_recovered(root)
+        at += 1
+
+
+def kill_at_every_event(world: World) -> Iterator[bool]:
+    """Kill the operation at each step, prompt, push and build; whether it was done."""
+    at = 0
+    going_on = True
+    while going_on:
+        root = world.fresh()
+
+        def work(root: Path = root, at: int = at) -> None:
+            bench = world.bench(root)
+            events = Deadly(at=at)
+            parts: tuple[Any, ...] = (
+                bench.cloner,
+                bench.approver,
+                bench.audience,
+                bench.builder,
+            )
+            for part in parts:
+                part.events = events
+            world.run(bench)
+
+        going_on = killed(work)
+        yield world.assert_recovered(root)
+        at += 1
+
+
+def kill_the_recovery(world: World) -> Iterator[bool]:
+    """Kill the operation at each call, and then the recovery at each of its own."""
+    at = 0
+    going_on = True
+    while going_on:
+        root = world.fresh()
+
+        def work(root: Path = root, at: int = at) -> None:
+            bench = world.bench(root)
+            with running_on(FaultyOs(at, die), *HANDLED):
+                world.run(bench)
+
+        going_on = killed(work)
+        second = 0
+        while True:
+            copy = Path(tempfile.mkdtemp(dir=world.base)) / "root"
+            shutil.copytree(root, copy, symlinks=True)
+
+            def start(copy: Path = copy, at: int = second) -> None:
+                bench = world.bench(copy)
+                with running_on(FaultyOs(at, die), *HANDLED):
+                    recovered = recover(bench.journal, bench.store, bench.trees)
+                    if recovered is not None:
+                        world.go_on(bench, recovered)
+
+            dead = killed(start)
+            yield world.assert_recovered(copy)
+            shutil.rmtree(copy)
+            if not dead:
+                break
+            second += 1
+        at += 7
+
+
+ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
+
+
+def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[bool]:
+    """Let each file-system call fail, or all from it on; whether it was done."""
+
+    def fault() -> None:
+        raise OSError(number, os.strerror(number))
+
+    at = 0
+    while True:
+        root = world.fresh()
+        bench = world.bench(root)
+        faulty = FaultyOs(at, fault, ever_after)
+        with running_on(faulty, *HANDLED):
+            result = world.run(bench)
+        assert_consistent(world, bench, result)
+        yield world.assert_recovered(root)
+        if len(faulty.calls) <= at:
+            return
+        at += 1
+
+
+def assert_consistent(world: World, bench: Bench, result: Any) -> None:
+    """See that what was answered, what is there, and the journal agree."""
+    if isinstance(result, Failure):
+        assert result.check(BridgeError), result
+        if not bench.journal.exists():
+            world.assert_sound(bench)
+    else:
+        assert snapshot(bench) == world.new
+
+
+def in_memory() -> str | None:
+    """Where no disk slows files down; ``None`` when there is no such place."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+
+
+def in_every_way(world: World) -> dict[str, list[bool]]:
+    """Interrupt an operation; for each way, whether it was done, by the call."""
+    way = kill_the_recovery(world)
+    ways = {
+        "killed at a call": list(kill_at_every_call(world)),
+        "killed at an event": list(kill_at_every_event(world)),
+        "killed in the recovery": list(way) if world.operation == "update" else [],
+    }
+    for number in ERRORS:
+        name = errno.errorcode[number]
+        ways[name] = list(fail_at_every_call(world, number, False))
+    ways["for good"] = list(fail_at_every_call(world, errno.EIO, True))
+    return ways
+
+
+def main() -> None:
+    """Interrupt one operation in every way, and print the numbers of old and new."""
+    silent: Any = [lambda event: None]
+    globalLogBeginner.beginLoggingTo(silent, redirectStandardIO=False)
+    with tempfile.TemporaryDirectory(dir=in_memory()) as directory:
+        world = World.make(Path(directory), sys.argv[1], "broken" in sys.argv[2:])
+        ways = in_every_way(world)
+    numbers = {way: (done.count(False), done.count(True)) for way, done in ways.items()}
+    sys.stdout.write(json.dumps(numbers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,707 @@
+"""Tests for ``bridge.plugins.operations.install``, with all the rooms below it."""
+
+import json
+import os
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.installed.keys import KEYS, MARKS
+from bridge.plugins.installed.records import RECORDS, Record
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import MANIFEST_BYTES
+from bridge.store import Put, Store
+
+from .bench import (
+    COMMIT,
+    KEY,
+    NOW,
+    OTHER_KEY,
+    OTHER_SEED,
+    STEPS,
+    Bench,
+    files_of,
+    manifest,
+    no_desktop,
+    url_of,
+)
+
+ASKED = ["awaiting_confirmation", "ask install"]
+CHECKED = ["clone", "clone", "validate", "policy", "signature"]
+TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
+
+
+class PipelineTestCase(SynchronousTestCase):
+    """A test with a pipeline, and ``good`` in a repository."""
+
+    def setUp(self):
+        """Make them."""
+        self.bench = Bench(self)
+        self.events = self.bench.events
+        self.bench.publish("good")
+        self.before = self.bench.left()
+
+    def install(self, name="good"):
+        """Begin an install; the answer is written into the events."""
+        installing = self.bench.installer.install(url_of(name))
+
+        def answered(result):
+            self.events.append("answer")
+            return result
+
+        return installing.addBoth(answered)
+
+    def installed(self, name="good"):
+        """Install; the list entry."""
+        return self.successResultOf(self.install(name))["id"]
+
+    def refusal(self, name="good", code=Code.BAD_REQUEST):
+        """Fail to install; the message.  Nothing is left behind."""
+        error = self.failureResultOf(self.install(name), BridgeError).value
+        self.assertEqual(error.code, code)
+        self.assertEqual(self.bench.left(), self.before)
+        return error.message
+
+
+class InstallTests(PipelineTestCase):
+    """Tests for what goes well."""
+
+    def test_steps_pushes_and_prompts(self):
+        """All happens in this order, and the pushes precede the answer."""
+        self.installed()
+        self.assertEqual(
+            self.events,
+            [
+                *ASKED,
+                *CHECKED,
+                *TRUSTED,
+                "move",
+                "push plugins good",
+                "build",
+                "run good",
+                "push build ok good",
+                "answer",
+            ],
+        )
+
+    def test_every_step_is_reported_once_with_a_null_id(self):
+        """The seven steps come in their order; the id is null throughout."""
+        self.installed()
+        progresses = self.bench.audience.progresses
+        steps = [p.step for p in progresses if p.op == "install"]
+        self.assertEqual(steps, list(STEPS))
+        self.assertEqual({p.id for p in progresses}, {None})
+
+    def test_answer(self):
+        """The answer is the list entry, which pages were pushed, too."""
+        entry = self.successResultOf(self.install())
+        self.assertEqual(entry["id"], "good")
+        self.assertEqual(entry["url"], url_of("good"))
+        self.assertEqual(entry["commit"], COMMIT)
+        self.assertEqual(entry["keyId"], KEY)
+        self.assertEqual(entry["installedAt"], "2023-11-14T22:13:20Z")
+        self.assertEqual(self.bench.audience.entries, [[entry]])
+
+    def test_what_is_kept(self):
+        """The tree, the record, the key and its mark are kept; nothing else is."""
+        self.installed()
+        names, values = self.bench.left()
+        self.assertEqual(names, ["good"])
+        self.assertEqual(
+            values,
+            {
+                RECORDS: {
+                    "good": {
+                        "url": url_of("good"),
+                        "commit": COMMIT,
+                        "keyId": KEY,
+                        "signedAt": NOW,
+                        "installedAt": NOW * 1000,
+                        "updatedAt": NOW * 1000,
+                    }
+                },
+                KEYS: {KEY: values[KEYS][KEY]},
+                MARKS: {"good": {KEY: NOW}},
+            },
+        )
+        self.assertEqual(values[KEYS][KEY]["plugins"], ["good"])
+
+    def test_one_commit(self):
+        """Record, key and mark get into the file together."""
+        counting = _Counting(self.bench.store)
+        setattr(self.bench.change, "_store", counting)  # noqa: B010 - for mypy
+        self.installed()
+        ((record, key, mark),) = counting.commits
+        self.assertEqual([record.ns, key.ns, mark.ns], [RECORDS, KEYS, MARKS])
+
+    def test_known_key_is_not_asked_for_again(self):
+        """A second plugin by the same author asks only whether to install it."""
+        self.bench.publish("other")
+        self.installed()
+        self.events.clear()
+        self.installed("other")
+        self.assertEqual(self.events[:7], [*ASKED, *CHECKED])
+        self.assertEqual(self.events[7], "move")
+        keys = self.bench.store.entries(KEYS)
+        self.assertEqual(keys[KEY]["plugins"], ["good", "other"])
+
+    def test_prompts_show_what_to_judge_by(self):
+        """The first prompt shows the host, the second the key and the plugin."""
+        self.installed()
+        install, trust = self.bench.approver.prompts
+        self.assertIn("Host: forge.example\n", install.body)
+        self.assertIn(f"Key: {KEY}\n", trust.body)
+        self.assertIn('"A plugin", version 1.0.0', trust.body)
+
+    def test_flood_of_clone_progress(self):
+        """However much is received, pages are told at most five times a second."""
+        self.bench.cloner.chunks = list(range(1000))
+        self.installed()
+        self.assertEqual(self.events.count("clone"), 2)  # the step, and the double's
+
+    def test_received_bytes_are_shown(self):
+        """While a clone goes on, pages see how much was received."""
+        chunks = self.bench.cloner.chunks = _Slow(self.bench.clock, [1000, 2500])
+        self.installed()
+        self.assertEqual(list(chunks.numbers), [1000, 2500])
+        messages = [
+            p.message for p in self.bench.audience.progresses if p.step == "clone"
+        ]
+        self.assertEqual(
+            messages,
+            [
+                "Cloning from forge.example",
+                "Received 1,000 bytes",
+                "Received 2,500 bytes",
+            ],
+        )
+
+
+class _Counting:
+    """A store that keeps what is committed through it."""
+
+    def __init__(self, store):
+        self._store = store
+        self.commits = []
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def commit(self, edits):
+        """See ``Store.commit``."""
+        self.commits.append(edits)
+        return self._store.commit(edits)
+
+
+class _Slow:
+    """Chunks that come half a second apart."""
+
+    def __init__(self, clock, numbers):
+        self._clock = clock
+        self.numbers = numbers
+
+    def __iter__(self):
+        for number in self.numbers:
+            self._clock.advance(0.5)
+            yield number
+
+
+class RefusalTests(PipelineTestCase):
+    """Tests for each step that refuses: its prefix, its pushes, and no trace."""
+
+    def expect(self, events):
+        """Compare what happened."""
+        self.assertEqual(self.events, [*events, "answer"])
+
+    def test_url(self):
+        """A URL that is not https is refused before anything happens."""
+        installing = self.bench.installer.install("http://forge.example/a.git")
+        message = self.failureResultOf(installing, BridgeError).value.message
+        self.assertTrue(message.startswith("not_https: "))
+        self.assertEqual(self.events, [])
+
+    def test_denied(self):
+        """A declined prompt fetches nothing."""
+        self.bench.approver.answers = [False]
+        self.assertEqual(self.refusal(), "denied: declined")
+        self.expect(ASKED)
+
+    def test_no_prompt(self):
+        """Without a prompt nothing is fetched."""
+        self.bench.approver.answers = [no_desktop()]
+        self.assertEqual(self.refusal(), "approval_unavailable: no desktop")
+        self.expect(ASKED)
+
+    def test_broken_prompt(self):
+        """An approver that breaks has not approved."""
+        self.bench.approver.answers = [ZeroDivisionError()]
+        self.assertEqual(
+            self.refusal(), "approval_unavailable: the prompt could not be shown"
+        )
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.expect(ASKED)
+
+    def test_clone(self):
+        """A failed clone leaves nothing, although it had written files."""
+        self.bench.cloner.failure = BridgeError(Code.BAD_REQUEST, "clone_failed: no")
+        self.assertEqual(self.refusal(), "clone_failed: no")
+        self.expect([*ASKED, "clone", "clone"])
+
+    def test_no_manifest(self):
+        """A repository without plugin.json is no plugin."""
+        self.bench.publish("bare", {"main.ts": ""})
+        self.assertTrue(self.refusal("bare").startswith("no_manifest: "))
+        self.expect([*ASKED, *CHECKED[:3]])
+
+    def test_manifests(self):
+        """A manifest that breaks a rule is refused by that rule."""
+        huge = "{" + " " * MANIFEST_BYTES + "}"
+        for name, files, prefix in (
+            ("long", {"plugin.json": manifest("long", description="x" * 201)}, None),
+            ("text", {"plugin.json": "not JSON"}, None),
+            ("huge", {"plugin.json": huge}, None),
+            ("path", {"plugin.json": manifest("../x")}, "invalid_id: "),
+        ):
+            self.events.clear()
+            self.bench.publish(name, {**files_of(name), **files})
+            message = self.refusal(name)
+            self.assertTrue(message.startswith(prefix or "manifest_invalid: "), message)
+            self.expect([*ASKED, *CHECKED[:3]])
+
+    def test_no_main(self):
+        """A plugin without main.ts is refused before it is built."""
+        self.bench.publish("headless", {"plugin.json": manifest("headless")})
+        message = self.refusal("headless")
+        self.assertTrue(message.startswith("manifest_invalid: main.ts"), message)
+
+    def test_directory_as_manifest(self):
+        """A plugin.json or main.ts that is no regular file is refused."""
+        for name, file in (("one", "plugin.json"), ("two", "main.ts")):
+            root = self.bench.publish(name, signed_as=None)
+            (root / file).unlink()
+            (root / file).mkdir()
+            (root / file / "x").write_text("")
+            message = self.refusal(name)
+            self.assertTrue(message.startswith(f"manifest_invalid: {file}"), message)
+
+    def test_policy(self):
+        """A source that breaks the policy is refused with its place."""
+        files = files_of("evil", **{"src/a.ts": "const a = 1;\neval('a');\n"})
+        self.bench.publish("evil", files)
+        self.assertEqual(self.refusal("evil"), "policy: src/a.ts:2 eval")
+        self.expect([*ASKED, *CHECKED[:4]])
+
+    def test_signatures(self):
+        """A tree that nobody signed, or not this tree, is refused."""
+        self.bench.publish("missing", signed_as=None)
+        self.bench.publish("other", signed_as="good")
+        (self.bench.publish("edited") / "README").write_text("one more file")
+        for name in ("missing", "other", "edited"):
+            self.events.clear()
+            self.assertTrue(self.refusal(name).startswith("unsigned: "))
+            self.expect([*ASKED, *CHECKED])
+
+    def test_installed_already(self):
+        """An installed plugin is not replaced, wherever the new one comes from."""
+        self.bench.publish("twin", files_of("good"), signed_as="good", seed=OTHER_SEED)
+        self.installed()
+        self.before = self.bench.left()
+        for name in ("good", "twin"):
+            self.events.clear()
+            self.assertEqual(
+                self.refusal(name),
+                "already_installed: good is installed; uninstall it first",
+            )
+            self.expect([*ASKED, *CHECKED])
+
+    def test_record_without_a_tree(self):
+        """A plugin whose tree is gone has to be uninstalled first."""
+        record = Record(url_of("good"), COMMIT, KEY, NOW, 1, 1)
+        self.successResultOf(self.bench.store.commit([record.put("good")]))
+        self.before = self.bench.left()
+        self.assertTrue(self.refusal().startswith("already_installed: "))
+
+    def test_tree_without_a_record(self):
+        """What no record knows is not replaced, and who tells of it is named."""
+        self.bench.data.plugin("good").mkdir()
+        self.before = self.bench.left()
+        self.assertEqual(
+            self.refusal(),
+            "already_installed: good has a directory, and no record; plugin-bridge "
+            "doctor says what mends it",
+        )
+
+    def test_tree_that_appears_during_the_prompt(self):
+        """What is there when the tree is to be moved is not replaced."""
+        self.bench.approver.answers = [True, None]
+        installing = self.install()
+        self.bench.data.plugin("good").mkdir()
+        self.before = (["good"], self.before[1])
+        (question,) = self.bench.approver.open
+        question.callback(None)
+        error = self.failureResultOf(installing, BridgeError).value
+        self.assertTrue(error.message.startswith("already_installed: "))
+        self.assertEqual(self.bench.left(), self.before)
+        self.expect([*ASKED, *CHECKED, *TRUSTED, "move"])
+
+    def test_replay_of_an_older_tree(self):
+        """A tree signed before one that was installed and removed is refused."""
+        later = Put(MARKS, "good", {KEY: NOW + 1})
+        self.successResultOf(self.bench.store.commit([later]))
+        self.before = self.bench.left()
+        self.assertTrue(self.refusal().startswith("downgrade: "))
+        self.expect([*ASKED, *CHECKED])
+
+    def test_key_denied(self):
+        """A key that the user does not accept installs nothing."""
+        self.bench.approver.answers = [True, False]
+        self.assertEqual(
+            self.refusal(), "not_trusted: the author's key was not accepted"
+        )
+        self.expect([*ASKED, *CHECKED, *TRUSTED])
+
+    def test_key_prompt_unavailable(self):
+        """When the desktop has gone meanwhile, that is what is told."""
+        self.bench.approver.answers = [True, no_desktop()]
+        self.assertEqual(self.refusal(), "approval_unavailable: no desktop")
+        self.expect([*ASKED, *CHECKED, *TRUSTED])
+
+    def test_key_forgotten_meanwhile(self):
+        """A key that was forgotten before the commit is not accepted by it."""
+        self.bench.publish("other")
+        self.installed("other")
+        self.before = self.bench.left()
+        self.successResultOf(self.bench.operations.commit_lock.acquire())
+        installing = self.install()
+        self.successResultOf(self.bench.store.commit(self.bench.trust.forgetting(KEY)))
+        self.bench.operations.commit_lock.release()
+        error = self.failureResultOf(installing, BridgeError).value
+        self.assertTrue(error.message.startswith("not_trusted: "))
+        self.assertNotIn(KEYS, self.bench.left()[1])
+
+
+class FaultTests(PipelineTestCase):
+    """Tests for what breaks: it is undone, logged, and answered as ``internal``."""
+
+    def test_checks(self):
+        """A check that breaks leaves nothing."""
+        for name in ("load_manifest", "survey_tree", "verify_tree", "has"):
+            self.bench.threads.failing = {name: OSError(5, "I/O error")}
+            self.refusal(code=Code.INTERNAL)
+            self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+            self.assertNotIn("move", self.events)
+
+    def test_rename(self):
+        """A tree that cannot be moved leaves nothing, and nothing is announced."""
+        self.bench.threads.failing = {"do": OSError(28, "No space left")}
+        message = self.refusal(code=Code.INTERNAL)
+        self.assertIn("the move step failed", message)
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.events[-2:], ["move", "answer"])
+
+    def test_state_file(self):
+        """A record that cannot be written takes the tree out again."""
+        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
+        message = self.refusal(code=Code.INTERNAL)
+        self.assertIn("state.json could not be written", message)
+        self.assertEqual(self.events[-3:], ["move", "rollback", "answer"])
+
+    def test_full_daemon_namespaces(self):
+        """A store without room for the record is not the caller's fault."""
+        self.bench.threads.before = {
+            "do": lambda: self.bench.store.commit(
+                [Put("bridge.other", "key", "x" * (2**20 - 200))]
+            )
+        }
+        error = self.failureResultOf(self.install(), BridgeError).value
+        self.assertEqual(error.code, Code.INTERNAL)
+        names, values = self.bench.left()
+        self.assertEqual((names, list(values)), ([], ["bridge.other"]))
+
+    def test_announcement(self):
+        """A list that cannot be read undoes what was committed."""
+        self.bench.threads.failing = {"entries": OSError(5, "I/O error")}
+        self.refusal(code=Code.INTERNAL)
+        # Once for the installation, once while it was undone.
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
+
+    def test_undoing_that_fails(self):
+        """What cannot be removed is logged, and the rest is still undone."""
+        self.bench.builder.outcomes = ["broken"]
+        self.bench.threads.failing = {"undo": OSError(5, "I/O error")}
+        self.failureResultOf(self.install(), BridgeError)
+        names, values = self.bench.left()
+        self.assertEqual((names, values), (["good"], {}))
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
+
+class RollbackTests(PipelineTestCase):
+    """Tests for a build that fails."""
+
+    def after_move(self):
+        """What happened from the move on."""
+        return self.events[self.events.index("move") :]
+
+    def test_build_failed(self):
+        """Tree, record, key, mark and settings are gone, and pages know."""
+        self.bench.builder.outcomes = ["no such module"]
+        self.bench.threads.before = {
+            "entries": lambda: self.bench.store.commit(
+                [Put("plugin:good", "colour", "red")]
+            )
+        }
+        self.assertEqual(self.refusal(), "build_failed: no such module")
+        self.assertEqual(
+            self.after_move(),
+            [
+                "move",
+                "push plugins good",
+                "build",
+                "run good",
+                "push build failed good",
+                "rollback",
+                "push plugins",
+                "run",
+                "push build ok",
+                "answer",
+            ],
+        )
+
+    def test_settings_from_before(self):
+        """Settings that were there before an install that fails stay."""
+        kept = [Put("plugin:good", "colour", "red")]
+        self.successResultOf(self.bench.store.commit(kept))
+        self.before = self.bench.left()
+        self.bench.builder.outcomes = ["no such module"]
+        self.refusal()
+
+    def test_every_build_is_announced(self):
+        """Pages are told of the failed build, and of the one that restores."""
+        self.bench.publish("other")
+        self.installed("other")
+        self.before = self.bench.left()
+        self.events.clear()
+        self.bench.builder.outcomes = ["no such module"]
+        self.bench.clock.advance(5)
+        self.refusal()
+        self.assertEqual(
+            self.after_move(),
+            [
+                "move",
+                "push plugins good other",
+                "build",
+                "run good other",
+                "push build failed good other",
+                "rollback",
+                "push plugins other",
+                "run other",
+                "push build ok other",
+                "answer",
+            ],
+        )
+
+    def test_lost_state_file(self):
+        """A refused plugin does not come back when only the file before is left."""
+        self.bench.publish("other", seed=OTHER_SEED)
+        self.installed("other")
+        self.bench.builder.outcomes = ["broken"]
+        self.failureResultOf(self.install(), BridgeError)
+        self.bench.data.state.unlink()
+        store = Store.open(self.bench.data.state, self.bench.writes)
+        self.assertEqual(list(store.entries(RECORDS)), ["other"])
+        self.assertEqual(list(store.entries(KEYS)), [OTHER_KEY])
+        self.assertEqual(list(store.entries(MARKS)), ["other"])
+
+    def test_restoring_build_that_fails(self):
+        """When nothing can be built any more, the first error is answered."""
+        self.bench.builder.outcomes = ["no such module", "no bundler"]
+        self.assertEqual(self.refusal(), "build_failed: no such module")
+        self.assertEqual(self.after_move()[-3:], ["run", "push build failed", "answer"])
+
+    def test_builder_that_breaks(self):
+        """A defect in the build undoes the installation, too."""
+        self.bench.builder.outcomes = [ZeroDivisionError()]
+        self.refusal(code=Code.INTERNAL)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_code_changed_between_move_and_build(self):
+        """A tree that is changed before it is built is not installed."""
+        main = self.bench.data.plugin("good") / "main.ts"
+        self.bench.threads.before = {"sort_out": lambda: main.write_text("steal();")}
+        message = self.refusal()
+        self.assertTrue(
+            message.startswith("build_failed: good is left out: unsigned: "), message
+        )
+
+    def test_key_of_another_plugin_stays(self):
+        """A key that was accepted before is accepted after a rollback, unchanged."""
+        self.bench.publish("other")
+        self.installed("other")
+        self.before = self.bench.left()
+        self.bench.clock.advance(60)
+        self.bench.builder.outcomes = ["broken"]
+        self.refusal()
+        self.assertTrue(self.bench.trust.is_trusted(KEY))
+
+    def test_again_after_a_rollback(self):
+        """After a rollback the plugin can be installed, and its key is asked for."""
+        self.bench.builder.outcomes = ["broken"]
+        self.refusal()
+        self.events.clear()
+        self.installed()
+        self.assertIn("ask trust_key", self.events)
+
+
+class SeveralTests(PipelineTestCase):
+    """Tests for several installs at once."""
+
+    def test_same_url_twice(self):
+        """The second click is refused at once; after the first it is not."""
+        self.bench.approver.answers = [None]
+        first = self.install()
+        error = self.failureResultOf(self.install(), BridgeError).value
+        self.assertEqual(
+            error.message,
+            "an install from this URL is under way already; wait for it to end",
+        )
+        self.bench.approver.open[0].callback(None)
+        self.successResultOf(first)
+        again = self.failureResultOf(self.install(), BridgeError).value
+        self.assertTrue(again.message.startswith("already_installed: "))
+
+    def test_same_plugin_from_two_places(self):
+        """The second waits for the first's commit, and is then refused."""
+        self.bench.publish("twin", files_of("good"), signed_as="good", seed=OTHER_SEED)
+        self.bench.approver.answers = [True, None]
+        first, second = self.install(), self.install("twin")
+        self.assertNoResult(second)
+        self.assertEqual(self.events.count("ask trust_key"), 1)
+        self.bench.approver.open[0].callback(None)
+        self.successResultOf(first)
+        error = self.failureResultOf(second, BridgeError).value
+        self.assertTrue(error.message.startswith("already_installed: "))
+        self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
+
+    def test_same_plugin_after_a_refusal(self):
+        """When the first is refused, the second goes on."""
+        self.bench.publish("twin", files_of("good"), signed_as="good", seed=OTHER_SEED)
+        self.bench.approver.answers = [True, None]
+        first, second = self.install(), self.install("twin")
+        self.bench.approver.open[0].errback(BridgeError(Code.BAD_REQUEST, "denied: x"))
+        self.failureResultOf(first, BridgeError)
+        self.assertEqual(self.successResultOf(second)["keyId"], OTHER_KEY)
+
+    def test_open_prompt_holds_nobody_up(self):
+        """While one install waits for its user, another one is done."""
+        self.bench.publish("other")
+        self.bench.approver.answers = [None]
+        first = self.install()
+        self.installed("other")
+        self.assertNoResult(first)
+
+    def test_commits_one_after_the_other(self):
+        """The second plugin is moved when the first one's build is over."""
+        self.bench.publish("other")
+        gate: Deferred[Any] = Deferred()
+        self.bench.builder.outcomes = [gate]
+        first, second = self.install(), self.install("other")
+        self.assertEqual(self.events.count("move"), 1)
+        gate.callback(None)
+        self.assertEqual(self.successResultOf(first)["id"], "good")
+        self.assertEqual(self.successResultOf(second)["id"], "other")
+        self.assertEqual(self.bench.installed(), ["good", "other"])
+
+
+class EndTests(PipelineTestCase):
+    """Tests for a page, or a daemon, that goes away."""
+
+    def test_page_that_goes_away(self):
+        """An install goes on when its page has gone, and is done."""
+        self.bench.approver.answers = [None]
+        installing = self.install()
+        installing.addErrback(lambda _: None)
+        installing.cancel()
+        self.bench.approver.open[0].callback(None)
+        self.assertEqual(self.bench.installed(), ["good"])
+
+    def end(self, installing):
+        """Close; the install is given up and leaves nothing."""
+        self.successResultOf(self.bench.operations.close())
+        error = self.failureResultOf(installing, BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertEqual(self.bench.left(), self.before)
+
+    def test_shutdown_during_the_prompt(self):
+        """The question is withdrawn."""
+        self.bench.approver.answers = [None]
+        self.end(self.install())
+        self.assertIn("withdrawn", self.events)
+
+    def test_shutdown_during_the_key_prompt(self):
+        """The question is withdrawn, and the clone removed."""
+        self.bench.approver.answers = [True, None]
+        self.end(self.install())
+        self.assertIn("withdrawn", self.events)
+
+    def test_shutdown_during_the_clone(self):
+        """The clone is told to stop; what it wrote is removed when it has ended."""
+        self.bench.clones.slow = "clone"
+        installing = self.install()
+        closing = self.bench.operations.close()
+        self.assertNoResult(closing)
+        self.bench.clones.go_on()
+        self.successResultOf(closing)
+        self.end(installing)
+        self.assertNotIn("validate", self.events)
+
+    def test_shutdown_during_the_checks(self):
+        """A check is finished, and nothing after it begins."""
+        self.bench.threads.slow = "load_manifest"
+        installing = self.install()
+        closing = self.bench.operations.close()
+        self.bench.threads.go_on()
+        self.successResultOf(closing)
+        self.end(installing)
+        self.assertNotIn("policy", self.events)
+
+    def test_shutdown_before_the_commit(self):
+        """An install that waits for another one's commit is given up."""
+        self.successResultOf(self.bench.operations.commit_lock.acquire())
+        self.end(self.install())
+        self.assertNotIn("move", self.events)
+
+    def test_shutdown_during_the_build(self):
+        """What is being committed is finished, and waited for."""
+        gate: Deferred[Any] = Deferred()
+        self.bench.builder.outcomes = [gate]
+        installing = self.install()
+        closing = self.bench.operations.close()
+        self.assertNoResult(closing)
+        gate.callback(None)
+        self.successResultOf(closing)
+        self.assertEqual(self.successResultOf(installing)["id"], "good")
+
+    def test_nothing_after_the_end(self):
+        """Nothing is begun by a daemon that is shutting down."""
+        self.successResultOf(self.bench.operations.close())
+        error = self.failureResultOf(self.install(), BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+
+
+class EchoTests(PipelineTestCase):
+    """Tests that a caller's words do not come back."""
+
+    def test_no_refusal_repeats_the_url(self):
+        """Neither refusals nor progress messages show more of the URL than its host."""
+        secret = "s3cr3t-name"
+        self.bench.publish(secret, files_of("good"), signed_as="good")
+        for answers in ([False], [True, False], [True, True]):
+            self.bench.approver.answers = answers
+            if len(answers) == 2 and answers[1]:
+                self.bench.builder.outcomes = ["broken"]
+            error = self.failureResultOf(self.install(secret), BridgeError).value
+            self.assertNotIn(secret, error.message)
+        told = json.dumps([p.message for p in self.bench.audience.progresses])
+        self.assertNotIn(secret, told)
+        self.assertNotIn(os.sep + "plugins", told)

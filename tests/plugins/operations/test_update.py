@@ -1,0 +1,509 @@
+"""Tests for ``bridge.plugins.operations.update``, with all the rooms below it."""
+
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.installed.keys import KEYS, MARKS
+from bridge.plugins.installed.records import RECORDS, Record
+from bridge.protocol.errors import BridgeError, Code
+from bridge.store import Put
+
+from .bench import (
+    COMMIT,
+    KEY,
+    NOW,
+    OTHER_KEY,
+    OTHER_SEED,
+    STEPS,
+    Bench,
+    files_of,
+    manifest,
+    no_desktop,
+    url_of,
+)
+
+ASKED = ["update awaiting_confirmation", "ask update"]
+CHECKED = ["update clone", "clone", "update validate", "update policy"]
+SIGNED = "update signature"
+ROTATED = ["rotate_key awaiting_confirmation", "ask rotate_key"]
+TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
+NEW = "export default 2;\n"
+
+
+class UpdateTestCase(SynchronousTestCase):
+    """A test with ``good`` installed, and a later one in its repository."""
+
+    def setUp(self):
+        """Make them."""
+        self.bench = Bench(self)
+        self.events = self.bench.events
+        self.bench.publish("good")
+        self.successResultOf(self.bench.installer.install(url_of("good")))
+        kept = [Put("plugin:good", "colour", "red")]
+        self.successResultOf(self.bench.store.commit(kept))
+        self.bench.clock.advance(60)
+        self.publish()
+        self.start()
+
+    def start(self):
+        """Compare with what is there now."""
+        self.events.clear()
+        self.bench.audience.progresses.clear()
+        self.before = self.state()
+
+    def publish(self, version="1.1.0", **how):
+        """Publish a later ``good``."""
+        text = manifest("good", version=version)
+        files = files_of("good", **{"plugin.json": text, "main.ts": NEW})
+        how = {"signed_as": "good", "signed_at": NOW + 10, **how}
+        self.bench.publish("good", files, **how)
+
+    def state(self):
+        """All that is there, the code too."""
+        tree = self.bench.data.plugin("good")
+        code = (tree / "main.ts").read_text() if tree.exists() else None
+        return *self.bench.left(), code, self.bench.journal.exists()
+
+    def update(self, plugin_id="good"):
+        """Begin an update; the answer is written into the events."""
+        updating = self.bench.updater.update(plugin_id)
+
+        def answered(result):
+            self.events.append("answer")
+            return result
+
+        return updating.addBoth(answered)
+
+    def updated(self):
+        """Update; the list entry."""
+        return self.successResultOf(self.update())
+
+    def refusal(self, code=Code.BAD_REQUEST):
+        """Fail to update; the message.  All is as before."""
+        error = self.failureResultOf(self.update(), BridgeError).value
+        self.assertEqual(error.code, code)
+        self.assertEqual(self.state(), self.before)
+        return error.message
+
+
+class UpdateTests(UpdateTestCase):
+    """Tests for what goes well."""
+
+    def test_steps_pushes_and_prompts(self):
+        """All happens in this order, and the pushes precede the answer."""
+        self.updated()
+        self.assertEqual(
+            self.events,
+            [
+                *ASKED,
+                *CHECKED,
+                SIGNED,
+                "update move",
+                "push plugins good",
+                "update build",
+                "run good",
+                "push build ok good",
+                "answer",
+            ],
+        )
+
+    def test_every_step_is_reported_once_with_the_id(self):
+        """The seven steps come in their order; the id is the plugin's throughout."""
+        self.updated()
+        progresses = self.bench.audience.progresses
+        self.assertEqual([p.step for p in progresses], list(STEPS))
+        self.assertEqual({p.id for p in progresses}, {"good"})
+
+    def test_answer(self):
+        """The answer is the new list entry, which pages were pushed, too."""
+        entry = self.updated()
+        self.assertEqual(entry["version"], "1.1.0")
+        self.assertEqual(entry["installedAt"], "2023-11-14T22:13:20Z")
+        self.assertEqual(entry["updatedAt"], "2023-11-14T22:14:20Z")
+        self.assertEqual(self.bench.audience.entries[-1], [entry])
+
+    def test_what_is_kept(self):
+        """Tree, record, key and mark are the new ones; settings stay, nothing else."""
+        self.updated()
+        names, values, code, journal = self.state()
+        self.assertEqual((names, code, journal), (["good"], NEW, False))
+        self.assertEqual(
+            values[RECORDS]["good"],
+            {
+                "url": url_of("good"),
+                "commit": COMMIT,
+                "keyId": KEY,
+                "signedAt": NOW + 10,
+                "installedAt": NOW * 1000,
+                "updatedAt": (NOW + 60) * 1000,
+            },
+        )
+        self.assertEqual(values[KEYS][KEY]["lastUsedAt"], (NOW + 60) * 1000)
+        self.assertEqual(values[MARKS], {"good": {KEY: NOW + 10}})
+        self.assertEqual(values["plugin:good"], {"colour": "red"})
+
+    def test_prompt_shows_what_is_installed(self):
+        """The prompt shows the host, and today's version and commit."""
+        self.updated()
+        prompt = self.bench.approver.prompts[-1]
+        self.assertIn("Host: forge.example\n", prompt.body)
+        self.assertIn(f"version 1.0.0, commit {COMMIT}", prompt.body)
+
+    def test_same_version(self):
+        """The same version, signed at the same time or later, is accepted."""
+        for signed_at in (NOW, NOW + 20):
+            self.publish("1.0.0", signed_at=signed_at)
+            self.assertEqual(self.updated()["version"], "1.0.0")
+
+    def test_clock_set_back(self):
+        """Each update is later than the one before, whatever the clock says."""
+        self.bench.clock.rightNow = NOW - 100
+        self.publish(signed_at=NOW)
+        self.updated()
+        self.updated()
+        record = self.bench.store.entries(RECORDS)["good"]
+        self.assertEqual(record["updatedAt"], NOW * 1000 + 2)
+
+    def test_tree_that_is_gone(self):
+        """A plugin whose tree is gone is whole after an update."""
+        self.bench.trees.remove(self.bench.data.plugin("good"))
+        self.updated()
+        self.assertIn("version unknown", self.bench.approver.prompts[-1].body)
+        self.assertEqual(self.state()[2], NEW)
+
+    def test_manifest_that_cannot_be_read(self):
+        """Without an installed version, none is too low."""
+        (self.bench.data.plugin("good") / "plugin.json").write_text("{")
+        self.publish("0.0.1")
+        self.assertEqual(self.updated()["version"], "0.0.1")
+
+    def test_one_after_the_other(self):
+        """A second update of a plugin waits for the first one to end."""
+        self.bench.approver.answers = [None]
+        first, second = self.update(), self.update()
+        self.assertEqual(self.events.count("ask update"), 1)
+        self.bench.approver.open[0].callback(None)
+        self.successResultOf(first)
+        self.successResultOf(second)
+        self.assertEqual(self.events.count("ask update"), 2)
+
+    def test_page_that_goes_away(self):
+        """An update goes on when its page has gone, and is done."""
+        self.bench.approver.answers = [None]
+        updating = self.update()
+        updating.addErrback(lambda _: None)
+        updating.cancel()
+        self.bench.approver.open[0].callback(None)
+        self.assertEqual(self.state()[2], NEW)
+
+    def test_clone_that_stays_behind(self):
+        """When the old tree can't be removed, that is logged, and it is updated."""
+        self.bench.threads.failing = {"remove": OSError(5, "I/O error")}
+        self.updated()
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.state()[2:], (NEW, False))
+
+
+class RefusalTests(UpdateTestCase):
+    """Tests for each step that refuses: its prefix, its pushes, and no trace."""
+
+    def expect(self, events):
+        """Compare what happened."""
+        self.assertEqual(self.events, [*events, "answer"])
+
+    def test_ids(self):
+        """What is no id, and what is not installed, is refused without a prompt."""
+        for plugin_id, prefix in (
+            ("../x", "invalid_id: "),
+            ("Good", "invalid_id: "),
+            ("x", "invalid_id: "),
+            ("good\n", "invalid_id: "),
+            ("other", "not_installed: "),
+        ):
+            error = self.failureResultOf(self.update(plugin_id), BridgeError).value
+            self.assertTrue(error.message.startswith(prefix), error.message)
+        self.assertEqual(set(self.events), {"answer"})
+
+    def test_record_without_a_key(self):
+        """A plugin from before there were signatures has to be installed again."""
+        old = Record(url_of("good"), COMMIT, "", 0, 1, 1)
+        self.successResultOf(self.bench.store.commit([old.put("good")]))
+        self.start()
+        self.assertTrue(self.refusal().startswith("reinstall_required: "))
+        self.expect([])
+
+    def test_damaged_url(self):
+        """A recorded URL that is not one is refused without a prompt."""
+        odd = Record("file:///etc", COMMIT, KEY, NOW, 1, 1)
+        self.successResultOf(self.bench.store.commit([odd.put("good")]))
+        self.start()
+        self.assertTrue(self.refusal().startswith("not_https: "))
+        self.expect([])
+
+    def test_denied(self):
+        """A declined prompt fetches nothing."""
+        self.bench.approver.answers = [False]
+        self.assertEqual(self.refusal(), "denied: declined")
+        self.expect(ASKED)
+
+    def test_no_prompt(self):
+        """Without a prompt nothing is fetched."""
+        self.bench.approver.answers = [no_desktop()]
+        self.assertEqual(self.refusal(), "approval_unavailable: no desktop")
+
+    def test_clone(self):
+        """A failed clone leaves the old tree untouched."""
+        self.bench.cloner.failure = BridgeError(Code.BAD_REQUEST, "clone_failed: no")
+        self.assertEqual(self.refusal(), "clone_failed: no")
+        self.expect([*ASKED, *CHECKED[:2]])
+
+    def test_policy(self):
+        """A later version is scanned like the first."""
+        files = files_of("good", **{"main.ts": "eval('a');\n"})
+        self.bench.publish("good", files, signed_at=NOW + 10)
+        self.assertEqual(self.refusal(), "policy: main.ts:1 eval")
+
+    def test_unsigned(self):
+        """A later version that nobody signed is refused."""
+        (self.bench.repositories / "good" / "main.ts").write_text("edited")
+        self.assertTrue(self.refusal().startswith("unsigned: "))
+
+    def test_another_plugin(self):
+        """A repository that has become another plugin's is refused."""
+        files = files_of("evil", **{"plugin.json": manifest("evil", version="9.0.0")})
+        self.bench.publish("good", files, signed_as="evil", signed_at=NOW + 10)
+        self.assertEqual(
+            self.refusal(), "manifest_invalid: id: the repository is now that of evil"
+        )
+        self.expect([*ASKED, *CHECKED, SIGNED])
+
+    def test_lower_version(self):
+        """A lower version is a downgrade, however late it was signed."""
+        self.publish("0.9.9")
+        self.assertEqual(
+            self.refusal(),
+            "downgrade: version is lower than that of the installed tree",
+        )
+
+    def test_earlier_signature(self):
+        """A tree signed before the installed one is refused, by whatever key."""
+        for seed in ({}, {"seed": OTHER_SEED}):
+            self.publish(signed_at=NOW - 1, **seed)
+            self.assertTrue(self.refusal().startswith("downgrade: signedAt"))
+        self.assertNotIn("ask rotate_key", self.events)
+
+    def test_replay_of_an_older_tree(self):
+        """A tree signed before one that the plugin once had is refused."""
+        later = Put(MARKS, "good", {KEY: NOW + 11})
+        self.successResultOf(self.bench.store.commit([later]))
+        self.start()
+        self.assertTrue(self.refusal().startswith("downgrade: signedAt"))
+
+
+class KeyTests(UpdateTestCase):
+    """Tests for updates that are signed with another key."""
+
+    def setUp(self):
+        """Publish one."""
+        super().setUp()
+        self.publish(seed=OTHER_SEED)
+
+    def test_unknown_key(self):
+        """A key that is not known is asked for twice: whether to change, and trust."""
+        self.assertEqual(self.updated()["keyId"], OTHER_KEY)
+        expected = [*ASKED, *CHECKED, SIGNED, *ROTATED, *TRUSTED, "update move"]
+        self.assertEqual(self.events[: len(expected)], expected)
+        rotate = self.bench.approver.prompts[-2]
+        self.assertIn(f"Old key: {KEY}\nNew key: {OTHER_KEY}\n", rotate.body)
+        self.assertTrue(self.bench.trust.is_trusted(KEY))
+        self.assertTrue(self.bench.trust.is_trusted(OTHER_KEY))
+        self.assertEqual(self.bench.trust.mark("good", OTHER_KEY), NOW + 10)
+
+    def test_key_that_is_trusted_for_another_plugin(self):
+        """A known key still has to be accepted for this plugin, every time."""
+        self.bench.publish("other", seed=OTHER_SEED)
+        self.successResultOf(self.bench.installer.install(url_of("other")))
+        for seed in (OTHER_SEED, b"\x01" * 32):
+            self.events.clear()
+            self.publish(seed=seed)
+            self.updated()
+            self.assertIn("ask rotate_key", self.events)
+            self.assertNotIn("ask trust_key", self.events)
+
+    def test_refused_change(self):
+        """A key that the user does not accept changes nothing."""
+        self.bench.approver.answers = [True, False]
+        self.assertEqual(
+            self.refusal(), "not_trusted: the author's key was not accepted"
+        )
+        self.bench.approver.answers = [True, True, False]
+        self.assertTrue(self.refusal().startswith("not_trusted: "))
+        self.bench.approver.answers = [True, no_desktop()]
+        self.assertTrue(self.refusal().startswith("approval_unavailable: "))
+
+    def test_forgotten_key(self):
+        """After its key was forgotten, an update asks whether to trust it."""
+        self.publish()
+        self.successResultOf(self.bench.store.commit(self.bench.trust.forgetting(KEY)))
+        self.updated()
+        self.assertNotIn("ask rotate_key", self.events)
+        self.assertIn("ask trust_key", self.events)
+
+    def test_key_forgotten_meanwhile(self):
+        """A key that was forgotten before the commit is not accepted by it."""
+        self.publish()
+        self.successResultOf(self.bench.operations.commit_lock.acquire())
+        updating = self.update()
+        self.successResultOf(self.bench.store.commit(self.bench.trust.forgetting(KEY)))
+        self.bench.operations.commit_lock.release()
+        error = self.failureResultOf(updating, BridgeError).value
+        self.assertTrue(error.message.startswith("not_trusted: "))
+        self.assertEqual(self.state()[2], self.before[2])
+
+    def test_rollback(self):
+        """A build that fails takes the new key and its mark back."""
+        self.bench.builder.outcomes = ["no such module"]
+        self.refusal()
+        self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
+        self.assertEqual(self.bench.trust.mark("good", OTHER_KEY), 0)
+
+
+class RollbackTests(UpdateTestCase):
+    """Tests for a build, or a disk, that fails."""
+
+    def after_move(self):
+        """What happened from the move on."""
+        return self.events[self.events.index("update move") :]
+
+    def test_build_failed(self):
+        """The tree and all values are as before; pages are told of each step."""
+        self.bench.builder.outcomes = ["no such module"]
+        self.assertEqual(self.refusal(), "build_failed: no such module")
+        self.assertEqual(
+            self.after_move(),
+            [
+                "update move",
+                "push plugins good",
+                "update build",
+                "run good",
+                "push build failed good",
+                "update rollback",
+                "push plugins good",
+                "run good",
+                "push build ok good",
+                "answer",
+            ],
+        )
+        self.assertEqual(self.bench.audience.entries[-1][0]["version"], "1.0.0")
+
+    def test_lost_state_file(self):
+        """What was refused does not come back when only the file before is left."""
+        self.publish(seed=OTHER_SEED)
+        self.start()
+        self.bench.builder.outcomes = ["no such module"]
+        self.refusal()
+        path = self.bench.data.state
+        previous = path.with_name("state.json.bak").read_text()
+        self.assertEqual(previous, path.read_text())
+        self.assertNotIn(OTHER_KEY, previous)
+
+    def test_settings_made_meanwhile(self):
+        """What the page saved during the build is not taken back."""
+        saved = Put("plugin:good", "colour", "blue")
+        self.bench.threads.before = {
+            "sort_out": lambda: self.bench.store.commit([saved])
+        }
+        self.bench.builder.outcomes = ["no such module"]
+        self.failureResultOf(self.update(), BridgeError)
+        self.assertEqual(self.bench.store.get("plugin:good", "colour"), "blue")
+
+    def test_each_step_of_the_move(self):
+        """A disk that fails leaves the old tree, and it is as it was."""
+        for name in ("make_durable", "begin", "do", "entry", "entries"):
+            self.bench.threads.failing = {}
+            self.start()
+            self.bench.threads.failing = {name: OSError(28, "No space left")}
+            self.refusal(code=Code.INTERNAL)
+            self.assertIn("answer", self.events)
+            self.flushLoggedErrors(OSError)
+        self.bench.threads.failing = {}
+        self.updated()
+
+    def test_state_file(self):
+        """A record that cannot be written leaves the old tree."""
+        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
+        self.assertIn("could not be written", self.refusal(code=Code.INTERNAL))
+        self.assertIn("update rollback", self.events)
+
+    def test_record_that_cannot_be_taken_back(self):
+        """The new set stays until the next operation, which takes it back first."""
+        bench = self.bench
+
+        def full_disk() -> None:
+            bench.writes.failing = {"replace": OSError(28, "No space left")}
+
+        bench.threads.before = {"sort_out": full_disk}
+        bench.builder.outcomes = ["no such module"]
+        self.failureResultOf(self.update(), BridgeError)
+        _, values, code, journal = self.state()
+        self.assertEqual((code, journal), (NEW, True))
+        self.assertEqual(values[RECORDS]["good"]["signedAt"], NOW + 10)
+        self.assertEqual(len(self.flushLoggedErrors(BridgeError)), 1)
+        bench.writes.failing = {}
+        error = self.failureResultOf(self.update(), BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertEqual(self.events[-2:], ["push build ok good", "answer"])
+        self.assertEqual(self.state(), self.before)
+        previous = bench.data.state.with_name("state.json.bak")
+        self.assertEqual(previous.read_bytes(), bench.data.state.read_bytes())
+        self.updated()
+        self.assertEqual(self.state()[0], ["good"])
+        self.assertEqual(self.state()[2:], (NEW, False))
+
+    def test_trees_that_cannot_be_put_back(self):
+        """The journal stays, and the next operation puts them back first."""
+        bench: Any = self.bench
+        bench.builder.outcomes = ["no such module"]
+        bench.threads.failing = {"undo": OSError(5, "I/O error")}
+        self.failureResultOf(self.update(), BridgeError)
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.state()[2:], (NEW, True))
+        error = self.failureResultOf(self.update(), BridgeError).value
+        self.assertEqual(error.code, Code.INTERNAL)
+        self.flushLoggedErrors(OSError)
+        bench.threads.failing = {}
+        self.updated()
+        self.assertEqual(self.state()[2:], (NEW, False))
+        self.assertEqual(self.state()[0], ["good"])
+
+
+class UnsettledInstallTests(UpdateTestCase):
+    """Tests for an install whose tree can't be taken out again."""
+
+    def test_next_operation_takes_it_out(self):
+        """It is taken out, and leaves nothing, when something else is done."""
+        self.bench.publish("other")
+        self.bench.builder.outcomes = ["no such module"]
+        self.bench.threads.failing = {"undo": OSError(5, "I/O error")}
+        installing = self.bench.installer.install(url_of("other"))
+        self.failureResultOf(installing, BridgeError)
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.state()[0], ["good", "other"])
+        self.bench.threads.failing = {}
+        self.updated()
+        self.assertEqual(self.state()[0], ["good"])
+
+
+class EndTests(UpdateTestCase):
+    """Tests for a daemon that is shut down."""
+
+    def test_shutdown_during_the_prompt(self):
+        """The question is withdrawn, and nothing has changed."""
+        self.bench.approver.answers = [None]
+        updating = self.update()
+        self.successResultOf(self.bench.operations.close())
+        error = self.failureResultOf(updating, BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertIn("withdrawn", self.events)
+        self.assertEqual(self.state(), self.before)

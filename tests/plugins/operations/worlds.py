@@ -1,0 +1,198 @@
+"""An operation that is interrupted, and what the next start has to make of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, frozen
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from bridge.plugins.bundle.build import Report
+from bridge.plugins.operations.recovery import Recovered, RecoveredBuild, recover
+from bridge.store import Put
+
+from .bench import NOW, OTHER_SEED, Bench, FakeBuilder, files_of, manifest, url_of
+
+MAY_BE_THERE: Final = {"plugins", "build", "state.json", "state.json.bak"}
+
+OPERATIONS: Final[dict[str, Callable[[Bench], Deferred[Any]]]] = {
+    "install": lambda bench: bench.installer.install(url_of("fresh")),
+    "update": lambda bench: bench.updater.update("good"),
+    "uninstall": lambda bench: bench.uninstaller.uninstall("good"),
+}
+
+
+LATER: Final = "export default 2;\n"
+"""The code that an install or an update brings."""
+
+
+@define(eq=False)
+class PublishingBuilder(FakeBuilder):
+    """
+    Publishes the code of each plugin, by id, in one file.
+
+    :ivar broken: Whether later code can't be built.
+    """
+
+    bench: Any = None
+    broken: bool = False
+
+    def build(self, directories: list[str]) -> Deferred[Report]:
+        """See ``FakeBuilder.build``."""
+        if self.broken and LATER in [code_of(self.bench, d) for d in directories]:
+            self.outcomes = ["no such module"]
+        return super().build(directories)
+
+    def report(self, ids: list[str], error: str | None = None) -> Report:
+        """See ``FakeBuilder.report``."""
+        if error is None:
+            published = {name: code_of(self.bench, name) for name in ids}
+            temporary = self.bench.data.root.with_name("bundle.tmp")
+            temporary.write_text(json.dumps(published))
+            temporary.replace(temporary.with_name("bundle"))
+        return super().report(ids, error)
+
+
+def code_of(bench: Bench, plugin_id: str) -> str:
+    """What the bundle has of a plugin."""
+    return (bench.data.plugin(plugin_id) / "main.ts").read_text()
+
+
+def bench_at(root: Path, broken: bool = False) -> Bench:
+    """Begin, or go on, at a directory."""
+    bench = Bench(at=root)
+    bench.builder = PublishingBuilder(bench.events, bench=bench, broken=broken)
+    setattr(bench.rebuild, "_builder", bench.builder)  # noqa: B010 - for mypy
+    return bench
+
+
+def outcome(doing: Deferred[Any]) -> Any:
+    """What has become of something that waits for nothing."""
+    results: list[Any] = []
+    doing.addBoth(results.append)
+    (result,) = results
+    return result
+
+
+def make_template(root: Path) -> None:
+    """Install ``good`` and ``other``, and publish what is to come."""
+    bench = bench_at(root)
+    for name in ("good", "other"):
+        bench.publish(name, files_of(name, **{"src/part.ts": "export {};\n"}))
+        outcome(bench.installer.install(url_of(name)))
+        outcome(bench.store.commit([Put(f"plugin:{name}", "colour", "red")]))
+    later = {
+        "plugin.json": manifest("good", version="1.1.0"),
+        "main.ts": LATER,
+        "src/part.ts": "export {};\n",
+    }
+    # By another author, so that the keys change too.
+    bench.publish("good", later, seed=OTHER_SEED, signed_at=NOW + 1)
+    fresh = files_of("fresh", **{"main.ts": LATER})
+    bench.publish("fresh", fresh, seed=OTHER_SEED)
+
+
+def snapshot(bench: Bench) -> Any:
+    """Trees and values, without clones and what was set aside."""
+    trees = {
+        str(path.relative_to(bench.data.plugins)): path.read_bytes()
+        for path in sorted(bench.data.plugins.rglob("*"))
+        if path.is_file() and ".tmp-" not in str(path)
+    }
+    return trees, bench.left()[1]
+
+
+@frozen
+class World:
+    """
+    One operation, on as many copies of one directory as are wanted.
+
+    :ivar broken: Whether its build fails, and it has to be taken back.
+    """
+
+    base: Path
+    operation: str
+    broken: bool
+    old: Any
+    new: Any
+
+    @classmethod
+    def make(cls, base: Path, operation: str, broken: bool = False) -> World:
+        """See what is there before and after the operation."""
+        make_template(base / "template")
+        old = snapshot(bench_at(cls.copy_of(base)))
+        whole = cls(base, operation, False, old, None)
+        bench = bench_at(whole.fresh())
+        result = whole.run(bench)
+        if isinstance(result, Failure):
+            result.raiseException()
+        return cls(base, operation, broken, old, snapshot(bench))
+
+    @staticmethod
+    def copy_of(base: Path) -> Path:
+        """Copy the template."""
+        root = Path(tempfile.mkdtemp(dir=base)) / "root"
+        shutil.copytree(base / "template", root)
+        return root
+
+    def fresh(self) -> Path:
+        """A directory to work on."""
+        return self.copy_of(self.base)
+
+    def run(self, bench: Bench) -> Any:
+        """Carry the operation out; a failure is a result, too."""
+        bench.clock.advance(60)
+        return outcome(OPERATIONS[self.operation](bench))
+
+    def assert_recovered(self, root: Path) -> bool:
+        """Start anew, and find one set whole, and nothing else; whether it is new."""
+        bench = self.bench(root)
+        recovered = recover(bench.journal, bench.store, bench.trees)
+        self.assert_sound(bench)
+        again = recover(bench.journal, bench.store, bench.trees)
+        assert again == recovered
+        if recovered is not None:
+            self.assert_told(recovered, bench)
+            self.go_on(bench, recovered)
+        published = json.loads((root / "bundle").read_text())
+        built = {name: code_of(bench, name) for name in bench.installed()}
+        assert published == built, (published, built)
+        left = {path.name for path in bench.data.root.iterdir()}
+        assert left <= MAY_BE_THERE, left
+        names = bench.left()[0]
+        assert names == bench.installed(), names
+        assert {path.name for path in root.iterdir()} == {
+            "repositories",
+            "data",
+            "bundle",
+        }
+        done = bool(snapshot(bench) == self.new)
+        # What can't be built is taken back, also by a start.
+        assert not (self.broken and done)
+        return done
+
+    def bench(self, root: Path) -> Bench:
+        """Begin, or go on, at a copy."""
+        return bench_at(root, self.broken)
+
+    @staticmethod
+    def go_on(bench: Bench, recovered: Recovered) -> None:
+        """Build after a recovery."""
+        RecoveredBuild(bench.operations, bench.change).begin(recovered)
+
+    def assert_sound(self, bench: Bench) -> None:
+        """See that one set is there, whole."""
+        found = snapshot(bench)
+        assert found in (self.old, self.new), (found, self.old, self.new)
+
+    def assert_told(self, recovered: Recovered, bench: Bench) -> None:
+        """See that the notice says which."""
+        finished = snapshot(bench) == self.new
+        assert recovered.finished == finished
+        assert f"the {self.operation} of " in recovered.notice

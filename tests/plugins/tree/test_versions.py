@@ -1,0 +1,173 @@
+"""Versions, their order, and ranges of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import semver
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.tree.versions import (
+    is_lower,
+    is_plain_range,
+    is_plain_version,
+    is_range,
+    is_version,
+    precedence,
+)
+
+NUMBERS = st.one_of(st.integers(0, 30), st.integers(0, 10**60)).map(str)
+IDENTIFIERS = st.one_of(
+    NUMBERS, st.from_regex(r"[0-9]{0,3}[a-c-][0-9a-cA-C-]{0,3}", fullmatch=True)
+)
+PRE_RELEASES = st.lists(IDENTIFIERS, max_size=3).map(".".join)
+BUILDS = st.sampled_from(["", "+b", "+001.x"])
+
+
+@st.composite
+def full_versions(draw: st.DrawFn) -> str:
+    """Versions by SemVer 2, with numbers of any size."""
+    core = ".".join(draw(st.tuples(NUMBERS, NUMBERS, NUMBERS)))
+    pre_release = draw(PRE_RELEASES)
+    return core + (f"-{pre_release}" if pre_release else "") + draw(BUILDS)
+
+
+class VersionTests(SynchronousTestCase):
+    """What a version is."""
+
+    def test_plain(self):
+        """N.N.N is a version of both kinds."""
+        for text in ("0.0.1", "1.2.3", "10.20.30", f"{'9' * 60}.0.0"):
+            self.assertTrue(is_plain_version(text), text)
+            self.assertTrue(is_version(text), text)
+
+    def test_full(self):
+        """Pre-release and build parts are SemVer 2, and not plain."""
+        for text in ("1.2.3-beta", "1.2.3-0.x.1a-", "1.2.3+001", "1.0.0-rc.1+b.2"):
+            self.assertTrue(is_version(text), text)
+            self.assertFalse(is_plain_version(text), text)
+
+    def test_refused(self):
+        """Anything else is no version, also not with lines or digits of others."""
+        for text in (
+            *("", "1", "1.2", "v1.2.3", "1.2.3.4", "01.2.3", "1.02.3", "1.2.03"),
+            *("1.2.3-", "1.2.3+", "1.2.3-01", "1.2.3-a..b", "1.2.3+a..b", "1.2.3-é"),
+            *("1.2.3\n", "\n1.2.3", " 1.2.3", "1.٣.0", "1.2.-3", "1.2.3 "),
+        ):
+            self.assertFalse(is_version(text), text)
+            self.assertFalse(is_plain_version(text), text)
+
+
+class PrecedenceTests(SynchronousTestCase):
+    """Which version is lower."""
+
+    def test_the_order_of_semver(self):
+        """The specification of SemVer 2 orders its own examples so."""
+        ordered = [
+            *("1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta"),
+            *("1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0"),
+            *("1.0.1", "1.1.0", "1.9.0", "1.10.0", "2.0.0"),
+        ]
+        for lower, higher in pairwise(ordered):
+            self.assertTrue(is_lower(lower, higher), (lower, higher))
+            self.assertFalse(is_lower(higher, lower), (lower, higher))
+
+    def test_numbers_beyond_64_bits(self):
+        """A number that overflows a machine word still counts in full."""
+        self.assertTrue(is_lower("1.0.0", f"{2**64}.0.0"))
+        self.assertTrue(is_lower(f"{2**64}.0.0", f"{2**64 + 1}.0.0"))
+        self.assertTrue(is_lower(f"{'9' * 5000}.0.0", f"1{'0' * 5000}.0.0"))
+
+    def test_build_metadata(self):
+        """Versions that differ in build metadata alone are equal."""
+        self.assertEqual(precedence("1.2.3+a"), precedence("1.2.3+b"))
+
+    def test_not_a_version(self):
+        """What is no version has no place in the order."""
+        with self.assertRaises(ValueError):
+            is_lower("1.2", "1.2.3")
+
+    @settings(deadline=None)
+    @given(full_versions(), full_versions())
+    def test_as_an_independent_implementation(self, one: str, other: str):
+        """Any two versions are ordered as the semver package orders them."""
+        expected = semver.Version.parse(one).compare(other)
+        self.assertEqual(is_lower(one, other), expected < 0)
+        self.assertEqual(is_lower(other, one), expected > 0)
+
+
+# What npm's own semver (7.8.5) answers to these.
+RANGES = (
+    *("*", "x", "X.x.*", "1", "1.2", "1.x", "1.2.3", "v1.2.3", "=1.2.3", "= 1.2.3"),
+    *(">= 1.2.3", ">1.2", "<=1", "<*", "~1", "~ 1.2", "~>1.2", "^ 1.2.3", "^1.x"),
+    *("^1.x.3", "^0", ">=v1.2.3", "1.2.3-beta", "^1.2.3-beta.1+b.01", "1.2.x-beta"),
+    *("1.0.0 - 2.0.0", "1 - 2", "1.x - 2.x", "1.2.3-b - 2.0.0+b", "1 - 2 || 3 - 4"),
+    *("||", "||1", "1||", "1 || || 2", " 1  ", ">=0.2.0 <1.0.0", ">1 <2 3.x"),
+    *("^1.2.3 || ~2.x <3", "9007199254740991.0.0"),
+)
+NOT_RANGES = (
+    *("==1.2.3", ">= v 1.2", "1.*.3", "*.1", ">1.x.3", "1.2-beta", "1.2.3-01"),
+    *("1.0.0 -2.0.0", "1.0.0- 2.0.0", ">1.0.0 - 2.0.0", "1.0.0 - >2", "1 - 2 - 3"),
+    *("1.0.0 - 2.0.0 ^3", "^3 1.0.0 - 2.0.0", "- 1", "1 -", "1|2", "1 | 2", "1,2"),
+    *(">1<2", "^~1", "^^1", ">>1", "=>1", "=<1", "!=1", "<>1", "> ^1", "> >1"),
+    *("01.2.3", "1.2.03", "00", "9007199254740992.0.0", "^9007199254740992"),
+    *("latest", "1.2.3.4", "1.2.", "1..2", ".1", "-1", "1.2.3-", "1.2.3+", "v", ">"),
+    *("^", "~", "=", "1.2.3 -", "*-beta", "1.2.3-a..b", "1.2.3-é", "1.2.3 foo"),
+    *(">=1.2.3 || foo", "0x1", "1 .2", "1. 2", "v 1.2.3", "1.2.3\n", "\u0661.2.3"),
+)
+
+
+class RangeTests(SynchronousTestCase):
+    """What a range is."""
+
+    def test_accepted(self):
+        """What npm takes for a range is one."""
+        for text in RANGES:
+            self.assertTrue(is_range(text), text)
+
+    def test_refused(self):
+        """What npm does not take for a range is none."""
+        for text in NOT_RANGES:
+            self.assertFalse(is_range(text), text)
+
+    def test_plain_accepted(self):
+        """Up to four plain versions, each with its operator, are a plain range."""
+        for text in (
+            *("0.2.0", "=0.2.0", "^0.2.0", "~0.2.1", ">=0.2.0 <1.0.0"),
+            *(">0.1.0 <=0.9.9", "0.2.0 =0.2.0 ^0.2.0 ~0.2.1", " ^1.0.0  <2.0.0 "),
+        ):
+            self.assertTrue(is_plain_range(text), text)
+            self.assertTrue(is_range(text), text)
+
+    def test_plain_refused(self):
+        """Anything more is not plain."""
+        for text in (
+            *("", "  ", "*", "1.x", "||", "1", "1.2", ">= 1.2.3", "^1.2.3-beta"),
+            *("1.0.0 - 2.0.0", "1.0.0 || 2.0.0", "~>1.2.3", "v1.2.3", "^01.2.3"),
+            *("1.0.0 1.0.0 1.0.0 1.0.0 1.0.0", "1.0.0\t1.0.1", "1.0.0\n", "==1.0.0"),
+        ):
+            self.assertFalse(is_plain_range(text), text)
+
+    @settings(deadline=None)
+    @given(st.text("^~<>=|-. xX*v+0123ab\n", max_size=100))
+    def test_any_text_is_judged(self, text: str):
+        """Any text is a range or not, and a plain range is a range."""
+        if is_plain_range(text):
+            self.assertTrue(is_range(text), text)
+
+    def test_attack_backtracking(self):
+        """Text made to send a matcher back and forth is judged in one pass."""
+        for bad in (
+            ">=" + " " * 20000 + "!",
+            "1.2.3-" + "1" * 20000 + "!",
+            "1.2.3-" + "a-" * 20000 + "!",
+            "1.2.3-" + "1." * 20000 + "!",
+            "||" * 20000 + "!",
+            "^ " * 20000,
+        ):
+            # A quadratic matcher would need minutes for each.
+            self.assertFalse(is_range(bad))
+            self.assertFalse(is_version(bad))
+            self.assertFalse(is_plain_range(bad))

@@ -1,0 +1,91 @@
+"""Tests for bridge.protocol.text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.text import no_secrets, one_line, redacted, timestamp, visible
+
+
+class VisibleTests(SynchronousTestCase):
+    """Tests for what is taken out of text."""
+
+    def test_kept(self) -> None:
+        """Text of any script is kept."""
+        for text in ("plain", "日本語 é", "a\u00a0b", "👩\u200d🚀", ""):
+            self.assertEqual(visible(text), text)
+
+    def test_terminal_escape_attack(self) -> None:
+        """Colours, titles, links and cursor movements vanish with their arguments."""
+        for hidden in (
+            "\x1b[31;1m",
+            "\x1b[2J",
+            "\x1b]0;title\x07",
+            "\x1b]8;;http://a\x1b\\",
+            "\x1bPq#0\x1b\\",
+            "\x1bc",
+            "\x1b(0",
+        ):
+            self.assertEqual(visible(f"a{hidden}b"), "ab", repr(hidden))
+
+    def test_bidirectional_attack(self) -> None:
+        """What reorders the text around it is taken out."""
+        self.assertEqual(visible("\u202eabc\u202c\u2066d\u2069\u200f\u061c"), "abcd")
+
+    def test_line_breaks(self) -> None:
+        """Everything that may break a line is taken out."""
+        self.assertEqual(visible("a\nb\rc\x0b\x0c\x85\u2028\u2029d"), "abcd")
+
+    @given(
+        st.text(alphabet=st.characters()) | st.text("\x1b[]0;m\x9b\\a\u202e\n\ud800")
+    )
+    @settings(deadline=None)
+    def test_any_text(self, text: str) -> None:
+        """Nothing hidden is left of any text, and the rest can be encoded."""
+        for left in visible(text):
+            self.assertNotIn(unicodedata.category(left), ("Cc", "Cs", "Zl", "Zp"))
+        visible(text).encode("utf-8")
+
+
+class OneLineTests(SynchronousTestCase):
+    """Tests for what a page sent."""
+
+    def test_cut_and_trimmed(self) -> None:
+        """Hidden characters go, then the rest is cut, then trimmed."""
+        self.assertEqual(one_line("\n ab\x00c d ", 5), "abc")
+        self.assertEqual(one_line("\x1b[31m" * 2 + "abc" * 3, 8), "abcabc")
+        self.assertEqual(one_line(" \t\n", 5), "")
+
+    def test_bounded(self) -> None:
+        """Only so much of a text is looked at."""
+        self.assertEqual(one_line("\n" * 100 + "a", 5), "")
+
+
+class RedactedTests(SynchronousTestCase):
+    """Tests for secrets."""
+
+    def test_replaced(self) -> None:
+        """Every secret is replaced, wherever it stands."""
+        secrets = ["s3cret", "", "other"]
+        self.assertEqual(
+            redacted("xs3cretx other", lambda: secrets), "x[redacted]x [redacted]"
+        )
+        self.assertEqual(redacted("s3cret", no_secrets), "s3cret")
+
+
+class TimestampTests(SynchronousTestCase):
+    """Tests for times."""
+
+    def test_form(self) -> None:
+        """Times are ISO 8601 in UTC, to the millisecond."""
+        self.assertEqual(timestamp(0), "1970-01-01T00:00:00.000Z")
+        self.assertEqual(timestamp(1700000000.1234), "2023-11-14T22:13:20.123Z")
+
+    def test_no_time(self) -> None:
+        """What is no time of our calendar is a ValueError."""
+        for seconds in (1e300, -1e12, float("nan"), float("inf")):
+            self.assertRaises(ValueError, timestamp, seconds)

@@ -1,0 +1,215 @@
+"""Where setup gets the bundler from."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.datadir.paths import DataDir
+from bridge.protocol.limits import BUNDLER_BYTES
+from bridge.provision.bundlersource import (
+    find_bundler,
+    install_bundler,
+    installed_bundler,
+    read_bundler,
+)
+from bridge.provision.hostsources import SetupError
+
+from ..cli.packages import bundler_package, this_pin
+from ..directories import fresh_directory
+from ..npm import esbuild
+
+
+class SourceCase(SynchronousTestCase):
+    """A scratch directory, and this machine's pin."""
+
+    def setUp(self):
+        """Make it."""
+        self.root = fresh_directory(self)
+        self.pin = this_pin()
+
+    def refused(self, work, *args) -> str:
+        """Do the work, expect a refusal, and give its words."""
+        with self.assertRaises(SetupError) as caught:
+            work(*args)
+        self.assertNotIn("\n", str(caught.exception))
+        return str(caught.exception)
+
+    def refused_file(self, content: bytes) -> str:
+        """Give a file, and expect a refusal."""
+        path = self.root / "given"
+        path.write_bytes(content)
+        return self.refused(read_bundler, path, self.pin)
+
+
+class ReadingTests(SourceCase):
+    """A file that somebody gives."""
+
+    def test_binary_or_package(self):
+        """The binary and the npm package give the same bytes."""
+        binary = read_bundler(esbuild(), self.pin)
+        self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
+        self.assertEqual(read_bundler(bundler_package(), self.pin), binary)
+
+    def test_attack_other_binary(self):
+        """Any other binary is refused."""
+        told = "this is not esbuild 0.28.2 for "
+        self.assertTrue(self.refused_file(b"#!/bin/sh\n").startswith(told))
+        self.assertTrue(self.refused_file(b"").startswith(told))
+
+    def test_attack_other_package(self):
+        """A package of another digest isn't even opened."""
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+            for name in (self.pin.member, "../../evil"):
+                member = tarfile.TarInfo(name)
+                member.size = 4
+                tar.addfile(member, io.BytesIO(b"evil"))
+        with mock.patch("tarfile.open", side_effect=AssertionError):
+            self.assertIn("this is not esbuild", self.refused_file(archive.getvalue()))
+
+    def test_attack_endless_file(self):
+        """A file over the limit is not read."""
+        path = self.root / "given"
+        with path.open("wb") as file:
+            file.truncate(BUNDLER_BYTES + 1)
+        self.assertIn("this is not", self.refused(read_bundler, path, self.pin))
+
+    def test_no_file(self):
+        """A file that can't be read is told."""
+        self.assertEqual(
+            self.refused(read_bundler, self.root / "none", self.pin),
+            "the bundler cannot be read: No such file or directory",
+        )
+
+
+class FindingTests(SourceCase):
+    """Our own package's bundler, and the user's npm."""
+
+    def npm(self, script: str) -> dict[str, str]:
+        """An environment whose npm is a script."""
+        path = self.root / "npm"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return {"PATH": f"{self.root}:/usr/bin:/bin"}
+
+    def find(self, environ: dict[str, str], *shipped: Path) -> bytes:
+        """Find it."""
+        return find_bundler(self.pin, environ, shipped)
+
+    def test_shipped(self):
+        """What our package ships is taken before npm is asked."""
+        binary = self.find(self.npm("exit 1"), self.root / "none", esbuild())
+        self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
+
+    def test_attack_shipped_but_tampered(self):
+        """What our package ships is verified like everything else."""
+        (self.root / "esbuild").write_bytes(b"evil")
+        told = self.refused(self.find, {}, self.root / "esbuild")
+        self.assertIn("this is not esbuild", told)
+
+    def test_the_users_npm(self):
+        """The real npm, with the user's configuration, brings it."""
+        binary = self.find(dict(os.environ))
+        self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
+
+    def test_what_npm_is_told(self):
+        """Npm gets one command, its own configuration, and nothing else."""
+        environ = self.npm(
+            f"cp {bundler_package()} x.tgz; echo $* > {self.root}/args; "
+            f"pwd > {self.root}/cwd; env > {self.root}/env"
+        )
+        secrets = {"BRIDGE_SIGNING_KEY": "x", "AWS_SECRET": "x"}
+        kept = {"HOME": "/h", "npm_config_cache": "/c", "https_proxy": "p", "TMP": "/t"}
+        self.find({**environ, **secrets, **kept})
+        self.assertEqual(
+            (self.root / "args").read_text(),
+            f"pack --silent --ignore-scripts {self.pin.package}\n",
+        )
+        lines = set((self.root / "env").read_text().splitlines())
+        names = {line.partition("=")[0] for line in lines}
+        self.assertEqual(names - {"PWD", "_", "SHLVL", "OLDPWD"}, {"PATH", *kept})
+        self.assertFalse(Path((self.root / "cwd").read_text().strip()).exists())
+
+    def test_attack_npm_that_brings_something_else(self):
+        """What npm brings is verified like everything else."""
+        told = self.refused(self.find, self.npm("echo evil > x.tgz"))
+        self.assertIn("this is not esbuild", told)
+
+    def test_npm_that_fails(self):
+        """Whatever is wrong with npm, the one command to run is told."""
+        help_text = (
+            f"run this where npm works: npm pack {self.pin.package} && plugin-bridge "
+            f"setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
+        )
+        for environ, why in (
+            ({"PATH": "/nowhere"}, "the bundler is not here, and neither is npm"),
+            (self.npm("exit 1"), "npm could not fetch the bundler"),
+        ):
+            told = self.refused(self.find, environ)
+            self.assertEqual(told, f"{why}; {help_text}")
+        self.assertIn("npm gave nothing", self.refused(self.find, self.npm("exit 0")))
+
+    def test_npm_that_cannot_run(self):
+        """An npm without its interpreter, or one that hangs, is told too."""
+        environ = self.npm("")
+        (self.root / "npm").write_text("#!/nowhere/node\n")
+        self.assertIn("npm could not be run: ", self.refused(self.find, environ))
+        late = subprocess.TimeoutExpired("npm", 120)
+        with mock.patch("subprocess.run", side_effect=late):
+            self.assertIn("longer than 120 s", self.refused(self.find, environ))
+
+
+class InstallingTests(SourceCase):
+    """The bundler in its place."""
+
+    def test_in_place(self):
+        """It is runnable, its checksum is beside it, and both are recognised."""
+        data = DataDir(self.root)
+        self.assertFalse(installed_bundler(data, self.pin))
+        self.addCleanup(os.umask, os.umask(0o077))
+        install_bundler(esbuild().read_bytes(), data, self.pin)
+        self.assertTrue(installed_bundler(data, self.pin))
+        self.assertEqual((data.bin / "esbuild").stat().st_mode & 0o777, 0o755)
+        self.assertEqual(
+            (data.bin / "esbuild.sha256").read_text(), self.pin.binary + "\n"
+        )
+        self.assertEqual(len(list(data.bin.iterdir())), 2)
+
+    def test_checksum_by_another_tool(self):
+        """It may be in capitals, and name the file, as ``sha256sum`` does."""
+        data = DataDir(self.root)
+        install_bundler(esbuild().read_bytes(), data, self.pin)
+        (data.bin / "esbuild.sha256").write_text(f"{self.pin.binary.upper()}  -\n")
+        self.assertTrue(installed_bundler(data, self.pin))
+
+    def test_not_in_place(self):
+        """Another binary, another checksum or another mode is not in place."""
+        data = DataDir(self.root)
+
+        def spoil_mode():
+            (data.bin / "esbuild").chmod(0o600)
+
+        def spoil_binary():
+            (data.bin / "esbuild").write_bytes(b"x")
+
+        def spoil_checksum():
+            (data.bin / "esbuild.sha256").write_text("x")
+
+        def remove_checksum():
+            (data.bin / "esbuild.sha256").unlink()
+
+        for spoil in (spoil_binary, spoil_checksum, remove_checksum):
+            install_bundler(esbuild().read_bytes(), data, self.pin)
+            spoil()
+            self.assertFalse(installed_bundler(data, self.pin))
+        install_bundler(esbuild().read_bytes(), data, self.pin)
+        spoil_mode()
+        self.assertFalse(installed_bundler(data, self.pin))

@@ -1,0 +1,291 @@
+"""Host sources: what is taken from where, and how they replace the old."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from pathlib import Path
+from unittest import mock
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.datadir.paths import DataDir
+from bridge.protocol.limits import HOST_SOURCE_BYTES
+from bridge.provision.hostsources import SetupError, install_sources, read_sources
+
+from ..directories import fresh_directory
+
+NEEDED = {
+    "packages/api/src/index.ts": b"api",
+    "packages/host/src/index.ts": b"host",
+}
+
+
+def archive(files: dict[str, bytes], *more: tarfile.TarInfo, mode: str = "w") -> bytes:
+    """A tar archive of these files and members."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode=mode) as tar:  # type: ignore[call-overload]
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+        for member in more:
+            tar.addfile(member)
+    return made.getvalue()
+
+
+def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    """A member that is no file."""
+    member = tarfile.TarInfo(name)
+    member.type = kind
+    member.linkname = target
+    return member
+
+
+class SourcesCase(SynchronousTestCase):
+    """A scratch directory."""
+
+    def setUp(self):
+        """Make it."""
+        self.root = fresh_directory(self)
+
+    def read(self, content: bytes) -> dict[str, bytes]:
+        """Read an archive."""
+        (self.root / "a.tar").write_bytes(content)
+        return read_sources(self.root / "a.tar")
+
+    def refused(self, given: bytes | Path) -> str:
+        """Read it, expect a refusal, and give its words."""
+        with self.assertRaises(SetupError) as caught:
+            self.read(given) if isinstance(given, bytes) else read_sources(given)
+        return str(caught.exception).removeprefix("--host-sources: ")
+
+    def write(self, files: dict[str, bytes]) -> Path:
+        """Write a directory."""
+        top = self.root / "sources"
+        for name, content in files.items():
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            (top / name).write_bytes(content)
+        return top
+
+
+class ArchiveTests(SourcesCase):
+    """A tar archive."""
+
+    def test_forms(self):
+        """Packed or not, below a folder or not, with or without a leading dot."""
+        for prefix in ("", "./", "host-1.2/", "./host-1.2/"):
+            files = {prefix + name: content for name, content in NEEDED.items()}
+            more = {prefix + "README.md": b"", prefix + "packages/host/.npmrc": b""}
+            for mode in ("w", "w:gz"):
+                with self.subTest(prefix=prefix, mode=mode):
+                    self.assertEqual(
+                        self.read(archive({**files, **more}, mode=mode)), NEEDED
+                    )
+
+    def test_packages(self):
+        """What the host needs of node_modules comes along."""
+        files = {**NEEDED, "node_modules/pk/i.js": b"x"}
+        folder = special("packages/empty", tarfile.DIRTYPE)
+        self.assertEqual(self.read(archive(files, folder)), files)
+
+    def test_attack_path_traversal(self):
+        """A path that leaves its place refuses the archive."""
+        for path in (
+            "packages/../../evil",
+            "packages/./evil",
+            "packages//evil",
+            "packages/a\\..\\b",
+            "packages/a\nb",
+            "packages/c:evil",
+            "../packages/x",
+            "/packages/x",
+        ):
+            with self.subTest(path=path):
+                told = self.refused(archive({**NEEDED, path: b"evil"}))
+                self.assertEqual(told, "the archive has an unsafe path")
+
+    def test_attack_links_and_devices(self):
+        """A link or a device refuses the archive."""
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE):
+            member = special("packages/evil", kind, "/etc/passwd")
+            told = self.refused(archive(NEEDED, member))
+            self.assertEqual(told, "packages/evil is a link or a device")
+
+    def test_attack_bomb(self):
+        """An archive that unpacks to more than the limit is refused."""
+        bomb = gzip.compress(b"\0" * (HOST_SOURCE_BYTES + 1), 1)
+        self.assertTrue(self.refused(bomb).startswith("more than "))
+
+    def test_attack_sparse_bomb(self):
+        """A member that claims to be larger than the archive is refused."""
+        member = tarfile.TarInfo("packages/evil")
+        member.size = HOST_SOURCE_BYTES + 1
+        head = member.tobuf(tarfile.GNU_FORMAT)
+        self.assertTrue(self.refused(head).startswith("more than "))
+
+    def test_too_many_files(self):
+        """More files than the limit are refused."""
+        with mock.patch("bridge.provision.hostsources.HOST_SOURCE_FILES", 2):
+            self.read(archive(NEEDED))
+            told = self.refused(archive({**NEEDED, "packages/x": b""}))
+        self.assertTrue(told.startswith("more than 2 files"))
+
+    def test_incomplete(self):
+        """Without both entry points nothing is taken."""
+        for name, content in NEEDED.items():
+            self.assertEqual(
+                self.refused(archive({name: content})),
+                "there is no packages/api/src/index.ts and packages/host/src/index.ts",
+            )
+
+    def test_no_archive(self):
+        """What is no archive, or is cut short, is refused."""
+        packed = archive(NEEDED, mode="w:gz")
+        for given_bytes in (b"x" * 600, b"", packed[:-20], b"\x1f\x8bxx", packed[:12]):
+            with self.subTest(given=given_bytes[:9]):
+                self.refused(given_bytes)
+        self.assertEqual(
+            self.refused(self.root / "none"),
+            "cannot be read: No such file or directory",
+        )
+
+    @settings(deadline=None, max_examples=50)
+    @given(st.binary(max_size=2000), st.integers(0, 1000))
+    def test_any_bytes(self, noise, at):
+        """Any bytes are an archive of host sources or are refused."""
+        whole = bytearray(archive(NEEDED))
+        whole[at : at + len(noise)] = noise
+        try:
+            sources = self.read(bytes(whole))
+        except SetupError:
+            return
+        self.assertLessEqual(NEEDED.keys(), sources.keys())
+
+
+class DirectoryTests(SourcesCase):
+    """A directory."""
+
+    def test_forms(self):
+        """It may be the sources, or have one folder that is."""
+        wanted = {**NEEDED, "node_modules/pk/i.js": b"x"}
+        hidden = {
+            "node_modules/.bin/x": b"",
+            "packages/.git/x": b"",
+            "packages/.x": b"",
+            "src/x": b"",
+        }
+        top = self.write({**wanted, **hidden})
+        (top / "node_modules/.link").symlink_to("pk")
+        self.assertEqual(read_sources(top), wanted)
+        self.assertEqual(read_sources(top.parent), wanted)
+
+    def test_attack_link(self):
+        """A link, to a file or a directory, is refused by its name."""
+        for target in ("/etc/passwd", "/etc"):
+            top = self.write(NEEDED)
+            (top / "packages/evil").symlink_to(target)
+            self.assertEqual(self.refused(top), "packages/evil is a symbolic link")
+            (top / "packages/evil").unlink()
+
+    def test_attack_pipe(self):
+        """A pipe is refused; nobody waits for it."""
+        top = self.write(NEEDED)
+        os.mkfifo(top / "packages/evil")
+        self.assertEqual(self.refused(top), "packages/evil is a device or a pipe")
+
+    def test_incomplete(self):
+        """A directory without the entry points is refused."""
+        self.assertTrue(self.refused(self.root).startswith("there is no packages/api"))
+
+    def test_unreadable(self):
+        """A folder that can't be listed is told."""
+        top = self.write(NEEDED)
+
+        def walk(root, onerror):
+            onerror(PermissionError(13, "Permission denied"))
+            return []
+
+        with mock.patch("os.walk", walk):
+            self.assertEqual(self.refused(top), "cannot be read: Permission denied")
+
+
+class InstallingTests(SourcesCase):
+    """How the old sources are replaced."""
+
+    def setUp(self):
+        """Install some."""
+        super().setUp()
+        self.data = DataDir(self.root)
+        (self.root / "token").write_text("kept")
+        install_sources({**NEEDED, "packages/old.ts": b""}, self.data, force=False)
+
+    def installed(self) -> dict[str, bytes]:
+        """What is there now, of everything."""
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes()
+            for path in self.root.rglob("*")
+            if path.is_file()
+        }
+
+    def expected(self) -> dict[str, bytes]:
+        """The needed sources, and what was there besides."""
+        return {"token": b"kept"} | {f"host/{p}": c for p, c in NEEDED.items()}
+
+    def test_replaced_as_a_whole(self):
+        """Old files go, and everything beside the sources stays."""
+        self.assertTrue(install_sources(NEEDED, self.data, force=False))
+        self.assertEqual(self.installed(), self.expected())
+
+    def test_the_same_again(self):
+        """The same sources are not written again, unless forced."""
+        install_sources(NEEDED, self.data, force=False)
+        before = self.data.host.stat().st_ino
+        self.assertFalse(install_sources(NEEDED, self.data, force=False))
+        self.assertEqual(self.data.host.stat().st_ino, before)
+        self.assertTrue(install_sources(NEEDED, self.data, force=True))
+        self.assertNotEqual(self.data.host.stat().st_ino, before)
+
+    def test_attack_link_in_place_of_a_file(self):
+        """A link is not in place, even if what it leads to is the same."""
+        install_sources(NEEDED, self.data, force=False)
+        file = self.data.host / "packages/api/src/index.ts"
+        file.rename(self.root / "elsewhere")
+        file.symlink_to(self.root / "elsewhere")
+        self.assertTrue(install_sources(NEEDED, self.data, force=False))
+        self.assertFalse(file.is_symlink())
+
+    def test_failures(self):
+        """Wherever it fails, the old sources are there, and nothing else is left."""
+        before = self.installed()
+        real = Path.rename
+        for fails in ("host", ".host-new"):
+
+            def rename(path, target, fails=fails):
+                if path.name == fails:
+                    raise OSError(28, "No space left on device")
+                return real(path, target)
+
+            with mock.patch.object(Path, "rename", rename), self.assertRaises(OSError):
+                install_sources(NEEDED, self.data, force=False)
+            self.assertEqual(self.installed(), before)
+        full = OSError(28, "No space left on device")
+        with (
+            mock.patch.object(Path, "write_bytes", side_effect=full),
+            self.assertRaises(OSError),
+        ):
+            install_sources(NEEDED, self.data, force=False)
+        self.assertEqual(self.installed(), before)
+
+    def test_interrupted(self):
+        """A setup that died half-way is mended by the next."""
+        install_sources(NEEDED, self.data, force=False)
+        self.data.host.rename(self.root / ".host-old")
+        (self.root / ".host-new").mkdir()
+        self.assertFalse(install_sources(NEEDED, self.data, force=False))
+        self.assertEqual(self.installed(), self.expected())
+        self.assertEqual(len(list(self.root.iterdir())), 2)
