@@ -128,10 +128,10 @@ class HostCommandTests(Outcomes):
         """Run it without its modules; return which was called, with what."""
         calls = []
 
-        def imported(name, _):
+        def imported(name):
             return mock.Mock(main=lambda given: calls.append((name, given)))
 
-        with mock.patch("bridge.cli.main.import_module", imported):
+        with mock.patch("bridge.cli.main.command_module", imported):
             main(list(arguments), program)
         return calls[0]
 
@@ -139,16 +139,16 @@ class HostCommandTests(Outcomes):
         """Options without a command, and nothing at all, are those of ``run``."""
         for given in ([], ["--print-token"], ["--listen", "127.0.0.1:1", "--dev"]):
             for line in (given, ["run", *given]):
-                self.assertEqual(self.ran(*line), (".run", ["--host=vrcnext", *given]))
+                self.assertEqual(self.ran(*line), ("run", ["--host=vrcnext", *given]))
 
     def test_commands(self):
         """A command gets the host, which a ``--host`` that follows replaces."""
         self.assertEqual(
-            self.ran("doctor", "--json"), (".doctor", ["--host=vrcnext", "--json"])
+            self.ran("doctor", "--json"), ("doctor", ["--host=vrcnext", "--json"])
         )
-        self.assertEqual(self.ran("keygen", "-o", "f"), (".keygen", ["-o", "f"]))
-        self.assertEqual(self.ran("help", "doctor"), (".doctor", ["--help"]))
-        self.assertEqual(self.ran("doctor", program="plugin-bridge"), (".doctor", []))
+        self.assertEqual(self.ran("keygen", "-o", "f"), ("keygen", ["-o", "f"]))
+        self.assertEqual(self.ran("help", "doctor"), ("doctor", ["--help"]))
+        self.assertEqual(self.ran("doctor", program="plugin-bridge"), ("doctor", []))
 
     def test_who_takes_a_host(self):
         """Every command has ``--host``, except those that are listed."""

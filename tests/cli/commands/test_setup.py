@@ -12,8 +12,9 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.commands import setup as command
-from bridge.cli.commands.setup import main
+import bridge
+from bridge.provision import setup as command
+from bridge.cli.commands.setup import SetupOptions, main
 from bridge.datadir.paths import DataDir
 from bridge.provision.hostsources import SetupError
 from bridge.provision.setup import setup
@@ -128,7 +129,7 @@ class OtherHostTests(SetupCase):
 
     def test_with_sources(self):
         """Given sources are installed, and need not be given again."""
-        reference = Path(command.__file__).parent.parent / "reference"
+        reference = Path(bridge.__file__).parent / "reference"
         self.setup_host("vrcnext", host_sources=reference)
         self.setup_host("vrcnext")
         self.assertEqual(self.said[1], "host sources: in place")
@@ -230,6 +231,6 @@ class CommandTests(SetupCase):
 
     def test_help(self):
         """The options tell what they take."""
-        text = str(command.SetupOptions())
+        text = str(SetupOptions())
         for option in ("--bundler", "--host-sources", "--force", "--data-dir"):
             self.assertIn(option, text)
