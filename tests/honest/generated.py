@@ -28,7 +28,7 @@ def members(chooser: random.Random) -> str:
     name = f"field{chooser.getrandbits(40)}"
     return (
         f"export function read_{name}(m: Message, r: Reader): number {{\n"
-        f"  switch (r.tag >>> 3) {{ case {chooser.randint(1, 99)}: m.{name} = r.int32();"
+        f"  switch (r.tag >>> 3) {{ case {chooser.randint(1, 99)}: m.{name} = r.i();"
         " break; default: r.skipType(r.tag & 7); }\n"
         f"  return m.{name}! / {chooser.randint(1, 99)};\n}}\n"
     )
