@@ -44,7 +44,7 @@ from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
 from .rpc.hub import Hub
 from .services.logs import Logs
-from .sinks.maker import find
+from .sinks.choosing import find
 from .store import Store, StoreError
 from .supervisor import this_process
 from .token import PairingToken, TokenError

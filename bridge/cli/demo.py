@@ -17,7 +17,7 @@ from ..demo.demo import DemoError, Place, Started, start
 from ..demo.forge import ForgeError
 from ..host import load_profile
 from ..options import TableOptions
-from .setup import SetupError
+from .hostsources import SetupError
 
 
 class DemoOptions(TableOptions):

@@ -24,7 +24,7 @@ from ..plugins.policy.hits import Hit
 from ..protocol.errors import BridgeError
 from ..protocol.limits import DEV_LINE_BYTES
 from ..protocol.wire import dumps, loads
-from .keygen import CommandError, failed
+from .output import CommandError, failed
 from .sources import hit_lines, quoted, source_line, visible
 from .watch import IGNORED, Watch
 from .worktree import published

@@ -21,8 +21,7 @@ from ..protocol.errors import BridgeError
 from ..protocol.wire import unstructure
 from ..threads import Pool
 from .checkup import Finding, Level, daemon, notification_server, on_disk, told
-from .keygen import failed
-from .output import print_json, print_line
+from .output import failed, print_json, print_line
 from .supportfile import Support
 
 TEST_PROMPT: Final = Prompt(

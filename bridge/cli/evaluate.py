@@ -11,7 +11,7 @@ from ..protocol.limits import REMOTE_MILLISECONDS, REMOTE_MOST_MILLISECONDS
 from ..values import whole
 from .call import given_or_read
 from .client import EXIT_STATUS, CallerOptions, ended, find
-from .keygen import failed
+from .output import failed
 
 
 class EvalOptions(CallerOptions):

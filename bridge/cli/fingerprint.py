@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from ..options import TableOptions
 from ..plugins.signature import key_id, public_key_of
-from .keygen import KEY_HELP, CommandError, chosen_key, failed
+from .keyfiles import KEY_HELP, chosen_key
+from .output import CommandError, failed
 
 
 class FingerprintOptions(TableOptions):

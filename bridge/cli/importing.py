@@ -17,7 +17,7 @@ from ..protocol.limits import MIB, STATE_FILE_BYTES
 from ..protocol.wire import converter, loads_unique, structure
 from .client import CallerOptions, ended, find
 from .exporting import VERSION, Export
-from .keygen import CommandError
+from .output import CommandError
 from .pagesocket import PageSocket, connect
 
 _FILE_BYTES: Final = STATE_FILE_BYTES + MIB

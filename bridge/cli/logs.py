@@ -19,8 +19,7 @@ from ..logs.text import visible
 from ..options import HostOptions
 from ..protocol.wire import dumps, unstructure
 from ..values import one_of, whole
-from .keygen import failed
-from .output import print_line
+from .output import failed, print_line
 
 _LINES: Final = 50
 _POLL_SECONDS: Final = 0.25

@@ -23,7 +23,7 @@ from ..protocol.limits import CLOSE_SECONDS
 from ..protocol.wire import dumps, loads_own
 from ..values import Address, UnixAddress
 from .client import CONNECT_SECONDS, Client, NoDaemonError, refusal
-from .keygen import CommandError
+from .output import CommandError
 
 Pushed = Callable[[str, Any], None]
 

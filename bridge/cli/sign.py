@@ -23,7 +23,8 @@ from ..plugins.files import shown
 from ..plugins.manifest import ENTRY_FILE, MANIFEST_FILE, load_manifest
 from ..plugins.signature import key_id, public_key_of, sign_tree
 from ..protocol.errors import BridgeError
-from .keygen import KEY_HELP, CommandError, SigningKey, chosen_key, failed
+from .keyfiles import KEY_HELP, SigningKey, chosen_key
+from .output import CommandError, failed
 from .worktree import (
     LINK,
     SUBMODULE,

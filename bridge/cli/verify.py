@@ -12,7 +12,7 @@ from ..plugins.manifest import load_manifest
 from ..plugins.signature import verify_tree
 from ..plugins.trees import iso_time
 from ..protocol.errors import BridgeError
-from .keygen import CommandError, failed
+from .output import CommandError, failed
 from .worktree import copy_published
 
 

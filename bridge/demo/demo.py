@@ -22,7 +22,7 @@ from twisted.internet.interfaces import IProcessTransport
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-from ..cli.setup import setup
+from ..cli.provisioning import setup
 from ..datadir import DataDir
 from ..host import HostProfile
 from ..plugins.signature import sign_tree
