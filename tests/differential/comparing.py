@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ from .choices import Choices, smallest
 from .programs import Program, disguised, honest
 
 BATCH: Final = 400
+# Hundreds of small files are written and removed a second.
+_MEMORY: Final = next(filter(os.path.isdir, ["/dev/shm"]), None)  # noqa: S108
 _ATTEMPTS: Final = 150
 _SHOWN: Final = 12
 FAILED: Final = "the scan fails:"
@@ -51,12 +54,21 @@ class Miss:
 
 @define
 class Tally:
-    """What was compared so far."""
+    """
+    What was compared so far.
+
+    :ivar programs: How many programs.
+    :ivar refused: How many of them the scan or the build refuses as a whole.
+    :ivar live: How many listed constructs the bundles hold.
+    :ivar dead: How many they do not.
+    :ivar seconds: How long it took.
+    """
 
     programs: int = 0
     refused: int = 0
     live: int = 0
     dead: int = 0
+    seconds: float = 0.0
     misses: list[Miss] = field(factory=list)
 
 
@@ -129,7 +141,7 @@ def _hits(texts: dict[str, bytes]) -> dict[str, list[tuple[int, str]]]:
         return every_hit(texts)
     except Exception as e:  # noqa: BLE001 - it may be any
         if len(texts) == 1:
-            return dict.fromkeys(texts, [(1, f"{FAILED} {e!r}")])
+            return {name: [(1, f"{FAILED} {e!r}")] for name in texts}
     found: dict[str, list[tuple[int, str]]] = {}
     for name, text in texts.items():
         found |= _hits({name: text})
@@ -143,7 +155,7 @@ def _rules(hits: dict[str, list[tuple[int, str]]], name: str) -> set[str]:
 @contextmanager
 def comparison() -> Iterator[Comparison]:
     """Return a comparison in a directory of its own, which is removed."""
-    with tempfile.TemporaryDirectory(prefix="differential-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="differential-", dir=_MEMORY) as scratch:
         yield Comparison(Build(Path(scratch) / "build"))
 
 
@@ -169,13 +181,15 @@ def total(tallies: Sequence[Tally]) -> Tally:
         refused=sum(one.refused for one in tallies),
         live=sum(one.live for one in tallies),
         dead=sum(one.dead for one in tallies),
+        seconds=max(one.seconds for one in tallies),
         misses=[miss for one in tallies for miss in one.misses],
     )
 
 
 def compare(seconds: float, seed: int) -> Tally:
     """Compare programs for a time; of misses, the first ones are made smaller."""
-    end = time.monotonic() + seconds
+    started = time.monotonic()
+    end = started + seconds
     first = seed * 1_000_000_000
     with comparison() as comparing:
         while time.monotonic() < end:
@@ -184,6 +198,7 @@ def compare(seconds: float, seed: int) -> Tally:
             comparing.honest(seeds[: BATCH // 8])
             first += BATCH
         tally = comparing.tally
+        tally.seconds = time.monotonic() - started
         # A kind of miss comes up again and again: some of each are enough.
         tally.misses[:_SHOWN] = [
             comparing.smaller(one) for one in tally.misses[:_SHOWN]
