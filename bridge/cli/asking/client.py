@@ -7,7 +7,7 @@ import shlex
 import socket
 import sys
 from collections.abc import Callable
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection
 from typing import Any, ClassVar, Final
 
 from attrs import evolve, frozen
@@ -94,29 +94,25 @@ class Client:
         raise BridgeError(code, message)
 
     def _post(self, path: str, body: bytes) -> tuple[int, Any]:
-        connection = connection_to(self.address, CONNECT_SECONDS)
+        # treq takes as long to load as everything else of a command.
+        from . import BrokenOffError, NobodyListensError, post
+
         headers = {
             "Authorization": f"Bearer {self.token.reveal()}",
             "Content-Type": "application/json",
         }
         try:
-            connection.connect()
-        except OSError:
+            status, answer = post(self.address, path, body, headers, CONNECT_SECONDS)
+            return status, loads_own(answer)
+        except NobodyListensError:
             why = f"no daemon listens on {self.address}"
             raise NoDaemonError(f"{why}; start one: {self.start}") from None
-        try:
-            connection.sock.settimeout(None)
-            connection.request("POST", path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, loads_own(answer.read())
-        except (OSError, HTTPException):
+        except BrokenOffError:
             raise CommandError("the daemon ended before it answered") from None
         except BridgeError:
             raise CommandError(
                 f"what answers on {self.address} is no plugin-bridge"
             ) from None
-        finally:
-            connection.close()
 
 
 class _UnixConnection(HTTPConnection):
