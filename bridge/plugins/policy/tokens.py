@@ -18,7 +18,9 @@ _BODY = (
     r"(?P<comment>/\*|//)"
     r"|(?P<name>#?(?:[A-Za-z_$]|\\u\{?[0-9A-Fa-f]+\}?)(?:[\w$]++|\\u\{?[0-9A-Fa-f]+\}?)*)"
     r"|(?P<string>[\"'])"
-    r"|(?P<number>\.?\d(?:[eE][+-]?\d|[\w.])*)"
+    # A dot after a fraction or a large integer begins a member: `1.5.constructor`.
+    r"|(?P<number>(?:0[xXoObB][0-9A-Fa-f_]++|(?:\d[\d_]*+(?:\.[\d_]*+)?+|\.\d[\d_]*+)"
+    r"(?:[eE][+-]?\d++)?+)n?)"
 )
 _PUNCTUATION = (
     r"(?P<mark>>>>=|\.\.\.|===|!==|\*\*=|<<=|>>=|>>>|&&=|\|\|=|\?\?=|=>|==|!=|<=|>="
@@ -26,7 +28,8 @@ _PUNCTUATION = (
     r"|[-+*/%&|^!~?:=<>.,;(){}\[\]@])"
 )
 _REGEX = (
-    r"(?P<regex>/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*\])+/[A-Za-z]*)"
+    r"(?P<regex>/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/"
+    r"[A-Za-z]*+)"
 )
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _AFTER_VALUE: Final = re.compile(f"{_BODY}|{_PUNCTUATION}")
@@ -47,6 +50,9 @@ _GROUPED: Final = frozenset({")", "||", "??", ":"})
 """What follows a value inside brackets that may have it as their own value."""
 
 _PARTNERS: Final = {")": "(", "]": "[", "}": "{"}
+
+_NESTING: Final = 256
+"""How deep brackets may nest: far more than in any program that a person wrote."""
 
 
 def _end(text: str, found: re.Match[str]) -> int:
@@ -73,6 +79,8 @@ def _end_of_string(text: str, start: int) -> int:
             before -= 1
         # An even number of backslashes before it are themselves escaped.
         if (at - before) % 2 == 0:
+            if text.find("\n", start, at) >= 0:
+                raise UnreadableError
             return at + 1
 
 
@@ -109,7 +117,8 @@ class Code:
     :ivar tokens: Without blanks and comments.
     :ivar partner: The index of the bracket that each bracket pairs with.
     :ivar parent: The index of the bracket each token is in; -1 for none.
-    :raise UnreadableError: The text is not what the bundler writes.
+    :raise UnreadableError: The text is not what the bundler writes, or its brackets
+        nest too deep.
     """
 
     def __init__(self, text: str) -> None:
@@ -132,6 +141,8 @@ class Code:
             found = (_AFTER_VALUE if is_divided else _ELSEWHERE).match(text, end)
             if found is None or found.lastgroup is None:
                 raise UnreadableError
+            if found.group() in ("/", "/=") and not is_divided:
+                raise UnreadableError
             at = _end(text, found)
             if found.lastgroup != "comment":
                 self._add(Token(Kind(found.lastgroup), text[end:at], end))
@@ -151,6 +162,8 @@ class Code:
         self.parent.append(self._open[-1] if self._open else -1)
         if token.text in ("(", "[", "{"):
             self._open.append(index)
+            if len(self._open) > _NESTING:
+                raise UnreadableError
 
     def text(self, index: int) -> str:
         """The text of a token that is no string; empty outside the text."""
@@ -190,12 +203,26 @@ class Code:
                 before -= 1
             return not self.is_word(before, _HEADS)
         if text in ("++", "--"):
-            return self.ends_value(index - 1)
+            # Before its operand it begins a statement, or follows an operator.
+            return self.continues(index)
         return text in ("]", "}")
+
+    def continues(self, index: int) -> bool:
+        """
+        Whether a bracket or an operator belongs to the value right before it.
+
+        The bundler puts no blank there, and a line break between statements.
+        """
+        if not self.ends_value(index - 1):
+            return False
+        before = self.tokens[index - 1]
+        return before.start + len(before.text) == self.tokens[index].start
 
     def is_group(self, index: int) -> bool:
         """Whether a ``(`` only groups, and calls or declares nothing."""
-        if self.text(index) != "(" or self.ends_value(index - 1):
+        if self.text(index) != "(" or self.continues(index):
+            return False
+        if self.text(self.partner[index] + 1) == "=>":
             return False
         return not self.is_word(index - 1, _DECLARING | _HEADS)
 
@@ -215,5 +242,16 @@ class Code:
     def _is_operator(self, index: int) -> bool:
         if self.is_word(index, _OPERATORS):
             return True
-        # The other words of a loop's head can be names, too.
-        return self.is_word(index, frozenset({"of"})) and self.ends_value(index - 1)
+        # Everywhere else than in a loop's head this is a name.
+        return (
+            self.is_word(index, frozenset({"of"}))
+            and self.ends_value(index - 1)
+            and self.is_loop(self.parent[index])
+        )
+
+    def is_loop(self, group: int) -> bool:
+        """Whether a bracket is the head of a ``for`` statement."""
+        if self.text(group) != "(":
+            return False
+        before = group - 2 if self.text(group - 1) == "await" else group - 1
+        return self.is_word(before, frozenset({"for"}))

@@ -20,6 +20,7 @@ from bridge.plugins.policy.scan import (
     survey_source,
     survey_tree,
 )
+from bridge.plugins.policy.transform import Answer
 
 from ...npm import esbuild
 
@@ -98,13 +99,24 @@ class BlockingScanner:
         return cast(list[Hit], await self.in_thread(_scanned, survey, modules))
 
 
-def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
+def _service() -> _Service:
     if not _services or _services[0].process.poll() is not None:
         _services[:] = [_Service()]
+    return _services[0]
+
+
+def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
     conversation = Conversation(survey.readable(), MARK)
     if survey.readable():
-        _services[0].converse(conversation)
+        _service().converse(conversation)
     return all_hits(survey, conversation, modules, MARK)
+
+
+def read_source(name: str, content: bytes) -> Answer:
+    """What the bundler makes of one source."""
+    conversation = Conversation([(name, content)], MARK)
+    _service().converse(conversation)
+    return conversation.answers()[0]
 
 
 def scan_source(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:
