@@ -104,9 +104,8 @@ class TransformTests(SynchronousTestCase):
         for comment in (
             "/* @jsx fetch */",
             "// @jsx fetch.x",
-            "/** @jsx a\n@jsx fetch",
+            "/* @jsx a @jsx fetch */",
         ):
-            comment += "" if "*/" in comment or "//" in comment else " */"
             code = self.code(f"{comment}\nx = <b />", "a.tsx")
             self.assertIn(f"{MARK}fetch", code, comment)
         code = self.code("/* @jsx h @jsxFrag eval */ x = <></>", "a.jsx")
