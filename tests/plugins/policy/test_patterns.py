@@ -92,8 +92,8 @@ class KeyTests(SynchronousTestCase):
     def test_keys(self) -> None:
         """Constant names are known, computed ones are there, spreads are not."""
         text = (
-            'x = { a: 1, "b-c": 2, ["d"]: 3, [e]: 4, ...f, get g() {\n}, async *h() {\n}'
-            ", get: 5, set() {\n}, static, async = 6 };"
+            'x = { a: 1, "b-c": 2, ["d"]: 3, [e]: 4, ...f, get g() {\n}, async *h() {'
+            "\n}, get: 5, set() {\n}, static, async = 6 };"
         )
         code = Code(text)
         found = [name for _, name in keys(code, place(code, "{"))]

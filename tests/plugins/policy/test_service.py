@@ -85,7 +85,7 @@ class ServiceCase(TestCase):
         with self.assertRaises(TooComplexError) as caught:
             await work
         self.assertFalse(conversation.is_over)
-        return caught.exception.index
+        return int(caught.exception.index)
 
 
 class ServiceTests(ServiceCase):

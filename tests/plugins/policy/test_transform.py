@@ -151,7 +151,8 @@ class AnswerTests(SynchronousTestCase):
 
     def test_attack_other_values(self) -> None:
         """Other values are those of another program."""
-        for value in (None, [], "a", {}, {"code": "a"}, {"code": b"a", "map": "b"}):
+        values: tuple[object, ...] = (None, [], "a", {}, {"code": "a"})
+        for value in (*values, {"code": b"a", "map": "b"}):
             self.assertRaises(PacketError, answer, value)
 
     def test_map(self) -> None:
