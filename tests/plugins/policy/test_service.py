@@ -165,8 +165,8 @@ class ServiceTests(ServiceCase):
     async def test_attack_no_packets(self) -> None:
         """After its greeting, too, only packets are accepted."""
         greeting = rf"\00{len(VERSION):o}\000\000\000{VERSION}"
-        text = rf"printf '{greeting}\005\000\000\000\377\377\377\377\000'; sleep 600"
-        _, work = self.converse(GOOD, self.script(f'exec sh -c "{text}"'))
+        text = rf"printf '{greeting}\005\000\000\000\377\377\377\377\000'"
+        _, work = self.converse(GOOD, self.script(f"{text}; exec sleep 600"))
         with self.assertRaises(PacketError):
             await work
 
