@@ -22,9 +22,8 @@ from twisted.internet.task import react
 
 from bridge.plugins.bundler import arguments
 from bridge.plugins.git import GitCloner
-from bridge.plugins.progress import PIPELINE
 from tests.forge import ForgeProcess, start_forge_process
-from tests.plugins.bench import PROFILE, Bench, files_of, write_tree
+from tests.plugins.bench import PROFILE, STEPS, Bench, files_of, write_tree
 from tests.plugins.workshop import MAIN, Workshop
 
 from .clone import by_git
@@ -68,10 +67,8 @@ async def install(forge: ForgeProcess, root: Path, reactor: Any) -> dict[str, fl
     setattr(bench.rebuild, "_builder", shop.builder(reactor))  # noqa: B010
     bench.installer = evolve(bench.installer, fetcher=bench.fetcher)
     await bench.installer.install(forge.url("sample"))
-    ends = [*(begun.at[step] for step in PIPELINE[1:]), time.perf_counter()]
-    return {
-        step: end - begun.at[step] for step, end in zip(PIPELINE, ends, strict=True)
-    }
+    ends = [*(begun.at[step] for step in STEPS[1:]), time.perf_counter()]
+    return {step: end - begun.at[step] for step, end in zip(STEPS, ends, strict=True)}
 
 
 def by_hand(forge: ForgeProcess, root: Path) -> tuple[float, float]:

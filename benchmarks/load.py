@@ -13,16 +13,19 @@ import itertools
 import json
 import os
 import re
+import selectors
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from attrs import frozen
+from websocket import WebSocketException
 
 from tests.rawsocket import TEXT, RawSocket, close_frame, frame, text
 from tests.whole.daemon import ROOT, Daemon, running
@@ -70,6 +73,16 @@ def wrong_hellos(port: int, token: str) -> None:
             if raw.status == 101:
                 raw.send(text({"type": "hello", "token": "A" * 43, "client": "x/1"}))
                 raw.ended()
+
+
+def silent_upgrades(port: int, token: str) -> None:
+    """Sockets of an allowed origin that never say hello, as fast as they can."""
+    held: deque[RawSocket] = deque()
+    while True:
+        with contextlib.suppress(OSError, IndexError):
+            held.append(RawSocket(port, origin="http://localhost:9000"))
+        if len(held) > 200:
+            held.popleft().socket.close()
 
 
 def slow_reader(port: int, token: str) -> None:
@@ -120,12 +133,56 @@ def large_frames(port: int, token: str) -> None:
         page.answer()
 
 
+def pipelined(port: int, count: int, read: bool) -> None:
+    """Ask for the health on so many connections, without a token or a pause."""
+    asked = f"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode() * 1500
+    waiting = selectors.DefaultSelector()
+    while True:
+        while len(waiting.get_map()) < count:
+            one = socket.create_connection(("127.0.0.1", port))
+            one.setblocking(False)
+            wanted = selectors.EVENT_WRITE | (selectors.EVENT_READ if read else 0)
+            waiting.register(one, wanted)
+        for key, events in waiting.select(1.0):
+            connection = key.fileobj
+            assert isinstance(connection, socket.socket)
+            try:
+                if events & selectors.EVENT_READ and not connection.recv(1 << 20):
+                    raise ConnectionError
+                if events & selectors.EVENT_WRITE:
+                    connection.send(asked)
+            except BlockingIOError:
+                pass
+            except OSError:
+                waiting.unregister(connection)
+                connection.close()
+
+
+def one_that_never_reads(port: int, token: str) -> None:
+    """One connection that asks for the health without a pause, and reads nothing."""
+    pipelined(port, 1, read=False)
+
+
+def many_that_never_read(port: int, token: str) -> None:
+    """120 of them."""
+    pipelined(port, 120, read=False)
+
+
+def many_that_read(port: int, token: str) -> None:
+    """120 that read what they are answered."""
+    pipelined(port, 120, read=True)
+
+
 LOADS: dict[str, Callable[[int, str], None]] = {
     "63 busy pages": busy,
     "failing hellos": wrong_hellos,
+    "silent upgrades": silent_upgrades,
     "slow reader": slow_reader,
     "slowloris": slowloris,
     "8 MiB frames": large_frames,
+    "1 pipelining": one_that_never_reads,
+    "120 pipelining": many_that_never_read,
+    "120 reading": many_that_read,
 }
 
 
@@ -195,6 +252,27 @@ def connect_in_sequence(daemon: Daemon, count: int) -> float:
     return count / (time.monotonic() - begun)
 
 
+def connect_in_time(daemon: Daemon, tries: int = 20) -> int:
+    """Count the tries of a page to connect, each alone, that take under 2 s."""
+    connected = 0
+    for _ in range(tries):
+        begun = time.monotonic()
+        with contextlib.suppress(ValueError, OSError, WebSocketException):
+            with daemon.page() as page:
+                assert page.welcome["type"] == "welcome"
+            connected += time.monotonic() - begun < 2.0
+        time.sleep(0.2)
+    return connected
+
+
+def tell_connects(home: Path) -> None:
+    """Connect a page next to the loads that need no token, and print how often."""
+    with running(home) as daemon:
+        for name in ("failing hellos", "silent upgrades", "120 reading"):
+            with load(name, daemon):
+                print(f"{name:16} {connect_in_time(daemon)} of 20 pages connect")
+
+
 def tell_trips(home: Path) -> None:
     """Measure round trips next to each load, and print a table."""
     with running(home, *OPTIONS) as daemon:
@@ -238,6 +316,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as home:
         tell_trips(Path(home))
+    with tempfile.TemporaryDirectory() as home:
+        tell_connects(Path(home))
     with tempfile.TemporaryDirectory() as home:
         tell_connections(Path(home))
 

@@ -1,32 +1,46 @@
 """
-The source policy's rate: scanning a tree as large as may be, against hashing it.
+The scan of the largest tree, against the bundler's own transform of the same files.
 
 Run ``python -m benchmarks.scan``.  The limit is the specification's: 200 files, 2 MiB.
-A second thread sleeps a millisecond at a time and reports the longest it was kept from
-running, which is what a socket would wait; then for sources made to keep it waiting.
-Times are the scanning thread's own processor time.
+The peer is the same binary, asked over the same protocol to compile each file and
+nothing else.  A second thread sleeps a millisecond at a time and reports the longest it
+was kept from running, which is what a socket would wait; also for hostile sources.
 """
 
 from __future__ import annotations
 
-import functools
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
-from bridge.plugins.digest import tree_digest
-from bridge.plugins.policy.scan import scan_source, scan_tree
+from twisted.internet.defer import Deferred
+from twisted.internet.task import react
+from twisted.internet.threads import deferToThread
+
+from bridge.plugins.executable import temporary_copy
+from bridge.plugins.policy import conversation, scan, transform
+from bridge.plugins.policy.packets import encoded
+from bridge.plugins.policy.service import converse
 from bridge.protocol.limits import KIB, SOURCE_BYTES, SOURCE_FILES
-from tests.plugins.policy.hostile import FRAMES, UNITS, longest_hold, source
+from tests.plugins.workshop import Workshop
 
-ROUNDS = 3
-# A busy machine makes a hold look longer: what looks long is looked at again.
-HOSTILE_ROUNDS = 5
-LOOKS_LONG = 0.015
-SHOWN = 8
-HELD = 160 * KIB
+ROUNDS = 5
+TICK = 0.001
+HOSTILE = {
+    "divisions": b"a/b/c;" * 15 + b"\n",
+    "classes": b"class A{b(){}}" * 6 + b"\n",
+    "brackets": b"(" * 90 + b"\n",
+    "arrows": b"()=>" * 22 + b"\n",
+    "template": b"`\n" + b"\\n" * 40 + b"`\n",
+    "breaches": b"a.constructor;document.cookie;\n",
+    "aliases": b"b=document;c=b;c.cookie;\n",
+}
 _FUNCTION = """\
 export function visit{n}(items: readonly Item[], seen: Map<string, number>): number {{
   let total = 0;
@@ -54,53 +68,104 @@ def make_tree(root: Path) -> None:
         (root / f"file{index}.ts").write_text(text[: text.rindex("export function")])
 
 
-def _holds() -> Iterator[tuple[float, str]]:
-    """The longest hold, in ms, of every hostile source in every frame."""
-    for frame in FRAMES:
-        for name, unit in UNITS.items():
-            scan = functools.partial(scan_source, "a.ts", source(unit, frame, HELD))
-            hold = longest_hold(scan)
-            for _ in range(HOSTILE_ROUNDS - 1):
-                if hold > LOOKS_LONG:
-                    hold = min(hold, longest_hold(scan))
-            yield hold * 1000, f"{name} {frame and f'in {frame}'}".strip()
+@contextmanager
+def longest_hold() -> Iterator[list[float]]:
+    """Measure the longest time, in ms, that a thread was kept from running."""
+    held = [0.0]
+    over = threading.Event()
+
+    def watch() -> None:
+        last = time.perf_counter()
+        while not over.is_set():
+            time.sleep(TICK)
+            now = time.perf_counter()
+            held[0] = max(held[0], (now - last - TICK) * 1000)
+            last = now
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield held
+    finally:
+        over.set()
+        thread.join()
 
 
-def _times() -> Iterator[tuple[float, str]]:
-    """The seconds a scan of every hostile source of the largest size takes."""
-    for name, unit in UNITS.items():
-        content = source(unit)
-        begun = time.thread_time()
-        scan_source("a.ts", content)
-        yield time.thread_time() - begun, name
+class Bench:
+    """A scanner, and what only compiles."""
+
+    def __init__(self, reactor: Any, directory: Path) -> None:
+        """Set the bundler up in a directory."""
+        self.reactor = reactor
+        workshop = Workshop(directory).fill()
+        self.executable = lambda: temporary_copy(workshop.data.bin)
+        self.scanner = scan.Scanner(
+            reactor, deferToThread, self.executable, lambda count: b"\1" * count
+        )
+
+    async def scan(self, root: Path) -> tuple[float, float, list[Any]]:
+        """Scan a tree; its seconds, those of this process's processor, and the hits."""
+        begun, used = time.perf_counter(), time.process_time()
+        hits = await self.scanner.scan(root)
+        return time.perf_counter() - begun, time.process_time() - used, hits
+
+    async def compile(self, root: Path) -> float:
+        """Have the bundler compile each file of a tree; return its seconds."""
+        begun = time.perf_counter()
+        sources = [(path.name, path.read_bytes()) for path in sorted(root.iterdir())]
+        executable = await deferToThread(self.executable)
+        plain = encoded(["--loader=ts", "--log-level=silent", "--sourcemap=external"])
+        with mock.patch.object(transform, "_whole_flags", lambda *_: plain):
+            await converse(
+                self.reactor, executable, conversation.Conversation(sources, "$")
+            )
+        executable.close()
+        return time.perf_counter() - begun
+
+
+async def _measure(reactor: Any) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        bench = Bench(reactor, Path(directory))
+        root = Path(directory) / "tree"
+        root.mkdir()
+        make_tree(root)
+        scans, used, peers, holds = [], [], [], []
+        for _ in range(ROUNDS):
+            peers.append(await bench.compile(root))
+            with longest_hold() as held:
+                seconds, processor, hits = await bench.scan(root)
+            assert not hits, hits
+            scans.append(seconds)
+            used.append(processor)
+            holds.append(held[0])
+        size = sum(path.stat().st_size for path in root.iterdir())
+        mine, peer = statistics.median(scans), statistics.median(peers)
+        print(f"{SOURCE_FILES} files, {size / 2**20:.2f} MiB")
+        print(f"scan      {mine:6.2f} s, of it in the daemon {min(used) * 1000:.0f} ms")
+        print(f"transform {peer:6.2f} s")
+        print(f"scan / transform {mine / peer:.2f}; longest hold {min(holds):.1f} ms")
+        await _measure_hostile(bench, Path(directory))
+
+
+async def _measure_hostile(bench: Bench, directory: Path) -> None:
+    print("hostile sources of 128 KiB and 2 MiB: seconds, in the daemon, hold, verdict")
+    for name, unit in HOSTILE.items():
+        for size in (128 * KIB, SOURCE_BYTES):
+            root = directory / f"{name}{size}"
+            root.mkdir()
+            (root / "a.ts").write_bytes(unit * (size // len(unit)))
+            with longest_hold() as held:
+                seconds, used, hits = await bench.scan(root)
+            verdict = hits[0].report if hits else "accepted"
+            print(
+                f"  {name:<10} {seconds:5.2f} s {used * 1000:5.0f} ms "
+                f"{held[0]:5.1f} ms  {verdict}"
+            )
 
 
 def main() -> None:
     """Measure, and print."""
-    with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory)
-        make_tree(root)
-        scans, digests, holds = [], [], []
-        for _ in range(ROUNDS):
-            begun = time.thread_time()
-            hold = longest_hold(functools.partial(scan_tree, root))
-            holds.append(hold * 1000)
-            scans.append(time.thread_time() - begun)
-            begun = time.thread_time()
-            tree_digest(root, "benchmark-tree-v1")
-            digests.append(time.thread_time() - begun)
-        size = sum(path.stat().st_size for path in root.iterdir())
-    scan, digest = statistics.median(scans), statistics.median(digests)
-    print(f"{SOURCE_FILES} files, {size / 2**20:.2f} MiB")
-    print(f"scan    {scan:6.2f} s  {size / 2**20 / scan:7.2f} MiB/s")
-    print(f"digest  {digest:6.2f} s  {size / 2**20 / digest:7.2f} MiB/s")
-    print(f"scan / digest {scan / digest:.0f}; longest hold {min(holds):.1f} ms")
-    print("longest holds of hostile sources, in ms:")
-    for hold, name in sorted(_holds(), reverse=True)[:SHOWN]:
-        print(f"  {hold:5.1f} {name}")
-    print("hostile sources of the largest size, in scans of an ordinary tree:")
-    for seconds, name in sorted(_times(), reverse=True)[:SHOWN]:
-        print(f"  {seconds / scan:5.1f} {name}")
+    react(lambda reactor: Deferred.fromCoroutine(_measure(reactor)))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,8 @@ class Option:
     :ivar value: What stands for its value in ``--help``; ``None`` for a flag.
     :ivar default: As written on a command line.
     :ivar read: Turns text into the value; ``ValueError`` says the rule.
+    :ivar more_variables: Variables that set it when ``variable`` does not, in order.
+    :ivar typed: The flag by which the user gave it; empty for its own.
     """
 
     name: str
@@ -43,6 +45,8 @@ class Option:
     default: str | None = None
     read: Callable[[str], Any] = values.truth
     repeatable: bool = False
+    more_variables: tuple[str, ...] = ()
+    typed: str = ""
 
     @property
     def variable(self) -> str:
@@ -53,6 +57,11 @@ class Option:
     def attribute(self) -> str:
         """Its name in ``Config``."""
         return self.name.replace("-", "_")
+
+    def set_by(self, environ: Mapping[str, str]) -> str | None:
+        """Find the variable that sets it; an empty one sets nothing."""
+        names = (self.variable, *self.more_variables)
+        return next((name for name in names if environ.get(name)), None)
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -230,7 +239,8 @@ def read_value(option: Option, given: Given, environ: Mapping[str, str]) -> Any:
         texts = given[option.name]
         if isinstance(texts, bool):
             return texts
-    elif text := environ.get(option.variable):
+    elif variable := option.set_by(environ):
+        text = environ[variable]
         texts = text.split(",") if option.repeatable else [text]
     else:
         texts = [] if option.default is None else [option.default]
@@ -248,14 +258,17 @@ def read_value(option: Option, given: Given, environ: Mapping[str, str]) -> Any:
 
 def origin_of(option: Option, given: Given, environ: Mapping[str, str]) -> str:
     """Name what an option's value is from, as its user knows it."""
-    by_variable = option.name not in given and environ.get(option.variable)
-    return option.variable if by_variable else f"--{option.name}"
+    variable = None if option.name in given else option.set_by(environ)
+    return variable or f"--{option.typed or option.name}"
 
 
-def read_config(given: Given, environ: Mapping[str, str]) -> Config:
+def read_config(
+    given: Given, environ: Mapping[str, str], options: Sequence[Option] = OPTIONS
+) -> Config:
     """
     Read every option.
 
+    :param options: ``OPTIONS``, with the names that the host's profile adds.
     :raise ConfigError: Names the option or the variable, and the rule.
     """
-    return Config(**{o.attribute: read_value(o, given, environ) for o in OPTIONS})
+    return Config(**{o.attribute: read_value(o, given, environ) for o in options})

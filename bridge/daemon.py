@@ -14,11 +14,12 @@ from attrs import define, frozen
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
-from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
+from twisted.python.failure import Failure
 
 from .banner import Banner
 from .datadir import write_atomically
+from .filewatch import FileWatch
 from .listening import Listening
 from .protocol.errors import CloseReason
 from .supervisor import Supervisor
@@ -27,7 +28,6 @@ from .token import PairingToken
 from .values import Address, UnixAddress
 from .web.socket import BridgeFactory
 
-TOKEN_WATCH_SECONDS = 0.5
 # A thread that computes may keep the reactor waiting for that long, not for 5 ms.
 THREAD_TURN_SECONDS = 0.001
 
@@ -83,18 +83,18 @@ class Daemon(Service):
     _supervisor: Supervisor
     _reopen: Callable[[], object]
     _port: IListeningPort | None = None
-    _watch: LoopingCall | None = None
+    _watch: FileWatch | None = None
     _settling: Deferred[Any] | None = None
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
 
-    def setServiceParent(self, parent: Any) -> None:  # noqa: N802
+    def setServiceParent(self, parent: Any) -> None:
         """Join the application, and be what prints its log, if that is wanted."""
         super().setServiceParent(parent)
         if self._logged.output is not None:
             parent.setComponent(ILogObserver, self._logged.output)
 
-    def startService(self) -> None:  # noqa: N802
+    def startService(self) -> None:
         """Listen."""
         super().startService()
         globalLogPublisher.addObserver(self._logged.push)
@@ -105,11 +105,11 @@ class Daemon(Service):
         where = f"listening on {self._listening}"
         self._port = self._listening.serve(self._reactor, self._site)
         self._tell_address(self._listening.address)
-        self._watch = LoopingCall(self._follow_token)
-        self._watch.clock = self._sockets.edge.clock
-        self._watch.start(TOKEN_WATCH_SECONDS, now=False)
+        self._watch = FileWatch(self._reactor, self._token.path, self._follow_token)
+        self._watch.start()
         self._settling = self._settle()
         self._settling.addBoth(lambda _: self._say(where))
+        self._settling.addErrback(self._broke)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
         self._supervisor.ready(where, self._sockets.edge.clock)
@@ -120,6 +120,9 @@ class Daemon(Service):
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("{where}", where=where)
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("the banner could not be written", failure)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
@@ -141,7 +144,7 @@ class Daemon(Service):
         if self._settling is not None:
             self._settling.cancel()
         if self._watch is not None:
-            self._watch.stop()
+            self._watch.close()
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
         for part in self._finish:
@@ -156,7 +159,7 @@ class Daemon(Service):
         self._supervisor.close()
         globalLogPublisher.removeObserver(self._logged.push)
 
-    def stopService(self) -> Deferred[None]:  # noqa: N802
+    def stopService(self) -> Deferred[None]:
         """Stop listening, finish or undo what was begun, close every socket."""
         super().stopService()
         return Deferred.fromCoroutine(self._stop())

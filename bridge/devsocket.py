@@ -43,6 +43,7 @@ from .protocol.limits import (
 )
 from .protocol.rules import Many, Text
 from .protocol.wire import converter, dumps, loads, structure, unstructure
+from .singleflight import SingleFlight
 
 MODE: Final = 0o600
 
@@ -94,23 +95,23 @@ class DevConnection(LineReceiver):
         self._link = link
         self._version = version
         self._next: WorkTree | None = None
-        self._busy = False
         self._gone = False
+        self._flight = SingleFlight("linking a plugin", self._take_turn)
 
-    def connectionMade(self) -> None:  # noqa: N802
+    def connectionMade(self) -> None:
         """Say that there is a daemon."""
         self._say({"type": "ready", "version": self._version})
 
-    def lineReceived(self, line: bytes) -> None:  # noqa: N802
+    def lineReceived(self, line: bytes) -> None:
         """Link a tree; of what comes meanwhile, only the last is linked next."""
         try:
             self._next = read_work_tree(line)
         except BridgeError as e:
             self.refuse(e.message)
             return
-        self._go_on()
+        self._flight.ask()
 
-    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
+    def lineLengthExceeded(self, line: bytes) -> None:
         """Refuse what is too long to be a tree that can be installed."""
         self.refuse(f"a line is at most {DEV_LINE_BYTES} bytes")
 
@@ -119,26 +120,17 @@ class DevConnection(LineReceiver):
         self._say({"type": "error", "message": message})
         self._wire.loseConnection()
 
-    def connectionLost(  # noqa: N802
-        self, reason: Failure = connectionDone
-    ) -> None:
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Unlink, when what is under way has ended."""
         self._gone = True
         self._next = None
-        self._go_on()
+        self._flight.ask()
 
-    def _go_on(self) -> None:
-        if not self._busy:
-            self._busy = True
-            Deferred.fromCoroutine(self._drain())
-
-    async def _drain(self) -> None:
-        while self._next is not None:
+    async def _take_turn(self) -> None:
+        if self._next is not None:
             asked, self._next = self._next, None
             self._say(await self._update(asked))
-        self._busy = False
-        if self._gone and not self.ended.called:
-            self._busy = True
+        elif self._gone:
             try:
                 await self._link.end()
             except Exception:  # noqa: BLE001
@@ -244,7 +236,7 @@ class _Connections(Factory):
     def __init__(self, socket: DevSocket) -> None:
         self._socket = socket
 
-    def buildProtocol(self, addr: Any) -> DevConnection | None:  # noqa: N802
+    def buildProtocol(self, addr: Any) -> DevConnection | None:
         """Take a client, unless there are too many."""
         return None if self._socket.full else self._socket.connection()
 

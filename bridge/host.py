@@ -67,6 +67,26 @@ class Database:
 
 
 @frozen
+class Names:
+    """
+    Names that the host's users know from an earlier daemon, and may use as well.
+
+    :ivar command: A command that is ``plugin-bridge`` with ``--host`` naming this
+        profile; of a profile that ships with the daemon.
+    :ivar variables: What starts the environment variables of the options, looked up
+        after those that start with ``BRIDGE_``.
+    :ivar flags: Other names of options, and the option each stands for, both
+        without dashes.
+    """
+
+    command: Annotated[str, Text(64, like=r"[a-z0-9-]*")] = ""
+    variables: Annotated[str, Text(64, like=r"[A-Z0-9_]*")] = ""
+    flags: dict[Annotated[str, Text(64, like=r"[a-z][a-z0-9-]+")], Word] = field(
+        factory=dict
+    )
+
+
+@frozen
 class HostProfile:
     """
     What the daemon has to know of a host application.
@@ -86,6 +106,7 @@ class HostProfile:
         pass, because the host's page drops anything else.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
+    :ivar names: Other names of the command, of options and of variables.
     """
 
     name: Word
@@ -102,6 +123,7 @@ class HostProfile:
     plain_versions: bool = False
     sink_aliases: dict[str, Word] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
+    names: Names = field(factory=Names)
 
     @property
     def tree_domain(self) -> str:
@@ -161,6 +183,12 @@ def load_profile(name: str) -> HostProfile:
                 f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
             ) from None
     return parse_profile(text)
+
+
+def host_commands() -> dict[str, str]:
+    """List the commands of the hosts that ship; return the host's name by command."""
+    commands = {load_profile(name).names.command: name for name in SHIPPED}
+    return {command: name for command, name in commands.items() if command}
 
 
 def parse_profile(text: str) -> HostProfile:

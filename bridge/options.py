@@ -9,26 +9,32 @@ from getopt import GetoptError, gnu_getopt
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from attrs import frozen
+from attrs import evolve, frozen
 from twisted.python import usage
 
 from . import __version__
-from .config import HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value
+from .config import BY_NAME, HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value
 from .datadir import DataDir
-from .host import HostProfile, ProfileError, load_profile
+from .host import HostProfile, Names, ProfileError, load_profile
 
 
 class TableOptions(usage.Options):
     """
     A command line whose options come from a table.
 
+    Options and variables may also have the names that the host's profile adds; with
+    another host those are unknown.
+
     :ivar given: What was given, for ``bridge.config.read_value``.
+    :ivar known: The table, with the names that the host's profile adds.
     """
 
     table: ClassVar[tuple[Option, ...]] = ()
 
     def __init__(self) -> None:
         self.given: dict[str, list[str] | bool] = {}
+        self.known = self.table
+        self._flags: dict[str, str] = {}
         super().__init__()
 
     def __init_subclass__(cls) -> None:
@@ -37,7 +43,7 @@ class TableOptions(usage.Options):
             if not hasattr(cls, name):
                 setattr(cls, name, _taker(option))
 
-    def parseOptions(self, options: Any = None) -> None:  # noqa: N802
+    def parseOptions(self, options: Any = None) -> None:
         """
         Read the command line; options may follow arguments.
 
@@ -45,23 +51,87 @@ class TableOptions(usage.Options):
         """
         given = sys.argv[1:] if options is None else options
         try:
+            self._add_names(given)
             super().parseOptions(self._options_first(given))
         except usage.UsageError as e:
             refuse_usage(f"{e}{self.after_refusal()}")
         except ConfigError as e:
             refuse_usage(str(e))
 
+    def getUsage(self, width: int | None = None) -> str:  # noqa: N802
+        """List the options, and the names that the host's profile adds."""
+        added = (f"--{flag} is --{name}.\n" for flag, name in self._flags.items())
+        return "\n".join([super().getUsage(width), *added])
+
+    def _add_names(self, words: Sequence[str]) -> None:
+        """Add the names of the host's profile; a bad profile is reported later."""
+        host = next((option for option in self.table if option.name == "host"), None)
+        if host is None:
+            return
+        named = self._host_in(words)
+        try:
+            chosen = read_value(host, {"host": named} if named else {}, os.environ)
+            names = load_profile(chosen).names
+        except (ConfigError, ProfileError):
+            return
+        self.known = tuple(with_names(option, names) for option in self.table)
+        mine = {option.name for option in self.table}
+        own = {option.rstrip("=") for option in self.longOpt}
+        for flag, name in names.flags.items():
+            if name in mine and flag not in own:
+                self._flags[flag] = name
+
+    def _host_in(self, words: Sequence[str]) -> list[str]:
+        """Find the values of ``--host`` before it is known which options there are."""
+        found: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            if word == "--":
+                break
+            if not word.startswith("--"):
+                continue
+            text, equals, value = word[2:].partition("=")
+            name = self._completed(text)
+            if f"{name}=" in self.longOpt and not equals:
+                value = next(rest, "")
+            if name == "host":
+                found.append(value)
+        return found
+
+    def _completed(self, text: str) -> str:
+        """Find the option that is meant by its first letters, as ``getopt`` does."""
+        names = [option.rstrip("=") for option in self.longOpt]
+        fitting = [name for name in names if name.startswith(text)]
+        return fitting[0] if len(fitting) == 1 else text
+
     def _options_first(self, words: Sequence[str]) -> list[str]:
         """Give the same command line with its options before its arguments."""
+        more = [
+            flag + "=" * (self.option(name).value is not None)
+            for flag, name in self._flags.items()
+        ]
         try:
-            options, arguments = gnu_getopt(words, self.shortOpt, self.longOpt)
+            options, arguments = gnu_getopt(words, self.shortOpt, self.longOpt + more)
         except GetoptError as e:
             raise usage.UsageError(str(e)) from None
         first: list[str] = []
-        for name, value in options:
+        for typed, value in options:
+            name = self._own_name(typed)
             takes = f"{name[2:]}=" in self.longOpt or f"{name[1:]}:" in self.shortOpt
             first += [name, value] if takes else [name]
         return [*first, "--", *arguments]
+
+    def _own_name(self, typed: str) -> str:
+        """Find the option that a flag stands for, and note how its user calls it."""
+        flag = typed.removeprefix("--")
+        name = self._flags.get(flag)
+        if name is None:
+            return typed
+        self.known = tuple(
+            evolve(option, typed=flag) if option.name == name else option
+            for option in self.known
+        )
+        return f"--{name}"
 
     def after_refusal(self) -> str:
         """Say, after what is wrong with the command line, what is right."""
@@ -76,10 +146,22 @@ class TableOptions(usage.Options):
 
     def value(self, name: str, environ: Mapping[str, str] | None = None) -> Any:
         """Give one option's value; see ``bridge.config.read_value``."""
-        option = next(o for o in self.table if o.name == name)
         return read_value(
-            option, self.given, os.environ if environ is None else environ
+            self.option(name), self.given, os.environ if environ is None else environ
         )
+
+    def option(self, name: str) -> Option:
+        """Find one option, with the names that the host's profile adds."""
+        return next(option for option in self.known if option.name == name)
+
+
+def with_names(option: Option, names: Names) -> Option:
+    """Add the variables by which a host's users know an option."""
+    if not names.variables or option.name == "host":
+        return option
+    flags = (flag for flag, name in names.flags.items() if name == option.name)
+    words = (word.upper().replace("-", "_") for word in (option.name, *flags))
+    return evolve(option, more_variables=tuple(names.variables + w for w in words))
 
 
 def refuse_usage(message: str) -> NoReturn:
@@ -122,9 +204,7 @@ class DaemonOptions(TableOptions):
         "status: 0 done, 1 when it cannot start, 2 when an option is wrong."
     )
 
-    def parseArgs(  # noqa: N802
-        self, *arguments: str
-    ) -> None:
+    def parseArgs(self, *arguments: str) -> None:
         """Take none."""
         if arguments:
             raise usage.UsageError("it takes options, and no arguments")
@@ -181,5 +261,11 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Place:
         profile = load_profile(host)
     except ProfileError as e:
         raise ConfigError(f"--host (or BRIDGE_HOST): {e}") from None
+    flags = profile.names.flags
+    if flags.keys() & BY_NAME or not set(flags.values()) <= BY_NAME.keys() - {"host"}:
+        raise ConfigError(
+            "--host (or BRIDGE_HOST): names.flags: each must be no option of the "
+            "daemon, and stand for one, other than host"
+        )
     data = DataDir(data_dir or profile.data_dir())
     return Place(profile, data, theme_dir or profile.theme_dir(data.root))

@@ -16,12 +16,12 @@ from typing import Any, NoReturn, TypeVar
 from twisted.application.service import IService
 from twisted.internet.defer import Deferred, DeferredList
 
-# Autobahn's parts in C take 50 ms to load; bridge.web.framing needs none of them.
+# Autobahn's parts in C take 50 ms to load; bridge.web.unmasking calls one without that.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__, oneshot
 from .banner import Banner
-from .config import BY_NAME, Config, ConfigError, origin_of, read_config
+from .config import Config, ConfigError, origin_of, read_config
 from .daemon import Daemon
 from .datadir import DataDir, DataDirError
 from .desktop import Notifications
@@ -33,18 +33,18 @@ from .outbound.fetcher import Reach
 from .parts.foundation import Foundation, Threads
 from .parts.logs import make_logged, open_page_log
 from .parts.plugins import make_plugins
-from .parts.services import make_services
+from .parts.services import LIGHT, make_services
 from .plugins.dial import tls_context
 from .plugins.journal import JournalError
 from .protocol.bucket import TokenBucket
 from .protocol.errors import BridgeError
+from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
 from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
 from .rpc.hub import Hub
-from .services.catalogue import LIGHT
 from .services.logs import Logs
-from .sinks.maker import find
+from .sinks.choosing import find
 from .store import Store, StoreError
 from .supervisor import this_process
 from .token import PairingToken, TokenError
@@ -76,7 +76,7 @@ class Options(DaemonOptions):
 
     def postOptions(self) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
-        self.config = config = read_config(self.given, os.environ)
+        self.config = config = read_config(self.given, os.environ, self.known)
         self.place = locate(config.host, config.data_dir, config.theme_dir)
         self._check(config)
         if config.print_token or config.rotate_token:
@@ -111,7 +111,7 @@ class Options(DaemonOptions):
                 self._refuse("ca-file", "must hold certificates in PEM")
 
     def _refuse(self, name: str, rule: str) -> NoReturn:
-        origin = origin_of(BY_NAME[name], self.given, os.environ)
+        origin = origin_of(self.option(name), self.given, os.environ)
         raise ConfigError(f"{origin}: {rule}") from None
 
 
@@ -224,7 +224,8 @@ def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guar
         return TokenBucket(config.rate, config.burst, reactor.seconds)
 
     added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
-    return Guard(Origins(added), token, bucket(), bucket(), port)
+    upgrades = TokenBucket(UPGRADES_PER_SECOND, UPGRADES_BURST, reactor.seconds)
+    return Guard(Origins(added), token, bucket(), bucket(), port, upgrades)
 
 
 def _lock(data: DataDir) -> Any:

@@ -13,14 +13,15 @@ from typing import Any
 from attrs import fields, has
 from described import field_rows, table, type_words
 from manual import filled, pages
+from services import SERVICES
 
 from bridge.config import OPTIONS
+from bridge.plugins.policy.advice import ADVICE
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.protocol.session import new_session
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import methods_of, summary_of
-from bridge.services.catalogue import SERVICES
 
 DOCS = Path(__file__).parent
 REFERENCE = DOCS / "reference"
@@ -132,6 +133,19 @@ def options() -> Iterator[str]:
     )
 
 
+def rules() -> Iterator[str]:
+    """Every rule of the source policy."""
+    yield "# Rules of the source policy\n"
+    yield (
+        "A refused install names the first hit as `policy: FILE:LINE RULE`. "
+        "`plugin-bridge check` and `plugin-bridge dev` print every hit, with its line "
+        "of source and what to do. `ctx` is the context a plugin is started with.\n"
+    )
+    yield table(
+        ("rule", "what to do"), ((f"`{rule}`", fix) for rule, fix in ADVICE.items())
+    )
+
+
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "methods.md": methods,
     "errors.md": errors,
@@ -139,6 +153,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "events.md": events,
     "limits.md": numbers,
     "options.md": options,
+    "rules.md": rules,
 }
 
 

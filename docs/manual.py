@@ -14,13 +14,21 @@ from typing import Any, Final
 
 from attrs import fields, has
 from described import Field, fields_of, type_words
+from services import SERVICES
 from twisted.python import usage
 
 from bridge.cli.completion import Word, options_class, words_of
 from bridge.cli.main import COMMANDS
 from bridge.config import BY_NAME, OPTIONS
 from bridge.datadir import DataDir
-from bridge.host import SHIPPED, Database, Directories, HostProfile, load_profile
+from bridge.host import (
+    SHIPPED,
+    Database,
+    Directories,
+    HostProfile,
+    Names,
+    load_profile,
+)
 from bridge.plugins.build import Report
 from bridge.plugins.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.progress import Progress
@@ -30,7 +38,6 @@ from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import methods_of, summary_of
-from bridge.services.catalogue import SERVICES
 
 _PART: Final = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SHARED: Final = ("--data-dir", "--host", "--theme-dir", "--help", "--version")
@@ -130,6 +137,22 @@ def hosts() -> Iterator[str]:
         )
 
 
+def other_names() -> Iterator[str]:
+    """Other names that the hosts that ship have for things."""
+    for host in SHIPPED:
+        names = load_profile(host).names
+        if names.command:
+            yield f"`{names.command}`\n: `plugin-bridge`, with `--host {host}`.\n"
+        for flag, name in names.flags.items():
+            yield f"`--{flag}`\n: `--{name}`, with `--host {host}`.\n"
+        if names.variables:
+            yield (
+                f"`{names.variables}LISTEN`, and so on\n"
+                f": `BRIDGE_LISTEN`, and so on, with `--host {host}`; "
+                "`BRIDGE_HOST` has no other name.\n"
+            )
+
+
 def field_entries(found: Iterable[Field]) -> Iterator[str]:
     """Describe fields."""
     for one in found:
@@ -170,6 +193,7 @@ def profile() -> Iterator[str]:
         ("### Keys\n", HostProfile),
         ("### `[directories]`\n", Directories),
         ("### `[databases.ALIAS]`\n", Database),
+        ("### `[names]`\n", Names),
     ):
         yield title
         names = (a.name for a in fields(kind))
@@ -277,6 +301,7 @@ WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "manifest_example": manifest_example,
     "methods": methods,
     "objects": objects,
+    "other_names": other_names,
     "prefixes": prefixes,
     "profile": profile,
     "shared": shared,

@@ -31,7 +31,7 @@ def npm_package(spec: str) -> Path:
     package = CACHE / "node_modules" / name
     # npm may be killed half-way, so what is on disk proves nothing without this.
     done = CACHE / f"{name.replace('/', '+')}.installed"
-    with _locked():
+    with locked(CACHE):
         if not (done.exists() and done.read_text("utf-8") == version):
             _install(spec)
             done.write_text(version, "utf-8")
@@ -41,6 +41,11 @@ def npm_package(spec: str) -> Path:
 def node() -> str:
     """The path of Node.js; an ``AssertionError`` says how to get it."""
     return _tool("node")
+
+
+def npm() -> str:
+    """The path of npm; an ``AssertionError`` says how to get it."""
+    return _tool("npm")
 
 
 def esbuild() -> Path:
@@ -69,22 +74,22 @@ def _tool(name: str) -> str:
 
 
 @contextmanager
-def _locked() -> Iterator[None]:
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
+def locked(cache: Path) -> Iterator[None]:
+    """Keep other processes out of a directory, which is made if it is absent."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _install(spec: str) -> None:
-    npm = _tool("npm")
     own = CACHE / "package.json"
     if not own.exists():
         # Without one npm would use the next further up.
         own.write_text('{"private": true}\n', "utf-8")
     flags = ["--save-exact", "--no-audit", "--no-fund", "--ignore-scripts"]
     run = subprocess.run(
-        [npm, "install", *flags, "--prefix", str(CACHE), spec],
+        [npm(), "install", *flags, "--prefix", str(CACHE), spec],
         capture_output=True,
         text=True,
         check=False,

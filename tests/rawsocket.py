@@ -85,7 +85,12 @@ class RawSocket:
     """
 
     def __init__(
-        self, port: int, *, receive_bytes: int | None = None, early: bytes = b""
+        self,
+        port: int,
+        *,
+        receive_bytes: int | None = None,
+        early: bytes = b"",
+        origin: str | None = None,
     ) -> None:
         self.socket = socket.socket()
         if receive_bytes is not None:
@@ -95,18 +100,20 @@ class RawSocket:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = b""
         self.final = True
-        self.socket.sendall(
+        head = (
             f"GET /v1/ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
             "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-            "Sec-WebSocket-Version: 13\r\n\r\n".encode("ascii")
-            + early
+            "Sec-WebSocket-Version: 13\r\n"
         )
+        if origin is not None:
+            head += f"Origin: {origin}\r\n"
+        self.socket.sendall(f"{head}\r\n".encode("ascii") + early)
         while b"\r\n\r\n" not in self._received:
             if not (more := self.socket.recv(65536)):
                 break
             self._received += more
-        head, _, self._received = self._received.partition(b"\r\n\r\n")
-        self.status = int(head.split(b" ")[1])
+        received, _, self._received = self._received.partition(b"\r\n\r\n")
+        self.status = int(received.split(b" ")[1])
 
     def __enter__(self) -> Self:
         return self

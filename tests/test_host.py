@@ -14,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.host import SHIPPED, HostProfile, ProfileError, load_profile, parse_profile
+from bridge.host import (
+    SHIPPED,
+    HostProfile,
+    ProfileError,
+    host_commands,
+    load_profile,
+    parse_profile,
+)
 
 from .directories import fresh_directory
 from .strategies import SECRET
@@ -38,6 +45,10 @@ theme = "{data}/themes"
 
 class ShippedTests(SynchronousTestCase):
     """Tests for the profiles that ship."""
+
+    def test_commands(self) -> None:
+        """The commands of hosts are known, and are no two hosts' at once."""
+        self.assertEqual(host_commands(), {"vrcnext-bridge": "vrcnext"})
 
     def test_every_file_is_offered(self) -> None:
         """Each TOML file of the package can be chosen by its name."""
@@ -140,6 +151,10 @@ class ParseTests(SynchronousTestCase):
             ("plain_versions = 1", "plain_versions: wrong type"),
             ("name = 2024-01-01", "name: wrong type"),
             ('SECRET = "x"', "unknown field"),
+            ('names = {command = "a/b"}', "names.command: at most"),
+            ('names = {variables = "a b"}', "names.variables: at most"),
+            ('names = {flags = {"-SECRET" = "dev"}}', "names.flags"),
+            ('names = {SECRET = "x"}', "names: unknown field"),
         ):
             text = self.replaced(line)
             if message:

@@ -2,13 +2,18 @@
 
 import contextlib
 import io
+import os
 from pathlib import Path
 from typing import ClassVar
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.config import OPTIONS, ConfigError
+from bridge.config import OPTIONS, ConfigError, read_config
+from bridge.host import SHIPPED
 from bridge.options import DaemonOptions, HostOptions, TableOptions, locate
+from bridge.tap import Options
+from bridge.values import Address
 
 from .directories import fresh_directory
 
@@ -17,8 +22,8 @@ class TwoArguments(TableOptions):
     """A command line with two arguments."""
 
     synopsis = "Usage: two [--json] [--number N] A B"
-    optFlags: ClassVar = [["json", None, "a flag"]]  # noqa: N815 (Twisted's name)
-    optParameters: ClassVar = [["number", "n", None, "a value"]]  # noqa: N815
+    optFlags: ClassVar = [["json", None, "a flag"]]
+    optParameters: ClassVar = [["number", "n", None, "a value"]]
 
     def parseArgs(self, first, second):  # type: ignore[override]
         """Take both."""
@@ -128,3 +133,157 @@ class OptionsTests(SynchronousTestCase):
         missing = str(fresh_directory(self) / "none.toml")
         error = self.assertRaises(ConfigError, locate, missing, None, None)
         self.assertTrue(str(error).startswith("--host (or BRIDGE_HOST): "))
+
+
+PROFILE = """
+name = "mine"
+application = "Mine"
+theme_name = "mine"
+bundle_name = "mine"
+api_module = "@mine/api"
+table_module = "@mine/table"
+signature_domain = "mine"
+info_author = "me"
+permissions = []
+[directories]
+data = "{{home}}/mine"
+theme = "{{data}}/themes"
+[names]
+variables = "MINE_"
+[names.flags]
+{flags}
+"""
+
+
+class NamesTests(SynchronousTestCase):
+    """Tests for the names that a host's profile adds."""
+
+    def setUp(self):
+        """Begin with none of the variables set."""
+        environ = {k: v for k, v in os.environ.items() if "BRIDGE_" not in k}
+        self.patch(os, "environ", environ)
+
+    def parsed(self, *words):
+        """Parse the daemon's command line, and read it."""
+        options = DaemonOptions()
+        options.parseOptions(list(words))
+        return read_config(options.given, os.environ, options.known)
+
+    def refused(self, *words, options=DaemonOptions):
+        """Parse what is refused; return the line."""
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertRaises(SystemExit, options().parseOptions, list(words))
+        return said.getvalue()
+
+    def profile(self, flags):
+        """Write a profile that names flags; return its path."""
+        path = fresh_directory(self) / "mine.toml"
+        path.write_text(PROFILE.format(flags=flags))
+        return str(path)
+
+    def test_flag(self):
+        """A flag of the profile is the option it stands for; the last one wins."""
+        for words in (["--wayvr-addr", "127.0.0.1:5"], ["--wayvr=127.0.0.1:5"]):
+            self.assertEqual(self.parsed(*words).overlay_addr.port, 5)
+        both = ["--wayvr-addr=127.0.0.1:5", "--overlay-addr=127.0.0.1:6"]
+        self.assertEqual(self.parsed(*both).overlay_addr.port, 6)
+        self.assertEqual(self.parsed(*reversed(both)).overlay_addr.port, 5)
+
+    def test_original_names(self):
+        """Everything the earlier daemon of VRCNext took is taken."""
+        config = self.parsed(
+            *("--listen", "127.0.0.1:1", "--sink", "wayvr", "--sink", "freedesktop"),
+            *("--wayvr-addr", "127.0.0.1:2", "--data-dir", "/d", "--rate", "2.5"),
+            *("--burst", "3", "--threads", "2", "--log", "debug", "--log-file", "/l"),
+            *("--log-max-bytes", "5000", "--no-log-capture", "--dev"),
+            *("--allow-origin", "http://a", "--print-token", "--build-plugins"),
+        )
+        self.assertEqual(config.sink, ("wayvr", "freedesktop"))
+        self.assertEqual(config.overlay_addr.port, 2)
+
+    def test_variables(self):
+        """A variable of the profile is looked up after ours, and after the flag."""
+        for name, text, attribute, value in (
+            ("LISTEN", "127.0.0.1:7", "listen", Address("127.0.0.1", 7)),
+            ("WAYVR_ADDR", "127.0.0.1:8", "overlay_addr", Address("127.0.0.1", 8)),
+            ("DATA_DIR", "/d", "data_dir", Path("/d")),
+            ("LOG", "warn", "log", "warn"),
+            ("LOG_FILE", "/l", "log_file", Path("/l")),
+            ("DEV", "true", "dev", True),
+        ):
+            os.environ[f"VRCNEXT_BRIDGE_{name}"] = text
+            self.assertEqual(getattr(self.parsed(), attribute), value)
+        os.environ["BRIDGE_OVERLAY_ADDR"] = "127.0.0.1:9"
+        self.assertEqual(self.parsed().overlay_addr.port, 9)
+        self.assertEqual(self.parsed("--wayvr-addr=[::1]:5").overlay_addr.port, 5)
+        os.environ["BRIDGE_OVERLAY_ADDR"] = ""
+        self.assertEqual(self.parsed().overlay_addr.port, 8)
+
+    def test_another_host_has_none(self):
+        """They are the profile's: wherever another host is named they are unknown."""
+        os.environ["VRCNEXT_BRIDGE_LOG"] = "warn"
+        self.assertEqual(self.parsed().log, "warn")
+        for words in (
+            ["--host", "reference"],
+            ["--host=vrcnext", "--hos=reference"],
+            ["--log-file", "--host=vrcnext", "--host", "reference"],
+        ):
+            self.assertEqual(self.parsed(*words).log, "info")
+            self.assertIn("--wayvr-addr", self.refused(*words, "--wayvr-addr=[::1]:5"))
+        os.environ["BRIDGE_HOST"] = "reference"
+        self.assertEqual(self.parsed().log, "info")
+        self.assertEqual(
+            self.parsed("--host=vrcnext", "--wayvr-addr=[::1]:5").log, "warn"
+        )
+
+    def test_host_is_not_renamed(self):
+        """Which profile is meant is known before any profile has been read."""
+        os.environ["VRCNEXT_BRIDGE_HOST"] = "reference"
+        self.assertEqual(self.parsed().host, "vrcnext")
+
+    def test_refusals_use_the_name_that_was_typed(self):
+        """A flag and a variable are named as their user knows them."""
+        for words, environ, start in (
+            (["--wayvr-addr=192.0.2.1:5"], {}, "--wayvr-addr: must"),
+            (["--overlay-addr=192.0.2.1:5"], {}, "--overlay-addr: must"),
+            ([], {"VRCNEXT_BRIDGE_WAYVR_ADDR": "x"}, "VRCNEXT_BRIDGE_WAYVR_ADDR: must"),
+        ):
+            with mock.patch.dict(os.environ, environ):
+                error = self.assertRaises(ConfigError, self.parsed, *words)
+            self.assertTrue(str(error).startswith(start), str(error))
+        said = self.refused("--wayvr-addr=127.0.0.1:0", options=Options)
+        self.assertIn("--wayvr-addr: must have a port", said)
+
+    def test_only_where_the_option_is(self):
+        """A command without the option has no other name for it either."""
+        self.assertIn(
+            "--wayvr-addr", self.refused("--wayvr-addr=x", options=HostOptions)
+        )
+        os.environ["VRCNEXT_BRIDGE_DATA_DIR"] = "/d"
+        options = HostOptions()
+        options.parseOptions([])
+        self.assertEqual(options.place().data.root, Path("/d"))
+
+    def test_help(self):
+        """``--help`` has the flags of the host it is asked with."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.assertRaises(SystemExit, DaemonOptions().parseOptions, ["--help"])
+        self.assertIn("--wayvr-addr is --overlay-addr.\n", said.getvalue())
+
+    def test_a_profile_of_somebody_s_own(self):
+        """Flags without a value work, too."""
+        path = self.profile('debug = "dev"')
+        os.environ["MINE_DEBUG"] = "1"
+        self.assertTrue(self.parsed(f"--host={path}").dev)
+        self.assertTrue(self.parsed("--debug", "--host", path).dev)
+
+    def test_flags_that_stand_for_nothing(self):
+        """A profile whose flags name no option, or the host, or hide one, is bad."""
+        for flags in ('a-flag = "nothing"', 'a-flag = "host"', 'rate = "burst"'):
+            path = self.profile(flags)
+            error = self.assertRaises(ConfigError, locate, path, None, None)
+            self.assertIn("names.flags", str(error))
+        for name in SHIPPED:
+            locate(name, None, None)

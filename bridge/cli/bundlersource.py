@@ -20,9 +20,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from ..datadir import DataDir, write_atomically
-from ..plugins.executable import read_checksum
+from ..plugins.executable import BundlerError, read_checksum
 from ..plugins.files import TooLargeError, read_bounded
-from ..plugins.metafile import BuildError
 from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
 from .hostsources import SetupError
@@ -154,7 +153,7 @@ def _runnable(data: DataDir) -> str | None:
     try:
         said = read_checksum(data.bin)
         binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
-    except (OSError, BuildError):
+    except (OSError, BundlerError):
         return None
     digest = hashlib.sha256(binary).hexdigest()
     return digest if digest == said else None

@@ -1,4 +1,4 @@
-"""``plugin-bridge check``: what the daemon would say of a plugin, before it does."""
+"""``plugin-bridge check``: what a plugin would be refused for, before it is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ..options import HostOptions
 from ..plugins.policy.hits import Hit
 from ..protocol.wire import dumps, unstructure
 from .sources import hit_lines
-from .trial import Trial, Verdict
+from .trial import Trial
+from .verdict import STATUS, Verdict
 
 
 class CheckOptions(HostOptions):
@@ -25,16 +26,19 @@ class CheckOptions(HostOptions):
     longdesc = (
         "Takes the steps the daemon takes when it installs the plugin in DIR: its "
         "files, its manifest, the source policy, the signature, and a trial build "
-        "with the bundler and the host's sources of the data directory. When DIR is "
-        "a git work tree, what git ignores is left out. Exit status: 0 when every "
-        "step was done and passed, 1 otherwise, 2 wrong usage."
+        "with the bundler and the host's sources of the data directory. It also "
+        "compares the id that main.ts exports with the manifest's, apiVersion with "
+        "the version of the host's sources, and has tsc check the types, if there is "
+        "one on PATH. When DIR is a git work tree, what git ignores is left out. Exit "
+        "status: 0 passed, 1 something was refused, 2 wrong usage, 4 nothing was "
+        "refused, but a step could not be done."
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["unsigned", None, "leave the signature out"],
         ["json", None, "print one JSON object"],
     ]
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, directory: str
     ) -> None:
         """Take the plugin's directory."""
@@ -69,7 +73,7 @@ def check(reactor: Any, options: CheckOptions) -> int:
         )
         verdict = oneshot.run(reactor, trial.run)
     sys.stdout.write(as_json(verdict) if options["json"] else as_text(verdict))
-    return 0 if verdict.ok else 1
+    return STATUS[verdict.outcome]
 
 
 def _at_once(work: Any, *arguments: Any) -> Deferred[Any]:

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from attrs import frozen
+from attrs import evolve, frozen
 from twisted.python import usage
 
+from ..host import host_commands, load_profile
 from ..options import TableOptions
 from . import main as command
 
@@ -22,7 +23,7 @@ class CompletionOptions(TableOptions):
         "such, for bash: ~/.local/share/bash-completion/completions/plugin-bridge"
     )
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, shell: str
     ) -> None:
         """Take the shell's name."""
@@ -72,6 +73,15 @@ def words_of(name: str) -> list[Word]:
     ]
 
 
+def words_of_command(command_name: str) -> list[Word]:
+    """List the options of a host's own command: those of ``run``, and its flags."""
+    words = words_of("run")
+    flags = load_profile(host_commands()[command_name]).names.flags
+    own = {word.name: word for word in words}
+    added = [evolve(own[f"--{to}"], name=f"--{flag}") for flag, to in flags.items()]
+    return [*words, *added]
+
+
 def _about(docs: Mapping[str, str | None], text: str) -> str:
     return " ".join((docs.get(text.rstrip("=")) or "").split())
 
@@ -83,23 +93,32 @@ def bash() -> str:
         for name in command.COMMANDS
     )
     names = " ".join(command.COMMANDS)
+    programs = " ".join((command.PROGRAM, *host_commands()))
+    hosts = "\n".join(
+        f"        {name}) more='{' '.join(w.name for w in words_of_command(name))}' ;;"
+        for name in host_commands()
+    )
     return f"""\
 # bash completion of plugin-bridge
 _plugin_bridge() {{
-    local words current=${{COMP_WORDS[COMP_CWORD]}}
+    local words more='' current=${{COMP_WORDS[COMP_CWORD]}}
     COMPREPLY=()
+    case ${{COMP_WORDS[0]##*/}} in
+{hosts}
+    esac
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='{names} --help --version'
+        words="{names} --help --version $more"
     else
         case ${{COMP_WORDS[1]}} in
 {cases}
+        -*) words=$more ;;
         esac
         # The values of options, and arguments, are names of files.
         [[ $current == -* ]] || return 0
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }}
-complete -o default -F _plugin_bridge plugin-bridge
+complete -o default -F _plugin_bridge {programs}
 """
 
 
@@ -124,9 +143,22 @@ def zsh() -> str:
         + " '*:file:_files' ;;"
         for name in command.COMMANDS
     )
+    programs = " ".join((command.PROGRAM, *host_commands()))
+    hosts = "\n".join(
+        f"        {name}) _arguments "
+        + " ".join(argument(word) for word in words_of_command(name))
+        + " ;;"
+        for name in host_commands()
+    )
     return f"""\
-#compdef plugin-bridge
+#compdef {programs}
 _plugin_bridge() {{
+    if [[ $words[2] == -* ]]; then
+        case ${{words[1]:t}} in
+{hosts}
+        esac
+        return
+    fi
     local -a commands
     commands=(
 {names}
@@ -158,6 +190,13 @@ def fish() -> str:
             f"complete -c plugin-bridge -n '__fish_seen_subcommand_from {name}' "
             f"-l {word.name[2:]}{' -r' * word.takes_value} -d {_quoted(word.about)}"
             for word in words_of(name)
+        ]
+    for program in host_commands():
+        lines.append(f"complete -c {program} -w plugin-bridge")
+        lines += [
+            f"complete -c {program} -n __fish_use_subcommand "
+            f"-l {word.name[2:]}{' -r' * word.takes_value} -d {_quoted(word.about)}"
+            for word in words_of_command(program)
         ]
     return "\n".join(lines) + "\n"
 

@@ -11,19 +11,20 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from ..demo.demo import DemoError, Place, Started, start
 from ..demo.forge import ForgeError
 from ..host import load_profile
 from ..options import TableOptions
-from .setup import SetupError
+from .hostsources import SetupError
 
 
 class DemoOptions(TableOptions):
     """The command line of ``plugin-bridge demo``."""
 
     synopsis = "Usage: plugin-bridge demo [--open]"
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["open", None, "open the page in your browser"]
     ]
     longdesc = (
@@ -43,7 +44,8 @@ def main(arguments: list[str]) -> int:
     with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
         place = Place(Path(root), load_profile("reference"))
         # Not task.react: it would die of the signal, and leave the directory behind.
-        Deferred.fromCoroutine(_demo(reactor, place, bool(options["open"]), failures))
+        running = _demo(reactor, place, bool(options["open"]), failures)
+        Deferred.fromCoroutine(running).addErrback(_broke, reactor, failures)
         reactor.run()
     for failure in failures:
         sys.stderr.write(f"plugin-bridge: {failure}\n")
@@ -54,13 +56,21 @@ async def _demo(reactor: Any, place: Place, opens: bool, failures: list[str]) ->
     try:
         started = await start(reactor, place, _say, os.urandom, int(time.time()))
     except (DemoError, ForgeError, SetupError) as e:
-        failures.append(str(e))
-        # It may not be running yet, and then it can't be stopped.
-        reactor.callLater(0, reactor.stop)
+        _fail(str(e), reactor, failures)
         return
     _say_where(started)
     if opens:
         webbrowser.open(started.page)
+
+
+def _fail(why: str, reactor: Any, failures: list[str]) -> None:
+    failures.append(why)
+    # It may not be running yet, and then it can't be stopped.
+    reactor.callLater(0, reactor.stop)
+
+
+def _broke(failure: Failure, reactor: Any, failures: list[str]) -> None:
+    _fail(failure.getTraceback(), reactor, failures)
 
 
 def _say_where(started: Started) -> None:

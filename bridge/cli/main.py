@@ -12,12 +12,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 from twisted.python import usage
 
 from .. import __version__
 from ..config import ConfigError
+from ..host import host_commands
 from ..options import refuse_usage
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -40,39 +42,56 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """The sub-commands: the module, and what it does."""
 
+HOSTLESS: Final = frozenset({"completion", "demo", "fingerprint", "keygen"})
+"""Those without ``--host``."""
+
+PROGRAM: Final = "plugin-bridge"
+
+_HELP: Final = ("-h", "--help", "help")
 
 _TAKES_NO_MORE: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)
 INTERRUPTED: Final = 130
 """The exit status after Ctrl-C, where that is not how a command is meant to end."""
 
 
-def help_text() -> str:
-    """Say what there is."""
+def help_text(program: str = PROGRAM, host: str | None = None) -> str:
+    """
+    List the commands.
+
+    :param host: The host whose command ``program`` is.
+    """
+    also = [f"It is {PROGRAM} --host {host}; options without COMMAND go to run.", ""]
     lines = [f"  {name:<11} {about}" for name, (_, about) in COMMANDS.items()]
     return "\n".join(
         [
-            "Usage: plugin-bridge COMMAND [options]",
+            f"Usage: {program} COMMAND [options]",
             "",
+            *(also if host else ()),
             *lines,
             "",
-            "plugin-bridge COMMAND --help tells a command's options.",
+            f"{program} COMMAND --help tells a command's options.",
             "Exit status: 0 done, 1 failed with one line that says why, 2 wrong usage,",
-            "3 no daemon runs that could be asked.",
+            "3 no daemon runs that could be asked, 4 check could not do a step.",
             "",
         ]
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, program: str | None = None) -> int:
     """
     Run one sub-command; gives the exit status.
 
     It is 1 when standard output takes no more; nothing is said of a closed pipe.
+
+    :param program: The name by which it was started: ``plugin-bridge``, or a command
+        of a host's profile, which is the same with ``--host``.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    program = Path(sys.argv[0]).stem if program is None else program
+    host = None if program == PROGRAM else host_commands().get(program)
     try:
         try:
-            return _run(given)
+            return _run(given) if host is None else _run_for(host, given, program)
         finally:
             sys.stdout.flush()
     except OSError as e:
@@ -90,10 +109,23 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _run_for(host: str, given: list[str], program: str) -> int:
+    """Run a command line of the host's own command, where ``run`` may be left out."""
+    if len(given) == 1 and given[0] in _HELP:
+        sys.stdout.write(help_text(program, host))
+        return 0
+    general = (*_HELP, "--version")
+    if not given or (given[0].startswith("-") and given[0] not in general):
+        given = ["run", *given]
+    name, *rest = given
+    named = [] if name in HOSTLESS or name not in COMMANDS else [f"--host={host}"]
+    return _run([name, *named, *rest])
+
+
 def _run(given: list[str]) -> int:
     if given[:1] == ["help"] and given[1:]:
         given = [given[1], "--help"]
-    if not given or given[0] in ("-h", "--help", "help"):
+    if not given or given[0] in _HELP:
         sys.stdout.write(help_text())
         return 0 if given else 2
     if given[0] == "--version":

@@ -18,7 +18,7 @@ from attrs import frozen
 
 from .. import __version__
 from ..config import OPTIONS
-from ..options import Place
+from ..options import Place, with_names
 from ..plugins.records import RECORDS, read_record
 from ..protocol.limits import KIB
 from ..protocol.wire import dumps, unstructure
@@ -53,7 +53,8 @@ class Support:
         :param findings: What doctor found.
         :param environ: Of which the daemon's variables are taken.
         """
-        names = [option.variable for option in OPTIONS]
+        options = [with_names(option, place.profile.names) for option in OPTIONS]
+        names = [name for o in options for name in (o.variable, *o.more_variables)]
         set_ones = [f"{name}={environ[name]}" for name in names if name in environ]
         files = {
             "doctor.json": dumps(unstructure(list(findings))).decode(),

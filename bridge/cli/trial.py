@@ -1,100 +1,70 @@
 """
-What the daemon would say of a plugin's tree, step by step, before it is published.
+What the daemon would refuse a plugin's tree for, step by step, before it is published.
 
-Nothing is asked of the network or of a daemon, and nothing is left behind.
+Nothing is asked of the network or of a daemon, and nothing is left behind. The steps
+``id``, ``api`` and ``types`` are not the daemon's: they find what would install, and
+then not work in the page.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
-from enum import StrEnum
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from .. import __version__, oneshot
 from ..datadir import DataDir
 from ..options import Place
-from ..plugins.build import Builder, DeferToThread
+from ..plugins.build import Builder
 from ..plugins.bundler import API_ENTRY, HOST_ENTRY
 from ..plugins.executable import BundlerError
-from ..plugins.manifest import Manifest, load_manifest
+from ..plugins.files import read_bounded
+from ..plugins.manifest import (
+    MANIFEST_FILE,
+    Manifest,
+    check_new_id,
+    load_manifest,
+)
 from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME
+from ..plugins.policy.advice import advice
 from ..plugins.policy.hits import Hit
+from ..plugins.policy.imports import OUTSIDE
 from ..plugins.signature import verify_tree
-from ..protocol.errors import BridgeError, Prefix
+from ..protocol.errors import BridgeError, Prefix, plugin_error
+from ..protocol.limits import MANIFEST_BYTES, POLICY_HITS
+from ..protocol.wire import loads_unique
+from ..threads import InThread
+from .hostapi import find_compiler
 from .hostsources import setup_command
-from .keygen import CommandError
-from .sources import source_line
+from .output import CommandError
+from .pagesteps import compare_id, compare_types, compare_version, need_entry
+from .sources import quoted, source_line
+from .verdict import (
+    STEPS,
+    EndedError,
+    LeftOutError,
+    NotDoneError,
+    Outcome,
+    ShownHit,
+    StepResult,
+    Verdict,
+    counted,
+    whole_outcome,
+)
 from .worktree import copy_published
 
-_NEEDED: Final = (
-    f"bin/{BINARY_NAME}",
-    f"bin/{CHECKSUM_NAME}",
-    HOST_ENTRY,
-    API_ENTRY,
-)
+_BUNDLER: Final = (f"bin/{BINARY_NAME}", f"bin/{CHECKSUM_NAME}")
+_SOURCES: Final = (HOST_ENTRY, API_ENTRY)
 
+# With these the bundler or the compiler might read files that are not the plugin's.
+_REACHING: Final = frozenset({"symlink", "submodule", "not a regular file", OUTSIDE})
 
-class Outcome(StrEnum):
-    """What a step came to."""
-
-    OK = "ok"
-    REFUSED = "refused"
-    NOT_DONE = "not_done"
-    LEFT_OUT = "left_out"
-
-
-@frozen
-class StepResult:
-    """
-    One step.
-
-    :ivar step: ``files``, ``manifest``, ``policy``, ``signature`` or ``build``.
-    :ivar message: One line or more for its reader.
-    """
-
-    step: str
-    outcome: Outcome
-    message: str
-
-
-@frozen
-class ShownHit:
-    """
-    A breach of the source policy.
-
-    :ivar file: Empty when it is the tree's as a whole.
-    :ivar source: The line, with control characters written out; empty if there is
-        none.
-    """
-
-    file: str
-    line: int
-    rule: str
-    source: str
-
-
-@frozen
-class Verdict:
-    """
-    All of it; what ``check --json`` prints, with these keys.
-
-    :ivar ok: Whether every step was done, and none refused the tree.
-    :ivar id: The plugin's, when its manifest could be read; so is ``version``.
-    :ivar key_id: The fingerprint of the key, when its signature verifies.
-    """
-
-    ok: bool
-    host: str
-    id: str | None
-    version: str | None
-    key_id: str | None
-    steps: list[StepResult]
-    hits: list[ShownHit]
+_EXPECTED: Final = (EndedError, BridgeError, CommandError)
 
 
 @define(eq=False)
@@ -110,34 +80,45 @@ class Trial:
     """
 
     _reactor: Any
-    _in_thread: DeferToThread
+    _in_thread: InThread
     _place: Place
     _host: str
     _root: Path
     _scratch: Path
     _unsigned: bool
     _now: Callable[[], float]
+    _environ: Mapping[str, str] = os.environ
     _steps: list[StepResult] = field(factory=list, init=False)
     _hits: list[ShownHit] = field(factory=list, init=False)
     _key_id: str | None = field(default=None, init=False)
+    _manifest: Manifest | None = field(default=None, init=False)
+    _plugin_id: str | None = field(default=None, init=False)
+    _reaches_out: bool = field(default=True, init=False)
 
     @property
     def _tree(self) -> Path:
         return self._scratch / "tree"
 
     async def run(self) -> Verdict:
-        """Take every step."""
-        manifest = None
+        """Take every step that can be taken, whatever the others came to."""
         if self._step("files", self._files):
-            manifest = self._manifest()
-            clean = await self._policy_step()
-            self._signature(manifest)
-            await self._build(manifest, clean)
+            self._step("manifest", self._read_manifest)
+            self._plugin_id = self._readable_id()
+            await self._async_step("policy", self._policy)
+            self._step("signature", self._signature)
+            self._step("id", self._id)
+            self._step("api", self._api)
+            self._step("types", self._types)
+            # The last one: it moves the tree.
+            await self._async_step("build", self._build)
         else:
-            for name in ("manifest", "policy", "signature", "build"):
+            for name in STEPS[1:]:
                 self._add(name, Outcome.NOT_DONE, "the files are refused")
+        outcome = whole_outcome(self._steps)
+        manifest = self._manifest
         return Verdict(
-            all(s.outcome in (Outcome.OK, Outcome.LEFT_OUT) for s in self._steps),
+            outcome == Outcome.OK,
+            outcome,
             self._place.profile.name,
             manifest.id if manifest else None,
             manifest.version if manifest else None,
@@ -151,79 +132,145 @@ class Trial:
 
     def _step(self, name: str, take: Callable[[], str]) -> bool:
         try:
-            self._add(name, Outcome.OK, take())
-        except (BridgeError, CommandError) as e:
-            message = e.message if isinstance(e, BridgeError) else str(e)
-            self._add(name, Outcome.REFUSED, message)
-            return False
+            message = take()
+        except _EXPECTED as e:
+            return self._ended_early(name, e)
+        self._add(name, Outcome.OK, message)
         return True
+
+    async def _async_step(
+        self, name: str, take: Callable[[], Coroutine[Any, Any, str]]
+    ) -> bool:
+        try:
+            message = await take()
+        except _EXPECTED as e:
+            return self._ended_early(name, e)
+        self._add(name, Outcome.OK, message)
+        return True
+
+    def _ended_early(self, name: str, error: Exception) -> bool:
+        """Note why a step did not pass."""
+        if isinstance(error, EndedError):
+            self._add(name, error.outcome, str(error))
+            return False
+        message = error.message if isinstance(error, BridgeError) else str(error)
+        lines = [message, *quoted(self._tree, message)]
+        self._add(name, Outcome.REFUSED, "\n".join(lines))
+        return False
 
     def _files(self) -> str:
         copy_published(self._root, self._tree)
-        sizes = [path.lstat().st_size for path in _files_below(self._tree)]
+        found = self._tree.rglob("*")
+        files = [path for path in found if path.is_symlink() or path.is_file()]
+        sizes = [path.lstat().st_size for path in files]
         return f"{len(sizes)} files, {sum(sizes):,} bytes"
 
-    def _manifest(self) -> Manifest | None:
-        found: list[Manifest] = []
+    def _read_manifest(self) -> str:
+        self._manifest = load_manifest(self._tree, self._place.profile)
+        return f"{self._manifest.id} {self._manifest.version}"
 
-        def read() -> str:
-            manifest = load_manifest(self._tree, self._place.profile)
-            found.append(manifest)
-            return f"{manifest.id} {manifest.version}"
+    def _readable_id(self) -> str | None:
+        """Return the plugin's id, also if something else is wrong in the manifest."""
+        if self._manifest is not None:
+            return self._manifest.id
+        try:
+            value = loads_unique(
+                read_bounded(self._tree / MANIFEST_FILE, MANIFEST_BYTES)
+            )
+            return check_new_id(value["id"])
+        except (OSError, BridgeError, TypeError, KeyError):
+            return None
 
-        self._step("manifest", read)
-        return found[0] if found else None
+    def _need_id(self) -> str:
+        if self._plugin_id is None:
+            raise NotDoneError(f"{MANIFEST_FILE} names no usable id")
+        return self._plugin_id
 
-    async def _policy_step(self) -> bool:
+    async def _policy(self) -> str:
+        hits = await self._scan()
+        # There may be more than are reported.
+        self._reaches_out = len(hits) >= POLICY_HITS
+        for hit in hits:
+            self._reaches_out = self._reaches_out or hit.rule in _REACHING
+            source = source_line(self._tree, hit)
+            shown = ShownHit(hit.file, hit.line, hit.rule, source, advice(hit.rule))
+            self._hits.append(shown)
+        if hits:
+            # The daemon names the first one; here are all of them.
+            raise CommandError(f"{Prefix.POLICY}: {counted(len(hits), 'hit')}")
+        return "no hit"
+
+    async def _scan(self) -> list[Hit]:
+        """
+        Scan the tree.
+
+        :raise NotDoneError: The scan needs something that is not installed.
+        """
+        self._need_bundler()
         scanner = oneshot.make_scanner(self._reactor, self._place, self._in_thread)
         modules = [self._place.profile.api_module]
         try:
-            hits = await scanner.scan(self._tree, modules)
+            return await scanner.scan(self._tree, modules)
         except BundlerError as e:
-            self._add("policy", Outcome.NOT_DONE, str(e))
-            return False
-        return self._step("policy", lambda: self._policy(hits))
+            raise NotDoneError(str(e)) from None
 
-    def _policy(self, hits: list[Hit]) -> str:
-        for hit in hits:
-            source = source_line(self._tree, hit)
-            self._hits.append(ShownHit(hit.file, hit.line, hit.rule, source))
-        if hits:
-            # The daemon names the first one; here are all of them.
-            raise CommandError(f"{Prefix.POLICY}: {_count(len(hits), 'breach')}")
-        return "no breach"
+    def _need_bundler(self) -> None:
+        self._need(_BUNDLER, f"plugin-bridge setup --bundler-only {self._where}")
 
-    def _signature(self, manifest: Manifest | None) -> None:
+    def _need_sources(self) -> None:
+        self._need(_SOURCES, setup_command(self._place, self._where))
+
+    def _need(self, paths: Sequence[str], command: str) -> None:
+        root = self._place.data.root
+        missing = [path for path in paths if not (root / path).exists()]
+        if missing:
+            raise NotDoneError(f"there is no {missing[0]} in {root}; run: {command}")
+
+    @property
+    def _where(self) -> str:
+        root = str(self._place.data.root)
+        return shlex.join(["--host", self._host, "--data-dir", root])
+
+    def _signature(self) -> str:
         if self._unsigned:
-            self._add("signature", Outcome.LEFT_OUT, "--unsigned")
-        elif manifest is None:
-            self._add("signature", Outcome.NOT_DONE, "the manifest is refused")
-        else:
-            plugin_id = manifest.id
-            self._step("signature", lambda: self._verify(plugin_id))
-
-    def _verify(self, plugin_id: str) -> str:
-        signed = verify_tree(self._tree, plugin_id, self._place.profile, self._now())
+            raise LeftOutError("--unsigned")
+        profile = self._place.profile
+        signed = verify_tree(self._tree, self._need_id(), profile, self._now())
         self._key_id = signed.key_id
         return f"by the key {signed.key_id}"
 
-    async def _build(self, manifest: Manifest | None, clean: bool) -> None:
-        missing = [p for p in _NEEDED if not (self._place.data.root / p).exists()]
-        if manifest is None:
-            self._add("build", Outcome.NOT_DONE, "the manifest is refused")
-        elif not clean:
-            self._add("build", Outcome.NOT_DONE, "the sources are refused")
-        elif missing:
-            why = f"there is no {missing[0]} in {self._place.data.root}; run: "
-            self._add("build", Outcome.NOT_DONE, why + self._setup())
-        else:
-            await self._build_alone(manifest.id)
+    def _id(self) -> str:
+        plugin_id = self._need_id()
+        need_entry(self._tree)
+        return compare_id(self._tree, plugin_id)
 
-    def _setup(self) -> str:
-        where = ["--host", self._host, "--data-dir", str(self._place.data.root)]
-        return setup_command(self._place, shlex.join(where))
+    def _api(self) -> str:
+        if self._manifest is None:
+            raise NotDoneError("the manifest is refused")
+        self._need_sources()
+        return compare_version(self._manifest.api_version, self._place.data.host)
 
-    async def _build_alone(self, plugin_id: str) -> None:
+    def _types(self) -> str:
+        self._need_own_files()
+        self._need_sources()
+        module, host = self._place.profile.api_module, self._place.data.host
+        compiler = find_compiler(self._root, self._environ)
+        return compare_types(compiler, self._tree, host, module)
+
+    def _need_own_files(self) -> None:
+        """See that nothing but the plugin's files would be read."""
+        need_entry(self._tree)
+        if self._reaches_out:
+            raise NotDoneError("the sources may name files outside the plugin")
+
+    async def _build(self) -> str:
+        plugin_id = self._need_id()
+        self._need_bundler()
+        self._need_sources()
+        self._need_own_files()
+        return await self._build_alone(plugin_id)
+
+    async def _build_alone(self, plugin_id: str) -> str:
         """Build a bundle of this plugin alone, in a data directory of its own."""
         data = DataDir(self._scratch / "data")
         data.create()
@@ -244,17 +291,6 @@ class Trial:
             warnings.append,
         )
         report = await builder.build([plugin_id])
-        if report.ok:
-            told = [f"in {report.duration_ms} ms", *warnings]
-            self._add("build", Outcome.OK, "\n".join(told))
-        else:
-            why = "\n".join(report.errors)
-            self._add("build", Outcome.REFUSED, f"{Prefix.BUILD_FAILED}: {why}")
-
-
-def _files_below(root: Path) -> Iterator[Path]:
-    return (path for path in root.rglob("*") if path.is_symlink() or path.is_file())
-
-
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number} {what}es"
+        if not report.ok:
+            raise plugin_error(Prefix.BUILD_FAILED, "\n".join(report.errors))
+        return "\n".join([f"in {report.duration_ms} ms", *warnings])

@@ -45,33 +45,46 @@ class Databases:
     )
     _sweep: IDelayedCall | None = None
     _closed: bool = False
-
-    def aliases(self) -> list[str]:
-        """Give the names of the databases, in order."""
-        return list(self._paths)
+    _under_way: int = 0
+    _ended: list[Deferred[None]] = field(factory=list)
 
     async def read(self, alias: str, query: Query) -> Rows:
         """
         Run one statement, when it is its turn.
 
-        :param alias: One of ``aliases()``.
+        :param alias: The name of one of the databases.
         :return: Its rows written already; see ``Rows.written``.
         :raise BridgeError: It is refused, the database can't be read, or too many wait.
         """
         if len(self._turns.waiting) >= SQL_STATEMENTS_WAITING:
             raise BridgeError(Code.UNAVAILABLE, "too many statements wait; ask again")
-        await self._turns.acquire()
+        self._under_way += 1
         try:
-            return await self._read(alias, query)
+            return await self._turns.run(self._read, alias, query)
         finally:
-            self._turns.release()
+            self._under_way -= 1
+            self._note_end()
 
-    def close(self) -> None:
-        """End every statement that runs; begin none."""
+    def close(self) -> Deferred[None]:
+        """
+        End every statement that runs; begin none.
+
+        :return: Fires when none is under way.
+        """
         self._closed = True
         for reader in self._running:
             reader.interrupt()
         self._close_idle()
+        ended: Deferred[None] = Deferred()
+        self._ended.append(ended)
+        self._note_end()
+        return ended
+
+    def _note_end(self) -> None:
+        if not self._under_way:
+            ended, self._ended = self._ended, []
+            for waiting in ended:
+                waiting.callback(None)
 
     async def _read(self, alias: str, query: Query) -> Rows:
         if self._closed:

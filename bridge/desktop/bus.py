@@ -101,6 +101,7 @@ class Bus:
             self._stop_retry()
             self._attempt = attempt = Deferred.fromCoroutine(self._connect())
             attempt.addCallbacks(self._connected, self._not_connected)
+            attempt.addErrback(self._broke)
 
     def connected(self) -> Deferred[Link]:
         """
@@ -173,6 +174,9 @@ class Bus:
         for waiter in self._released():
             if not waiter.called:
                 waiter.errback(failure)
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("the session bus could not be used", failure)
 
     def _released(self) -> list[Deferred[Link]]:
         released, self._waiting = self._waiting, []

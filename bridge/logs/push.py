@@ -64,7 +64,7 @@ def as_record(line: Line) -> dict[str, Any]:
         "level": line.level,
         "scope": SCOPE,
         "message": message[:LOG_MESSAGE_CHARACTERS],
-        "ts": line.time * 1000,
+        "ts": round(line.time * 1000),
     }
 
 
@@ -77,7 +77,8 @@ def make_log_push(
     """
     Make what pushes the daemon's log lines.
 
-    :param push: Takes ``{level, scope, message, ts}``, ``ts`` in milliseconds.
+    :param push: Takes ``{level, scope, message, ts}``, ``ts`` in whole
+        milliseconds.
     :param level: The least that is pushed.
     :param in_reactor: ``callFromThread``.
     """

@@ -25,15 +25,21 @@ class Tally:
     _count: int = 0
     _next: float = float("-inf")
     _later: IDelayedCall | None = None
+    _closed: bool = False
 
     def add(self, number: int) -> None:
         """Count ``number`` more."""
         self._count += number
         wait = self._next - self._clock.seconds()
-        if wait <= 0:
+        if wait <= 0 or self._closed:
             self.flush()
         elif self._later is None:
             self._later = self._clock.callLater(wait, self.flush)
+
+    def close(self) -> None:
+        """Say what was not said yet; what is counted from now on is said at once."""
+        self._closed = True
+        self.flush()
 
     def flush(self) -> None:
         """Say now what was not said yet."""

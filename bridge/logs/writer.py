@@ -12,6 +12,7 @@ from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import LOG_UNWRITTEN_BYTES
+from ..singleflight import SingleFlight
 from .pagefile import PageFile
 
 
@@ -38,10 +39,14 @@ class LogWriter:
     _in_thread: Callable[..., Deferred[Any]]
     _waiting: list[_Batch] = field(factory=list)
     _unwritten: int = 0
-    _idle: Deferred[None] | None = None
+    _is_moved: bool = False
     _closed: bool = False
+    _flight: SingleFlight = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._flight = SingleFlight("writing the page's log", self._write_waiting)
 
     @property
     def path(self) -> Path:
@@ -75,16 +80,14 @@ class LogWriter:
         batch = _Batch(lines)
         self._unwritten += len(lines)
         self._waiting.append(batch)
-        if self._idle is None:
-            self._idle = Deferred()
-            Deferred.fromCoroutine(self._drain(self._idle))
+        self._flight.ask()
         return batch.done
 
     def reopen(self) -> None:
-        """Go on in the file that has the name now, and say so."""
+        """Go on, with the next write, in the file that has the name now."""
         if not self._closed:
-            self._in_thread(self._file.reopen)
-            self._log.info("the page's log file is opened anew")
+            self._is_moved = True
+            self._flight.ask()
 
     def close(self) -> Deferred[None]:
         """
@@ -99,25 +102,34 @@ class LogWriter:
         return Deferred.fromCoroutine(self._close())
 
     async def _close(self) -> None:
-        if self._idle is not None:
-            await self._idle
+        await self._flight.idle()
         self._file.close()
 
-    async def _drain(self, idle: Deferred[None]) -> None:
-        while self._waiting:
-            batches, self._waiting = self._waiting, []
-            lines = b"".join(batch.lines for batch in batches)
-            try:
-                await self._in_thread(self._file.append, lines)
-            except Exception as e:  # noqa: BLE001
-                reason = getattr(e, "strerror", None) or type(e).__name__
-                message = f"the log file could not be written: {reason}"
-                for batch in batches:
-                    self._unwritten -= len(batch.lines)
-                    batch.done.errback(BridgeError(Code.INTERNAL, message))
-            else:
-                for batch in batches:
-                    self._unwritten -= len(batch.lines)
-                    batch.done.callback(None)
-        self._idle = None
-        idle.callback(None)
+    async def _write_waiting(self) -> None:
+        if self._is_moved:
+            await self._reopen()
+        batches, self._waiting = self._waiting, []
+        if not batches:
+            return
+        lines = b"".join(batch.lines for batch in batches)
+        try:
+            await self._in_thread(self._file.append, lines)
+        except Exception as e:  # noqa: BLE001
+            reason = getattr(e, "strerror", None) or type(e).__name__
+            message = f"the log file could not be written: {reason}"
+            for batch in batches:
+                self._unwritten -= len(batch.lines)
+                batch.done.errback(BridgeError(Code.INTERNAL, message))
+        else:
+            for batch in batches:
+                self._unwritten -= len(batch.lines)
+                batch.done.callback(None)
+
+    async def _reopen(self) -> None:
+        self._is_moved = False
+        try:
+            await self._in_thread(self._file.reopen)
+        except Exception:  # noqa: BLE001
+            self._log.failure("the page's log file could not be reopened")
+        else:
+            self._log.info("the page's log file is reopened")

@@ -8,11 +8,13 @@ from typing import Any, Final
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred, succeed
+from twisted.internet.error import MessageLengthError
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import DatagramProtocol
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OSC_DATAGRAM_BYTES
+from .holds import Holds
 from .pacing import Pacing
 from .packets import Message, UnreadableError, decode
 
@@ -20,7 +22,11 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
-    """Open a port; ``OSError`` when it can't be."""
+    """
+    Open a port; ``OSError`` when it can't be.
+
+    ``listenUDP`` would leave the socket of a failed bind to the garbage collection.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind((_LOOPBACK, port))
         bound.setblocking(False)
@@ -63,7 +69,7 @@ class Sender:
             if self._port is None:
                 self._port = _bound(self._reactor, 0, _OscPort())
             self._port.write(datagram, (_LOOPBACK, port))
-        except OSError:
+        except (MessageLengthError, OSError):
             raise BridgeError(
                 Code.UNAVAILABLE, "the system takes no datagrams now"
             ) from None
@@ -87,7 +93,7 @@ class Receiver(_OscPort):
     received: int = 0
     undecodable: int = 0
 
-    def datagramReceived(self, datagram: bytes, addr: Any) -> None:  # noqa: N802
+    def datagramReceived(self, datagram: bytes, addr: Any) -> None:
         """Read a datagram of anybody on this machine."""
         try:
             messages = decode(datagram)
@@ -116,7 +122,7 @@ class _Open:
 @define
 class Listener:
     """
-    At most one port, listened on for as long as anybody holds it.
+    At most one port, listened on for as long as anybody holds it; see ``Holds``.
 
     What is asked for is done in order, each when what was before it is done: a port
     that was given up can be bound again at once.
@@ -127,8 +133,11 @@ class Listener:
     _reactor: Any
     _push: Callable[[Message], None]
     _open: _Open | None = None
-    _holders: set[object] = field(factory=set)
+    _holds: Holds = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
+
+    def __attrs_post_init__(self) -> None:
+        self._holds = Holds(self._reactor, self._expired)
 
     @property
     def receiver(self) -> Receiver | None:
@@ -157,10 +166,17 @@ class Listener:
         """
         return self._lock.run(self._give_up, holder)
 
+    def leave(self, holder: object) -> Deferred[None]:
+        """Leave a hold behind: ``holder`` has disconnected; see ``Holds``."""
+        return self._lock.run(self._holds.leave, holder)
+
+    def inherit(self, holder: object) -> Deferred[None]:
+        """Pass a hold that was left behind to ``holder``, which has connected."""
+        return self._lock.run(self._holds.inherit, holder)
+
     def close(self) -> Deferred[None]:
         """Close the port, whoever holds it."""
-        self._holders.clear()
-        return self._lock.run(self._close)
+        return self._lock.run(self._shut)
 
     async def _hold(self, holder: object, port: int) -> bool:
         started = self.port != port
@@ -176,13 +192,21 @@ class Listener:
             bound.maxThroughput = OSC_DATAGRAM_BYTES
             await self._close()
             self._open = _Open(port, receiver, bound)
-        self._holders.add(holder)
+        self._holds.add(holder)
         return started
 
     async def _give_up(self, holder: object) -> bool:
-        held = holder in self._holders
-        self._holders.discard(holder)
-        if not held or self._holders:
+        return self._holds.remove(holder) and await self._close_unheld()
+
+    def _expired(self) -> None:
+        self._lock.run(self._close_unheld)
+
+    async def _shut(self) -> None:
+        self._holds.clear()
+        await self._close_unheld()
+
+    async def _close_unheld(self) -> bool:
+        if self._holds:
             return False
         await self._close()
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import Any, Final
 
 from attrs import frozen
 from twisted.logger import Logger
@@ -20,9 +20,13 @@ from ..services.plugins import PluginService
 from ..services.remote import Remote
 from ..services.sql import Sql
 from ..services.state import State
+from ..sinks.choosing import chosen, find
 from ..sinks.fanout import Fanout
-from ..sinks.maker import SinkParts, chosen, find
+from ..sinks.maker import SinkParts
 from .foundation import Foundation
+
+LIGHT: Final = frozenset({("osc", "send"), ("remote", "result")})
+"""Methods called at the pace of a controller, which have a budget of their own."""
 
 _log = Logger()
 
@@ -57,6 +61,7 @@ def make_services(
     profile = on.place.profile
     fanout = make_sinks(on)
     osc = Osc(on.reactor, on.hub.push, taken)
+    on.hub.at_join(osc.joined)
     fetcher = make_fetcher(on.reactor, on.threads.fetches.call, reach)
     sql = _make_sql(on)
 
@@ -68,12 +73,15 @@ def make_services(
     registry.register("osc", osc)
     registry.register("outbound", Outbound(fetcher))
     registry.register("plugins", plugins)
+    finish: list[Any] = [osc, sql, fetcher, fanout]
     if on.config.dev:
         thread = on.threads.fetches.call
-        registry.register("remote", Remote(on.hub.ask, os.urandom, on.reactor, thread))
+        remote = Remote(on.hub.ask, os.urandom, on.reactor, thread)
+        registry.register("remote", remote)
+        finish.append(remote)
     registry.register("sql", sql)
     registry.register("state", State(on.store, on.place.data.state))
-    return ServiceParts(registry, fanout, [osc, sql, fetcher, fanout])
+    return ServiceParts(registry, fanout, finish)
 
 
 def make_sinks(on: Foundation) -> Fanout:

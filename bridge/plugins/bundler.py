@@ -25,11 +25,17 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 from ..host import HostProfile
-from ..protocol.limits import BUILD_OUTPUT_CHARACTERS, BUILD_SECONDS
+from ..protocol.limits import (
+    BUILD_OUTPUT_CHARACTERS,
+    BUILD_SECONDS,
+    BUNDLER_MEMORY_BYTES,
+    MIB,
+)
 from .complaints import showable
 from .executable import Executable
+from .language import TARGET, TSCONFIG_RAW, loader_arguments
 from .metafile import BuildError
-from .process import SESSIONS, kill_group, settled
+from .process import CRASHED, SESSIONS, crash_in, kill_group, limit_memory, settled
 from .table import TABLE_FILE
 
 HOST_ENTRY: Final = "host/packages/host/src/index.ts"
@@ -53,10 +59,10 @@ def arguments(profile: HostProfile, staging: Path) -> list[str]:
         HOST_ENTRY,
         "--bundle",
         "--format=iife",
-        "--target=es2022",
+        f"--target={TARGET}",
         # Otherwise a plugin's own tsconfig.json would have a say.
-        '--tsconfig-raw={"compilerOptions":'
-        '{"target":"es2022","useDefineForClassFields":true}}',
+        f"--tsconfig-raw={TSCONFIG_RAW}",
+        *loader_arguments(),
         "--platform=browser",
         "--minify",
         "--sourcemap=linked",
@@ -74,6 +80,7 @@ async def run_bundler(
     executable: Executable,
     command: Sequence[str],
     directory: Path,
+    memory: int = BUNDLER_MEMORY_BYTES,
 ) -> str:
     """
     Run the bundler to its end, and not longer than its deadline.
@@ -82,16 +89,18 @@ async def run_bundler(
 
     :param command: The name the process goes by, and its arguments.
     :param directory: Where it runs.
+    :param memory: Bytes of data it may have, where the system can limit them.
     :return: What it said, which is warnings.
-    :raise BuildError: It failed or took too long.
+    :raise BuildError: It failed, crashed, took too long or needed too much memory.
     """
     run = _Run()
     try:
-        reactor.spawnProcess(
+        process: Any = reactor.spawnProcess(
             run, executable.path, command, {}, str(directory), usePTY=SESSIONS
         )
     except OSError as e:
         raise BuildError(f"esbuild could not be started: {e.strerror or e}") from None
+    limit_memory(process.pid, memory)
     deadline = reactor.callLater(BUILD_SECONDS, run.expire)
     try:
         ended = await settled(run.ended, run.kill)
@@ -101,9 +110,17 @@ async def run_bundler(
     if run.expired:
         raise BuildError(f"esbuild did not finish within {BUILD_SECONDS:g}s")
     if not isinstance(ended, ProcessDone):
-        said = run.said() or _cause(ended)
-        raise BuildError(f"esbuild failed:\n{said}")
+        raise BuildError(_failure(run, ended, memory))
     return run.said()
+
+
+def _failure(run: _Run, ended: Any, memory: int) -> str:
+    crash = crash_in(run.text()) if ended.exitCode == CRASHED else None
+    if crash is None:
+        return f"esbuild failed:\n{run.said() or _cause(ended)}"
+    if crash.memory:
+        return f"esbuild needed more than {memory // MIB} MiB of memory"
+    return f"esbuild crashed: {crash.words}"
 
 
 def _cause(ending: Any) -> str:
@@ -121,19 +138,23 @@ class _Run(ProcessProtocol):
     expired: bool = field(default=False, init=False)
     _output: bytearray = field(factory=bytearray, init=False)
 
-    def childDataReceived(self, childFD: int, data: bytes) -> None:  # noqa: N802, N803
+    def childDataReceived(self, childFD: int, data: bytes) -> None:
         """Keep the beginning of what it says, on whichever stream."""
         room = BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES - len(self._output)
         self._output += data[: max(0, room)]
 
-    def processEnded(self, reason: Failure) -> None:  # noqa: N802
+    def processEnded(self, reason: Failure) -> None:
         """Tell that it is over and all it said has come."""
         # As a value: to end is no failure, however it ends.
         self.ended.callback(reason.value)
 
+    def text(self) -> str:
+        """The beginning of what it said, with lines as a text has them."""
+        return self._output.decode("utf-8", "replace").replace("\r\n", "\n")
+
     def said(self) -> str:
         """What it said, as far as it may be shown; see ``complaints``."""
-        text = self._output.decode("utf-8", "replace").replace("\r\n", "\n")
+        text = self.text()
         visible = (c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
         cut = len(self._output) >= BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES
         return showable("".join(visible), cut=cut)[:BUILD_OUTPUT_CHARACTERS].strip()

@@ -23,10 +23,22 @@ _PLACE: Final = re.compile(r"^ +(\S.*?):\d+:\d+:", re.MULTILINE)
 _QUOTE: Final = "│"
 _ROOMS: Final = ("host/", "plugins/")
 
+# Notes about options of the bundler, which nobody but the daemon chooses.  The strict
+# mode is one: it comes with a place in the option, and the error speaks of it already.
+_ADVICE: Final = (
+    re.compile(
+        r"\n\n  TypeScript's \"alwaysStrict\" setting was enabled here:"
+        r"\n\n    <tsconfig\.json>:\d+:\d+:(?:\n ++\d*+ *+[│╵].*)+"
+    ),
+    re.compile(r"\n\n  You (?:can mark the path|need to set the output format) .*"),
+    re.compile(r" Are you trying to bundle for node\? .*"),
+)
+
 
 def showable(text: str, *, cut: bool) -> str:
     """
-    Leave out what quotes a file that is neither the host's nor a plugin's.
+    Leave out what quotes a file that is neither the host's nor a plugin's, and advice
+    that the author of a plugin can't follow.
 
     :param text: What the bundler said.
     :param cut: Whether its end is missing; where the last complaint is from may be
@@ -39,12 +51,18 @@ def showable(text: str, *, cut: bool) -> str:
 
 
 def _shown(blocks: list[str]) -> Iterator[str]:
-    for block in blocks:
+    for block in map(_without_advice, blocks):
         places = _PLACE.findall(block)
         if all(_is_ours(place) for place in places) and (places or _QUOTE not in block):
             yield block.strip("\n")
         else:
             yield HIDDEN
+
+
+def _without_advice(block: str) -> str:
+    for advice in _ADVICE:
+        block = advice.sub("", block)
+    return block
 
 
 def _is_ours(place: str) -> bool:

@@ -44,6 +44,11 @@ LOADERS: Final = {
 DATA_LOADERS: Final = {".json": "json", ".txt": "text"}
 """The same for files that hold no code, and that only the build reads."""
 
+# What the bundler would read as code and as style sheets without being asked.  What has
+# no dot in its name is an error, which it calls `default`; style sheets are read as
+# nothing, so that the check of what was read can refuse them in better words.
+_OTHERS: Final = {"": "default", ".css": "empty", ".module.css": "empty"}
+
 
 def suffix_of(name: str) -> str:
     """
@@ -70,5 +75,5 @@ def is_data_name(name: str) -> bool:
 
 def loader_arguments() -> list[str]:
     """Return the bundler's arguments for all of this, so that no default decides."""
-    kinds = {**LOADERS, **DATA_LOADERS}
+    kinds = {**LOADERS, **DATA_LOADERS, **_OTHERS}
     return [f"--loader:{suffix}={loader}" for suffix, loader in kinds.items()]

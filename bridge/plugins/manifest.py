@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,10 +18,11 @@ from ..protocol.limits import (
     MANIFEST_TAGS,
     MANIFEST_TEXT_CHARACTERS,
 )
-from ..protocol.rules import INVISIBLE, Many, Text, has_control
+from ..protocol.rules import INVISIBLE, WINDOWS_DEVICES, Many, Text, has_control
 from ..protocol.wire import camel, converter, loads_unique, structure, unstructure
 from . import versions
 from .files import NotRegularError, TooLargeError, open_regular, read_bounded
+from .jsontext import syntax_refusal, unknown_field
 
 MANIFEST_FILE: Final = "plugin.json"
 ENTRY_FILE: Final = "main.ts"
@@ -28,6 +30,9 @@ PLUGIN_ID: Final = r"[a-z0-9][a-z0-9-]{1,39}"
 
 _ID_RULE: Final = (
     "an id is 2 to 40 of a-z, 0-9 and hyphen, and does not start with a hyphen"
+)
+_DEVICE_RULE: Final = (
+    "an id must not be a device name of Windows, such as con, nul or com1"
 )
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::([0-9]{{1,5}}))?")
@@ -94,7 +99,7 @@ class Manifest:
     A manifest that breaks no rule.
 
     :ivar id: Names the plugin everywhere, for ever: its folder, its settings, its
-        signature.
+        signature. No device name of Windows, such as con, nul or com1.
     :ivar name: What users read.
     :ivar version: The plugin's own, by the rules of SemVer. An update must not be
         lower.
@@ -156,9 +161,27 @@ def check_id(text: str) -> str:
     return text
 
 
+def is_usable_id(text: str) -> bool:
+    """Whether a plugin may have this id: no device of Windows is named so."""
+    return re.fullmatch(PLUGIN_ID, text) is not None and text not in WINDOWS_DEVICES
+
+
+def check_new_id(text: str) -> str:
+    """
+    Let the id of a plugin that is to be installed or built pass.
+
+    ``check_id`` is for the others: what was installed under any id can be removed.
+
+    :raise BridgeError: ``invalid_id``.
+    """
+    if not is_usable_id(check_id(text)):
+        raise plugin_error(Prefix.INVALID_ID, _DEVICE_RULE)
+    return text
+
+
 def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     """
-    Read a manifest's text.
+    Read a manifest's text, with or without a byte order mark.
 
     :param profile: Says which permissions there are, and how free versions are.
     :raise BridgeError: ``invalid_id``, or ``manifest_invalid`` naming the field
@@ -167,16 +190,17 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     if len(content) > MANIFEST_BYTES:
         raise _too_large()
     try:
-        value = loads_unique(content)
+        value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
     except BridgeError as e:
-        raise _invalid(MANIFEST_FILE, e.message) from None
+        why = syntax_refusal(MANIFEST_FILE, content, e.message)
+        raise plugin_error(Prefix.MANIFEST_INVALID, why) from None
     if type(value) is not dict:
         raise _invalid(MANIFEST_FILE, "must be an object")
     if "id" in value:
-        check_id(value["id"] if type(value["id"]) is str else "")
+        check_new_id(value["id"] if type(value["id"]) is str else "")
     if not value.keys() <= set(_FIELDS):
-        known = ", ".join(_FIELDS)
-        raise _invalid(MANIFEST_FILE, f"a field that is not one of {known}")
+        why = unknown_field(MANIFEST_FILE, content, value, _FIELDS)
+        raise plugin_error(Prefix.MANIFEST_INVALID, why)
     try:
         manifest = structure(converter, value, Manifest)
     except BridgeError as e:

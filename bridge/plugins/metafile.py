@@ -1,22 +1,26 @@
 """
-What the bundler read, judged by the metafile it wrote.
+What the bundler read, checked by the metafile it wrote.
 
 Every file of a bundle must be the host's, the generated table, or one of the bundled
-plugins' own; and each may reach only what it has a right to.  Nothing here does I/O.
+plugins' own; and each may reach only what it has a right to.  What a plugin contributes
+was scanned, and read as the kind of file it was scanned as.  Nothing here does I/O.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection
+from typing import Final
 
-from ..protocol.errors import BridgeError
-from ..protocol.wire import loads_own
+from attrs import frozen
+
 from .digest import SIGNATURE_FILE
 from .executable import BundlerError
+from .exempt import EXEMPT, is_test_name
 from .files import shown
+from .inputs import Input, parse_metafile
+from .language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from .manifest import ENTRY_FILE, MANIFEST_FILE
-from .policy.tree import EXEMPT, is_test_name
+from .places import PATTERN, Edge, place_of, specifier_shown
 from .table import TABLE_FILE
 
 API: Final = "host/packages/api/src/"
@@ -34,13 +38,23 @@ _REACH: Final = {
     PACKAGES: (PACKAGES,),
 }
 
+_NEITHER: Final = "which is neither source nor data; these are called " + ", ".join(
+    f"NAME{suffix}" for suffix in (*LOADERS, *DATA_LOADERS)
+)
+_STYLES: Final = (
+    "which is a style sheet; a bundle is one script, so styles belong into it as text"
+)
+
 
 class BuildError(BundlerError):
     """Why there is no new bundle; one readable sentence for the build report."""
 
 
 def check_metafile(
-    text: bytes, plugins: Collection[str], outputs: Collection[str]
+    text: bytes,
+    plugins: Collection[str],
+    outputs: Collection[str],
+    read: Callable[[str], bytes],
 ) -> frozenset[str]:
     """
     Check everything a bundle was made of.
@@ -48,61 +62,137 @@ def check_metafile(
     :param text: The metafile, its paths relative to the data directory.
     :param plugins: The ids of the plugins of this build.
     :param outputs: The names of the files the bundler was to write.
+    :param read: Return the bytes of a file it read; used to find the line of an import
+        that is refused.
     :return: The files it read, relative to the data directory, with ``/``.
     :raise BuildError: Naming the file that has no business in the bundle.
     """
     try:
-        whole = _object(loads_own(text))
-    except BridgeError:
-        raise _unreadable() from None
-    inputs = _object(whole.get("inputs"))
-    if not inputs:
+        given = parse_metafile(text)
+    except ValueError:
+        raise BuildError("the bundler's metafile cannot be read") from None
+    if not given.inputs:
         raise BuildError("the bundler's metafile names no inputs")
-    _check_outputs(_object(whole.get("outputs")), outputs)
-    files = {_slashed(path): _object(about) for path, about in inputs.items()}
-    for path, about in files.items():
-        _check_input(path, plugins)
-        for target, external in _imports(about):
-            _check_import(path, target, external, plugins)
-    return frozenset(path for path in files if not path.startswith(_DISABLED))
+    first = {edge.target: edge for edge in reversed(given.edges)}
+    rules = _Rules(plugins, read, first)
+    rules.check_patterns(given.edges)
+    for file in given.inputs:
+        rules.check_input(file)
+    rules.check_edges([edge for edge in given.edges if not edge.external])
+    rules.check_left([edge for edge in given.edges if edge.external], given.left)
+    _check_outputs(given.outputs, outputs)
+    paths = (file.path for file in given.inputs)
+    return frozenset(path for path in paths if not path.startswith(_DISABLED))
 
 
-def _unreadable() -> BuildError:
-    return BuildError("the bundler's metafile cannot be read")
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if type(value) is not dict:
-        raise _unreadable()
-    return value
-
-
-def _slashed(path: str) -> str:
-    return path.replace("\\", "/")
-
-
-def _imports(about: dict[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Every import of an input: the path, and whether it stayed unresolved."""
-    imports = about.get("imports", [])
-    if type(imports) is not list:
-        raise _unreadable()
-    for edge in map(_object, imports):
-        path = edge.get("path")
-        if type(path) is not str:
-            raise _unreadable()
-        yield _slashed(path), edge.get("external") is True
-
-
-def _check_outputs(written: dict[str, Any], wanted: Collection[str]) -> None:
-    names = {_slashed(path).rpartition("/")[2] for path in written}
+def _check_outputs(written: Collection[str], wanted: Collection[str]) -> None:
+    names = {path.rpartition("/")[2] for path in written}
     extra = sorted(names - set(wanted))
     if extra:
         raise BuildError(
-            f"the bundler wrote {shown(extra[0])} beside the bundle; a bundle is one "
-            "script, and nothing it imports may make further files"
+            f"the bundler wrote {shown(extra[0])} as well as the bundle; a bundle is "
+            "one script, and nothing it imports may make further files"
         )
+
+
+@frozen
+class _Rules:
+    """
+    What may be in a bundle of these plugins.
+
+    :ivar first: The first import of each file.
+    """
+
+    plugins: Collection[str]
+    read: Callable[[str], bytes]
+    first: dict[str, Edge]
+
+    def check_patterns(self, edges: Collection[Edge]) -> None:
+        """
+        Check that plugins have no import of a computed name.
+
+        It may bring in any number of files, without an import that names them.
+        """
+        for edge in edges:
+            pattern = edge.external and PATTERN in edge.specifier
+            if pattern and self._is_plugins(edge.importer):
+                where = self._place(edge)
+                raise BuildError(f"{where} imports files by a pattern; name each")
+
+    def check_input(self, given: Input) -> None:
+        """Check that a file may be in the bundle at all."""
+        named = given.path.removeprefix(_DISABLED)
+        room = _room(named, self.plugins)
+        if room is None:
+            # Nothing of a module that was left out is in the bundle; who may name one
+            # outside every room is a question of the import.
+            if named == given.path:
+                raise self._refusal(
+                    given.path,
+                    "a bundle holds only the host, the generated table and the bundled "
+                    "plugins' own files",
+                    mark=";",
+                )
+        elif named.lower().endswith(".css"):
+            raise self._refusal(given.path, _STYLES)
+        elif room.startswith(PLUGINS):
+            why = _why_not(named.removeprefix(room), given.as_data)
+            if why is None and given.path not in self.first:
+                why = "which no import names"
+            if why is not None:
+                raise self._refusal(given.path, why)
+
+    def check_edges(self, edges: Collection[Edge]) -> None:
+        """Check every import of a file."""
+        for edge in edges:
+            if not self._may_import(edge):
+                raise self._refusal_of(edge)
+
+    def check_left(self, edges: Collection[Edge], left: Collection[str]) -> None:
+        """
+        Check the imports that are left for the browser: only the host may have any.
+
+        :param edges: Every import without a file.  Among them are those that the
+            language drops, and so the bundler: of types, and unused ones.
+        :param left: What is really left.
+        """
+        for edge in edges:
+            if edge.target in left and self._is_plugins(edge.importer):
+                what, where = specifier_shown(edge.specifier), self._place(edge)
+                raise BuildError(f"{where} imports {what}, which is not in the bundle")
+        if not {edge.target for edge in edges}.issuperset(left):
+            raise BuildError("the bundle imports what no file of it imports")
+
+    def _is_plugins(self, path: str) -> bool:
+        room = _room(path.removeprefix(_DISABLED), self.plugins)
+        return room is not None and room.startswith(PLUGINS)
+
+    def _may_import(self, edge: Edge) -> bool:
+        room = _room(edge.importer.removeprefix(_DISABLED), self.plugins)
+        named = edge.target.removeprefix(_DISABLED)
+        to = _room(named, self.plugins)
+        if room == TABLE_FILE:
+            return _in_table(named, to)
+        if room is not None and room.startswith(PLUGINS):
+            return to is not None and to in (API, room)
+        if to is None:
+            return named != edge.target
+        return to in _REACH.get(room or "", ())
+
+    def _refusal(self, path: str, why: str, mark: str = ",") -> BuildError:
+        edge = self.first.get(path)
+        if edge is None:
+            return BuildError(
+                f"the bundle may not include {_shown_path(path)}{mark} {why}"
+            )
+        return BuildError(f"{self._refusal_of(edge)}{mark} {why}")
+
+    def _refusal_of(self, edge: Edge) -> BuildError:
+        named = edge.target.removeprefix(_DISABLED)
+        return BuildError(f"{self._place(edge)} may not import {_shown_path(named)}")
+
+    def _place(self, edge: Edge) -> str:
+        return place_of(edge, self.read)
 
 
 def _room(path: str, plugins: Collection[str]) -> str | None:
@@ -121,67 +211,33 @@ def _room(path: str, plugins: Collection[str]) -> str | None:
     return None
 
 
-def _check_input(path: str, plugins: Collection[str]) -> None:
-    named = path.removeprefix(_DISABLED)
-    room = _room(named, plugins)
-    if room is None:
-        # Nothing of a module that was left out is in the bundle; who may name one
-        # outside every room is a question of the import.
-        if named == path:
-            raise BuildError(
-                f"the bundle may not include {_told(path)}; only the host, the "
-                "generated table and the bundled plugins' own files"
-            )
-    elif room.startswith(PLUGINS):
-        _check_plugin_file(named, named.removeprefix(room))
+def _why_not(inside: str, as_data: bool) -> str | None:
+    """
+    Why a file of a plugin may not be in a bundle; ``None``: it may.
 
+    None of these is scanned by the source policy as what the bundler reads it as, and
+    what is git's and the signature are not signed.
 
-def _check_plugin_file(path: str, inside: str) -> None:
-    if "?" in inside or "#" in inside:
-        raise BuildError(f"{shown(path)} is imported with a query or a fragment")
-    if is_test_name(inside.rpartition("/")[2]):
-        raise BuildError(f"{shown(path)} is a test file; nothing may import one")
-    # None of these is scanned by the source policy, and the last two are not signed.
-    if inside.lower() in EXEMPT:
-        raise BuildError(f"{shown(path)} is a tool's file; nothing may import one")
-    if ".git" in inside.lower().split("/"):
-        raise BuildError(f"{shown(path)} is git's; nothing may import it")
-    if inside == SIGNATURE_FILE:
-        raise BuildError(f"{shown(path)} is the signature; nothing may import it")
-    if inside.lower().endswith(".css"):
-        raise BuildError(
-            f"{shown(path)} is a style sheet; a bundle is one script, so styles "
-            "belong into it as text"
-        )
-
-
-def _check_import(
-    path: str, target: str, external: bool, plugins: Collection[str]
-) -> None:
-    room = _room(path.removeprefix(_DISABLED), plugins)
-    from_plugin = room is not None and room.startswith(PLUGINS)
-    if external:
-        if from_plugin:
-            raise BuildError(f"{shown(path)} imports what is not in the bundle")
-        return
-    named = target.removeprefix(_DISABLED)
-    to = _room(named, plugins)
-    if room == TABLE_FILE:
-        allowed = _in_table(named, to)
-    elif to is None:
-        allowed = named != target and not from_plugin
-    elif from_plugin:
-        allowed = to in (API, room)
-    else:
-        allowed = to in _REACH.get(room or "", ())
-    if not allowed:
-        raise BuildError(f"{shown(path)} may not import {_told(named)}")
+    :param inside: Its path in the plugin's tree.
+    :param as_data: See ``Input``.
+    """
+    name, lower = inside.rpartition("/")[2], inside.lower()
+    reasons = (
+        ("?" in inside or "#" in inside, "with a query or a fragment"),
+        (is_test_name(name), "which is a test file"),
+        (lower in EXEMPT, "which is a tool's file"),
+        (".git" in lower.split("/"), "which is git's"),
+        (inside == SIGNATURE_FILE, "which is the signature"),
+        (as_data and is_source_name(name), "which is source, as data"),
+        (not (is_source_name(name) or is_data_name(name)), _NEITHER),
+    )
+    return next((words for holds, words in reasons if holds), None)
 
 
 def _in_table(path: str, room: str | None) -> bool:
     return room is not None and path in (room + ENTRY_FILE, room + MANIFEST_FILE)
 
 
-def _told(path: str) -> str:
+def _shown_path(path: str) -> str:
     # Not a file: what the bundler calls the text of a data: URL.
     return "a data: URL" if path.startswith("<") else shown(path)

@@ -12,6 +12,7 @@ import unicodedata
 from typing import Final
 
 from ..protocol.errors import BridgeError
+from ..protocol.rules import WINDOWS_DEVICES
 from .transfer import clone_failed
 
 _NAME_BYTES: Final = 255
@@ -22,10 +23,6 @@ _SEPARATORS: Final = frozenset('/\\:<>"|?*')
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 _SHORT_NAME: Final = re.compile(r"[^.]{0,7}~[0-9]{1,7}(\.[^.]{0,3})?")
-_DEVICES: Final = frozenset(
-    {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}
-    | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)}
-)
 
 
 def check_name(name: bytes) -> tuple[str, str]:
@@ -69,7 +66,7 @@ def _reserved(folded: str) -> str | None:
         return "git's own directory"
     if _SHORT_NAME.fullmatch(folded):
         return "a short name of Windows"
-    if folded.split(".")[0].rstrip(" ") in _DEVICES:
+    if folded.split(".")[0].rstrip(" ") in WINDOWS_DEVICES:
         return "a device of Windows"
     return None
 

@@ -1,4 +1,4 @@
-"""Installing a plugin: the seven steps of ``progress.PIPELINE``, all or nothing."""
+"""Installing a plugin: in seven steps, all or nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from ..approval import Operation
 from ..protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..store import Drop, Store
-from ..store.store import InThread
+from ..threads import InThread
 from .candidate import Candidate, Fetcher
 from .change import Change
 from .exchange import Exchange

@@ -1,14 +1,16 @@
-"""What every run of the bundler needs: an end that is waited for, and a bound."""
+"""What every run of the bundler needs: limits, an end, and the reason of a crash."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from attrs import frozen
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
@@ -17,7 +19,41 @@ from ..protocol.limits import BUNDLER_MEMORY_BYTES
 SESSIONS: Final = os.name == "posix"
 """Whether a process can lead a session, and so be killed with all it started."""
 
+CRASHED: Final = 2
+"""The status a Go program that crashed exits with; the bundler's own failures are 1."""
+
+_CRASH: Final = re.compile(r"^(?:fatal error|panic): (?:runtime: )?(.*)$", re.MULTILINE)
+_MEMORY: Final = re.compile("out of memory|cannot allocate memory|newosproc")
+_CRASH_CHARACTERS: Final = 100
+
 T = TypeVar("T")
+
+
+@frozen
+class Crash:
+    """
+    Why a Go program crashed.
+
+    :ivar words: In its own words, without the trace of its stacks: one short line.
+    :ivar memory: Whether it needed more memory than there is for it.
+    """
+
+    words: str
+    memory: bool
+
+
+def crash_in(text: str) -> Crash | None:
+    """
+    Find why a Go program crashed, in what it wrote before it exited.
+
+    :param text: What it wrote, or the beginning of that.
+    :return: ``None`` when it does not look like a crash.
+    """
+    found = _CRASH.search(text)
+    if found is None:
+        return None
+    words = "".join(c for c in found[1] if " " <= c <= "~")[:_CRASH_CHARACTERS]
+    return Crash(words, memory=_MEMORY.search(words) is not None)
 
 
 def kill_group(leader: int, signal_leader: Callable[[str], None]) -> None:
@@ -34,16 +70,17 @@ def kill_group(leader: int, signal_leader: Callable[[str], None]) -> None:
     signal_leader("KILL")
 
 
-def limit_memory(pid: int, most: int = BUNDLER_MEMORY_BYTES) -> None:
+def limit_memory(pid: int | None, most: int = BUNDLER_MEMORY_BYTES) -> None:
     """
     Limit the memory of a process, from outside; on Linux only.
 
     It may have ended already.  A lower limit that it has stays.
 
-    :param pid: The process id; of a process that has not been waited for yet.
+    :param pid: The process id, of a process that has not been waited for yet; ``None``:
+        it has, as Twisted's transports have it.  One may end while it is started.
     :param most: Bytes of data: heap, stacks and private mappings.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or pid is None:
         return
     import resource
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from attrs import define, frozen
 
@@ -25,18 +25,6 @@ class Step(Word):
     BUILD = "build", "the bundle is built with it"
     ROLLBACK = "rollback", "what was done is taken back"
     REMOVE = "remove", "the tree, its record and its settings are removed"
-
-
-PIPELINE: Final = (
-    Step.AWAITING_CONFIRMATION,
-    Step.CLONE,
-    Step.VALIDATE,
-    Step.POLICY,
-    Step.SIGNATURE,
-    Step.MOVE,
-    Step.BUILD,
-)
-"""What an install goes through, in this order."""
 
 
 @frozen

@@ -21,8 +21,9 @@ from twisted.python.failure import Failure
 from ..protocol.errors import BridgeError
 from ..protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
 from ..protocol.wire import loads
+from ..singleflight import SingleFlight
 from ..store import Store
-from ..store.store import InThread
+from ..threads import InThread
 from .build import Report
 from .files import read_bounded
 from .operations import Operations, shutting_down
@@ -110,11 +111,13 @@ class Rebuild:
     _building: Deferred[Report] | None = field(default=None, init=False)
     _cut: bool = field(default=False, init=False)
     _waiters: list[_Waiter] = field(factory=list, init=False)
-    _running: bool = field(default=False, init=False)
-    _idle: list[Deferred[None]] = field(factory=list, init=False)
     _closed: bool = field(default=False, init=False)
+    _flight: SingleFlight = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._flight = SingleFlight("building", self._build_for_waiters)
 
     def run(
         self, *, before: Callable[[], Awaitable[object]] | None = None
@@ -131,31 +134,26 @@ class Rebuild:
             return fail(shutting_down())
         waiter = _Waiter(before)
         self._waiters.append(waiter)
-        if not self._running:
-            self._running = True
-            Deferred.fromCoroutine(self._drain())
+        self._flight.ask()
         return waiter.report
 
-    async def _drain(self) -> None:
-        while self._waiters:
-            waiters, self._waiters = self._waiters, []
-            try:
-                for waiter in waiters:
-                    if waiter.before is not None:
-                        await waiter.before()
-                report = await self._build()
-            except Exception:  # noqa: BLE001
-                failure = Failure()
-                for waiter in waiters:
-                    waiter.report.errback(failure)
-                continue
+    async def _build_for_waiters(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        try:
+            for waiter in waiters:
+                if waiter.before is not None:
+                    await waiter.before()
+            report = await self._build()
+        except Exception:  # noqa: BLE001
+            failure = Failure()
+            for waiter in waiters:
+                waiter.report.errback(failure)
+            return
+        try:
             self._audience.built(report)
+        finally:
             for waiter in waiters:
                 waiter.report.callback(report)
-        self._running = False
-        idle, self._idle = self._idle, []
-        for closing in idle:
-            closing.callback(None)
 
     async def _build(self) -> Report:
         sound, faults = await self._in_thread(
@@ -195,9 +193,4 @@ class Rebuild:
         :return: Fires when no build is under way.
         """
         self._closed = True
-        closing: Deferred[None] = Deferred()
-        if self._running:
-            self._idle.append(closing)
-        else:
-            closing.callback(None)
-        return closing
+        return self._flight.idle()

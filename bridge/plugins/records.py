@@ -17,13 +17,6 @@ RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
 
 
-class Values(Protocol):
-    """What is read of the state store."""
-
-    def entries(self, ns: str) -> dict[str, Any]:
-        """The values of a namespace by key."""
-
-
 @frozen
 class Record:
     """

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 from attrs import fields, frozen
 
 from ..host import HostProfile
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError
 from ..protocol.limits import (
     SIGNATURE_BYTES,
     SIGNED_AHEAD_SECONDS,
@@ -26,6 +26,7 @@ from ..protocol.rules import Between, OneOf, Text
 from ..protocol.wire import camel, converter, loads_unique, structure, unstructure
 from .digest import SIGNATURE_FILE, files_digest, tree_digest, unsigned
 from .files import NotRegularError, TooLargeError, read_bounded
+from .jsontext import syntax_refusal, unknown_field
 
 SIGNATURE_VERSION: Final = 1
 
@@ -106,21 +107,23 @@ def read_signature(content: bytes) -> SignatureFile:
         raise _too_large()
     try:
         value = loads_unique(content)
-        _check_format(value)
+    except BridgeError as e:
+        raise unsigned(syntax_refusal(SIGNATURE_FILE, content, e.message)) from None
+    _check_format(value, content)
+    try:
         return structure(converter, value, SignatureFile)
     except BridgeError as e:
         raise _unusable(e.message) from None
 
 
-def _check_format(value: Any) -> None:
+def _check_format(value: Any, content: bytes) -> None:
     """Refuse another version first: what is wrong with its fields is unknown."""
     if type(value) is not dict:
         return
     if value.get("version", 1) != SIGNATURE_VERSION:
-        raise BridgeError(Code.BAD_REQUEST, f"version: must be {SIGNATURE_VERSION}")
+        raise _unusable(f"version: must be {SIGNATURE_VERSION}")
     if not value.keys() <= set(_FIELDS):
-        known = ", ".join(_FIELDS)
-        raise BridgeError(Code.BAD_REQUEST, f"a field that is not one of {known}")
+        raise unsigned(unknown_field(SIGNATURE_FILE, content, value, _FIELDS))
 
 
 def verify_tree(root: Path, plugin_id: str, profile: HostProfile, now: float) -> Signed:

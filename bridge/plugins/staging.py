@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field
+from attrs import Factory, define, field, frozen
 
 from ..datadir import DataDir, sync_directory, write_atomically
 from ..host import HostProfile
@@ -26,7 +26,7 @@ from ..protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from .bundler import API_ENTRY, HOST_ENTRY, METAFILE
 from .executable import Executable, verified_copy
 from .files import TooLargeError, read_bounded, shown
-from .metafile import BuildError, check_metafile
+from .metafile import PLUGINS, BuildError, check_metafile
 from .pins import BINARY_NAME, CHECKSUM_NAME
 from .sourcemap import check_map, map_pieces, parse_map
 from .table import TABLE_FILE, plugin_of, table_text
@@ -119,7 +119,7 @@ class Staging:
         try:
             metafile = read_bounded(self.directory / METAFILE, BUILD_METAFILE_BYTES)
             written = (self.bundle, f"{self.bundle}.map")
-            inputs = check_metafile(metafile, directories, written)
+            inputs = check_metafile(metafile, directories, written, self._read)
             self._check_real(inputs)
             self._make_portable(inputs)
             bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
@@ -141,9 +141,12 @@ class Staging:
         _sync(self.directory / self.bundle)
 
     def _check_real(self, inputs: Collection[str]) -> None:
+        exists = _Listings(self.root)
         for path in sorted(inputs):
             if os.path.realpath(self.root / path) != str(self.root / path):
                 raise BuildError(f"{shown(path)} is reached through a symbolic link")
+            if path.startswith(PLUGINS) and not exists.name(path):
+                raise BuildError(f"{shown(path)} is spelled differently on the disk")
 
     def _make_portable(self, inputs: Collection[str]) -> None:
         path = self.directory / f"{self.bundle}.map"
@@ -206,6 +209,30 @@ def _remove(path: Path) -> None:
             path.unlink()
     else:
         shutil.rmtree(path, ignore_errors=True)
+
+
+@frozen
+class _Listings:
+    """
+    Which names there are, letter by letter.
+
+    A system that is lenient about names opens ``main.ts`` when there is a ``Main.TS``,
+    which was scanned under its own name: as another kind of file, or not at all.
+    """
+
+    root: Path
+    _known: dict[Path, set[str]] = Factory(dict)
+
+    def name(self, path: str) -> bool:
+        """Whether every part of a path, with ``/``, is in its directory's listing."""
+        directory = self.root
+        for part in path.split("/"):
+            if directory not in self._known:
+                self._known[directory] = set(os.listdir(directory))
+            if part not in self._known[directory]:
+                return False
+            directory /= part
+        return True
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:

@@ -21,7 +21,7 @@ from twisted.logger import Logger
 from ..datadir import DataDir
 from ..host import HostProfile
 from ..protocol.errors import BridgeError, Prefix, plugin_error
-from .manifest import Manifest, load_manifest
+from .manifest import Manifest, check_new_id, load_manifest
 from .records import Record
 from .signature import verify_tree
 
@@ -189,8 +189,10 @@ class Trees:
         """
         See that an installed tree is still what its recorded author signed.
 
-        :raise BridgeError: It is gone or changed, or the record names no key.
+        :raise BridgeError: It is gone or changed, the record names no key, or no
+            plugin may have this id.
         """
+        check_new_id(plugin_id)
         if not record.key_id:
             raise plugin_error(
                 Prefix.REINSTALL_REQUIRED,

@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ..protocol.errors import BridgeError
 from ..protocol.limits import (
@@ -23,7 +24,7 @@ from ..protocol.limits import (
     UPDATES_AT_ONCE,
     UPDATES_FRESH_SECONDS,
 )
-from ..store.store import InThread
+from ..threads import InThread
 from .history import Behind, LogEntry
 from .operations import shutting_down
 from .records import Entries, Record, read_records
@@ -196,7 +197,12 @@ class Updates:
     def _begin(self, plugin_id: str, source: _Source) -> None:
         look = _Look(plugin_id, source)
         self._looks.append(look)
-        Deferred.fromCoroutine(self._carry_out(look))
+        carrying_out = Deferred.fromCoroutine(self._carry_out(look))
+        carrying_out.addErrback(self._broke, look)
+
+    def _broke(self, failure: Failure, look: _Look) -> None:
+        what = "looking for updates of {id} broke"
+        self._log.failure(what, failure, id=look.plugin_id)
 
     async def _ended_or_late(self) -> None:
         late = self._clock.callLater(

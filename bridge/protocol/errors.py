@@ -125,7 +125,7 @@ class CloseReason(StrEnum):
     TOO_MANY_SOCKETS = (
         "too_many_sockets",
         CloseCode.TRY_AGAIN_LATER,
-        "the last place was taken while it said hello",
+        "another took its place before its hello: a newer socket, or the last page",
     )
 
 

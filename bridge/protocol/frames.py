@@ -11,7 +11,7 @@ import json
 import re
 from typing import Annotated, Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from .errors import BridgeError, Code
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
@@ -74,11 +74,13 @@ class RefusedFrame:
     :ivar id: The request to answer; ``None`` calls for an ``error`` push instead.
     :ivar answered: False for what was meant as ``logs``: the page would log the
         answer and send it back, for ever.
+    :ivar defect: The bug of ours that kept the frame from being read, to be logged.
     """
 
     error: BridgeError
     id: str | None = None
     answered: bool = True
+    defect: Exception | None = None
 
 
 Frame = Hello | Request | Logs
@@ -104,6 +106,9 @@ def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
         return _structure(value)
     except BridgeError as error:
         return _refuse(error, value)
+    except Exception as defect:  # noqa: BLE001
+        internal = BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
+        return evolve(_refuse(internal, value), defect=defect)
 
 
 def _structure(value: Any) -> Frame:

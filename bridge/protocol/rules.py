@@ -20,6 +20,12 @@ INVISIBLE: Final = re.compile(
 )
 """Characters nobody sees, and which can make a text look like another one."""
 
+WINDOWS_DEVICES: Final = frozenset(
+    {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}
+    | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)}
+)
+"""Names of devices on Windows, in lower case; no file there can have one of them."""
+
 
 class Rule(Protocol):
     """A check on one field's value, and its words in the reference."""

@@ -174,11 +174,13 @@ class Budgets:
         after = bucket.take(limits.PACED_SECONDS)
         if after is not None:
             return Dispatch(request, after)
-        seconds = max(1, math.ceil(bucket.wait() - limits.PACED_SECONDS))
-        error = BridgeError(
-            Code.RATE_LIMITED, "too many requests; wait and ask again", seconds
-        )
-        return Refuse(request.id, error)
+        return Refuse(request.id, _too_many(bucket))
+
+    def refused(self, refused: RefusedFrame) -> Effect:
+        """Answer a refused frame, which costs a request: it had to be read as well."""
+        paid = self._requests.take(limits.PACED_SECONDS) is not None
+        error = refused.error if paid else _too_many(self._requests)
+        return PushError(error) if refused.id is None else Refuse(refused.id, error)
 
     def logs(self, logs: Logs | None) -> list[Effect]:
         """
@@ -201,6 +203,13 @@ class Budgets:
         if now - self._flood_since >= limits.LOG_FLOOD_SECONDS:
             return [dropped, Close(CloseReason.LOG_FLOOD)]
         return [dropped]
+
+
+def _too_many(bucket: TokenBucket) -> BridgeError:
+    seconds = max(1, math.ceil(bucket.wait() - limits.PACED_SECONDS))
+    return BridgeError(
+        Code.RATE_LIMITED, "too many requests; wait and ask again", seconds
+    )
 
 
 def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
@@ -265,9 +274,7 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     ) -> list[Effect]:
         if not refused.answered:
             return budgets.logs(None)
-        if refused.id is None:
-            return [PushError(refused.error)]
-        return [Refuse(refused.id, refused.error)]
+        return [budgets.refused(refused)]
 
     @authenticated.upon(Session.broke).to(closed)
     def close(

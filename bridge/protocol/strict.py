@@ -11,19 +11,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Self
 
 from attrs import define, field
 
 from .errors import BridgeError, Code
-from .limits import JSON_DEPTH, JSON_VALUES, KIB
+from .limits import JSON_DEPTH, JSON_LONG_INTEGERS, JSON_VALUES, KIB
 
 _PIECE_BYTES = 64 * KIB
 _STRUCTURE = b",:[{"
 _WIDE_FLOAT = float(2**63)
 _INTEGERS = range(-(2**63), 2**64)
 _MOST_DIGITS = len("-100000000000000000000")
-_LONG_INTEGER = re.compile(rb"(?<![0-9.eE+-])-?[0-9]{19,}(?![0-9.eE])")
+# 64 bits hold every integer that is shorter.
+_LONG_INTEGER = re.compile(rb"(?<![0-9.eE+-])(?:-[0-9]{19,}|[0-9]{20,})(?![0-9.eE])")
 
 
 @define
@@ -111,17 +113,26 @@ def check_value(text: bytes, value: Any) -> None:
         raise BridgeError(
             Code.BAD_REQUEST, f"JSON nested deeper than {JSON_DEPTH} levels"
         )
-    if wide and _holds_wide_integer(text):
+    if not wide:
+        return
+    found = _long_integers(text)
+    if len(found) > JSON_LONG_INTEGERS:
+        raise BridgeError(
+            Code.BAD_REQUEST, f"more than {JSON_LONG_INTEGERS} integers of 20 digits"
+        )
+    if not all(map(_is_kept, found)):
         raise BridgeError(Code.BAD_REQUEST, "an integer that cannot be kept exactly")
 
 
-def _holds_wide_integer(text: bytes) -> bool:
+def _long_integers(text: bytes) -> list[bytes]:
+    """Return the long integers of a text, one more than there may be at most."""
     # Numbers end with a bracket or a comma, not only with a space.
     outside, spaces = _Outside(), b" \t\r\n"
     plain = b"".join(
         outside.take(piece).translate(None, spaces) for piece in _pieces(text)
     )
-    return not all(map(_is_kept, _LONG_INTEGER.findall(plain)))
+    found = islice(_LONG_INTEGER.finditer(plain), JSON_LONG_INTEGERS + 1)
+    return [digits[0] for digits in found]
 
 
 def _is_kept(digits: bytes) -> bool:

@@ -24,6 +24,7 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from .errors import BridgeError, Code
+from .rules import Rule
 from .strict import Size, check_size, check_value
 
 T = TypeVar("T")
@@ -32,6 +33,10 @@ Hook = Callable[[Any, Any], Any]
 
 class BrokenRuleError(ValueError):
     """A field's rule was broken; the message is the rule, not the value."""
+
+
+class _RuleDefectError(Exception):
+    """A rule raised something; the cause is a bug of ours, and no refusal."""
 
 
 def camel(name: str) -> str:
@@ -60,12 +65,15 @@ def ignores_unknown(kind: type[T]) -> type[T]:
     return kind
 
 
-def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
+def make_converter(
+    spelling: Callable[[str], str] = camel, ruled: bool = True
+) -> Converter:
     """
     Build a converter that coerces nothing, and refuses unknown fields unless the
     class ``ignores_unknown``.
 
     :param spelling: From an attribute's name to the field's.
+    :param ruled: Whether the rules in annotations are enforced, or the types alone.
     """
     c = Converter(forbid_extra_keys=True)
     for kind in (str, bool, int):
@@ -89,7 +97,7 @@ def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
         has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
     )
     c.register_structure_hook_factory(_is_list, lambda kind: _listed(c, kind))
-    c.register_structure_hook_factory(_is_ruled, lambda kind: _ruled(c, kind))
+    c.register_structure_hook_factory(_is_ruled, lambda kind: _ruled(c, kind, ruled))
     return c
 
 
@@ -116,18 +124,34 @@ def _listed(c: Converter, kind: Any) -> Hook:
     return structure
 
 
-def _ruled(c: Converter, annotated: Any) -> Hook:
+def _ruled(c: Converter, annotated: Any, ruled: bool) -> Hook:
     kind, *rules = get_args(annotated)
     inner = c.get_structure_hook(kind)
+    if not ruled:
+        return lambda value, _: inner(value, kind)
 
     def structure(value: Any, _: Any) -> Any:
         value = inner(value, kind)
         for rule in rules:
-            if rule.broken(value):
-                raise BrokenRuleError(rule.describe())
+            refusal = _refusal(rule, value)
+            if refusal is not None:
+                raise BrokenRuleError(refusal)
         return value
 
     return structure
+
+
+def _refusal(rule: Rule, value: Any) -> str | None:
+    """
+    Return the rule in words if ``value`` breaks it.
+
+    :raise _RuleDefectError: The rule itself failed.  Without it, cattrs' errors for
+        values and the bugs of a rule could not be distinguished.
+    """
+    try:
+        return rule.describe() if rule.broken(value) else None
+    except Exception as e:
+        raise _RuleDefectError from e
 
 
 def structure(
@@ -138,15 +162,27 @@ def structure(
 
     :param spelling: How ``c`` spells fields; refusals name them so.
     :raise BridgeError: ``bad_request``, naming the field and the rule.
+    :raise Exception: A rule of ours failed with it, whatever the value is.
     """
     if type(value) is not dict:
         raise BridgeError(Code.BAD_REQUEST, "must be an object")
     try:
         return c.structure(value, kind)
     except (ClassValidationError, IterableValidationError) as e:
+        defect = _defect(e)
         complaint = _complaint(e, spelling)
         _release(e)
+    if defect is not None:
+        raise defect
     raise BridgeError(Code.BAD_REQUEST, complaint)
+
+
+def _defect(error: BaseException) -> BaseException | None:
+    """Find what a rule failed with, in an error or the errors in it."""
+    if isinstance(error, _RuleDefectError):
+        return error.__cause__
+    inner = map(_defect, getattr(error, "exceptions", ()))
+    return next((found for found in inner if found is not None), None)
 
 
 def _release(error: BaseException) -> None:

@@ -12,8 +12,8 @@ class Caller(Protocol):
     """
     Who called.  Equal to nobody else, and may be a key.
 
-    What a caller holds, such as a port that is listened on, is given up when it has
-    ended.
+    What a caller holds, such as a port that is listened on, is given up, or left to
+    the next, when it has ended.
     """
 
     def tell(self, event: str, data: Any) -> None:

@@ -31,12 +31,12 @@ class Dispatcher:
         :param params: Plain JSON.
         :param caller: Who calls.
         :return: The result as plain JSON.
-        :raise BridgeError: The call is refused.  A bug in a service is logged
-            whole, and refused as ``internal`` with nothing of it.
+        :raise BridgeError: The call is refused.  A bug in a service or in
+            a rule is logged whole, and refused as ``internal`` with nothing of it.
         """
         owner, method = self._find(service, name)
-        taken = structure(converter, params, method.params)
         try:
+            taken = structure(converter, params, method.params)
             result = await method.call(owner, taken, caller)
             return unstructure(result, method.result)
         except CancelledError:

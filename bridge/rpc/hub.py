@@ -39,12 +39,19 @@ class Hub:
     """Knows every authenticated socket.  One that breaks harms no other."""
 
     _subscribers: list[Subscriber] = field(factory=list)
+    _joined: list[Callable[[Any], None]] = field(factory=list)
 
     _log: ClassVar[Logger] = Logger()
 
     def add(self, subscriber: Subscriber) -> None:
         """Push to ``subscriber`` from now on."""
         self._subscribers.append(subscriber)
+        for call in self._joined:
+            call(subscriber)
+
+    def at_join(self, call: Callable[[Any], None]) -> None:
+        """Call with each subscriber that is added from now on."""
+        self._joined.append(call)
 
     def remove(self, subscriber: Subscriber) -> None:
         """Push to it no more; nothing happens when it was not added."""

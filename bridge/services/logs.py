@@ -127,7 +127,7 @@ class Logs:
 
     def close(self) -> None:
         """Say what was dropped and not said yet."""
-        self._dropped.flush()
+        self._dropped.close()
 
     def _read(self, batch: Any) -> list[Record]:
         records, bad = read_records(batch)

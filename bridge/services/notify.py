@@ -14,10 +14,23 @@ from ..protocol.limits import (
     NOTIFY_SINK_CHARACTERS,
     NOTIFY_SINKS,
 )
-from ..protocol.wire import BrokenRuleError, converter, unstructure
+from ..protocol.wire import (
+    BrokenRuleError,
+    converter,
+    make_converter,
+    structure,
+    unstructure,
+)
 from ..rpc.registry import Nothing, method
 from ..sinks.fanout import Delivery, Failed, Fanout
-from ..sinks.notification import Notification, Patch, Title, notification, patched
+from ..sinks.notification import (
+    Message,
+    Notification,
+    Patch,
+    notification,
+    patched,
+    title_first,
+)
 
 
 @frozen
@@ -43,10 +56,15 @@ class Overrides:
     """
     What some sinks are to show instead.
 
-    :ivar patches: By the name of the sink; those for others are ignored.
+    :ivar patches: Each a ``Patch`` in plain JSON, by the name of its sink.  Its fields
+        have the right types; they must keep their rules only where the notification is
+        delivered to that sink.
     """
 
-    patches: Mapping[str, Patch]
+    patches: Mapping[str, Any]
+
+
+_shapes = make_converter(ruled=False)
 
 
 def _overrides(value: Any, _: Any) -> Overrides:
@@ -54,24 +72,24 @@ def _overrides(value: Any, _: Any) -> Overrides:
         raise TypeError
     if len(value) > NOTIFY_OVERRIDES:
         raise BrokenRuleError(f"at most {NOTIFY_OVERRIDES} sinks")
-    return Overrides({k: converter.structure(v, Patch) for k, v in value.items()})
+    for patch in value.values():
+        _shapes.structure(patch, Patch)
+    return Overrides(value)
 
 
 converter.register_structure_hook(Overrides, _overrides)
 
 
-@frozen(kw_only=True)
-class Sending(Patch):
+@frozen(kw_only=True, field_transformer=title_first)
+class Sending(Message):
     """
     A notification, and who is to show it.
 
-    :ivar title: The first line.
     :ivar sinks: Who is to show it; every target when absent.
     :ivar overrides: What some of them are to show instead: an object of these fields
         for each, by name.
     """
 
-    title: Title
     sinks: Annotated[list[str], Names(NOTIFY_SINKS)] | None = None
     overrides: Overrides | None = None
 
@@ -145,9 +163,9 @@ class Notify:
             names of a sink; ``unavailable`` when no sink is started. A sink that fails
             is in ``failed``.
         """
-        deliveries = list(self._deliveries(params))
-        # What no target is shown must be sound too: targets come and go.
-        notification(params, self._application)
+        # What no target is shown must be good too: targets come and go.
+        base = notification(params, self._application)
+        deliveries = list(self._deliveries(params, base))
         outcomes = await self._fanout.deliver(deliveries)
         failed = [outcome for outcome in outcomes if outcome is not None]
         delivered = [
@@ -176,20 +194,19 @@ class Notify:
             ]
         )
 
-    def _deliveries(self, params: Sending) -> Iterator[Delivery]:
-        """Judge what each target is to show."""
+    def _deliveries(self, params: Sending, base: Notification) -> Iterator[Delivery]:
+        """Find who is to show what."""
         patches = {} if params.overrides is None else params.overrides.patches
         for called, sink in self._called(params.sinks).items():
             patch = self._patch(patches, sink.name)
-            yield Delivery(called, sink, self._judged(params, patch))
+            shown = base if patch is None else self._patched(params, patch)
+            yield Delivery(called, sink, shown)
 
-    def _judged(self, params: Sending, patch: Patch | None) -> Notification:
-        if patch is None:
-            return notification(params, self._application)
+    def _patched(self, params: Sending, patch: Any) -> Notification:
         try:
-            return notification(patched(params, patch), self._application)
+            message = patched(params, structure(converter, patch, Patch))
+            return notification(message, self._application)
         except BridgeError as e:
-            notification(params, self._application)  # its own fault is told as its own
             raise BridgeError(e.code, f"overrides: {e.message}") from None
 
     def _called(self, names: list[str] | None) -> dict[str, Any]:
@@ -213,7 +230,7 @@ class Notify:
     def _known_aliases(self, there: Mapping[str, Any]) -> list[str]:
         return [alias for alias, name in self._aliases.items() if name in there]
 
-    def _patch(self, patches: Mapping[str, Patch], name: str) -> Patch | None:
+    def _patch(self, patches: Mapping[str, Any], name: str) -> Any:
         """Find the patch of a sink, under any of its names."""
         names = [name, *self._aliases_of(name)]
         found = [patches[n] for n in names if n in patches]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, gatherResults
 
-from ..osc.packets import Argument, Kind, Message, encode
+from ..osc.arguments import OscArgument, read_argument
+from ..osc.packets import Message, encode
 from ..osc.ports import Listener, Sender
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
@@ -25,68 +25,6 @@ from ..protocol.wire import ignores_unknown, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method, method_for
-
-_KINDS: Final[dict[str, tuple[type, ...]]] = {
-    Kind.BOOL: (bool,),
-    Kind.INT: (int,),
-    Kind.FLOAT: (int, float),
-    Kind.STRING: (str,),
-}
-
-
-def read_argument(given: Any) -> Argument | None:
-    """
-    Read an argument as a caller writes it.
-
-    :param given: A boolean, a string, a number, or ``{kind, value}``.
-    :return: ``None`` when it breaks the rule of ``OscArgument``.
-    """
-    if isinstance(given, dict):
-        if set(given) != {"kind", "value"} or not isinstance(given["kind"], str):
-            return None
-        kind, value = given["kind"], given["value"]
-        if type(value) not in _KINDS.get(kind, ()):
-            return None
-        return _fitting(Kind(kind), value)
-    if isinstance(given, bool):
-        return Argument(Kind.BOOL, given)
-    if isinstance(given, str):
-        return _fitting(Kind.STRING, given)
-    if isinstance(given, int):
-        return _fitting(Kind.INT, given) or _fitting(Kind.FLOAT, given)
-    return _fitting(Kind.FLOAT, given) if isinstance(given, float) else None
-
-
-def _fitting(kind: Kind, value: Any) -> Argument | None:
-    """Make an argument, unless its value does not fit in an OSC packet."""
-    try:
-        if kind is Kind.INT:
-            struct.pack(">i", value)
-        elif kind is Kind.FLOAT:
-            struct.pack(">f", value := float(value))
-    except (struct.error, OverflowError):
-        return None
-    if kind is Kind.STRING and "\0" in value:
-        return None
-    return Argument(kind, value)
-
-
-@frozen
-class OscArgument:
-    """What an OSC message can say."""
-
-    def broken(self, value: Any) -> bool:
-        """See ``Rule.broken``."""
-        return read_argument(value) is None
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return (
-            "a boolean, a number that fits in a 32-bit float, a string without NUL, "
-            "or one of these (an integer of 32 bits for int) with its kind: "
-            "{kind: bool, int, float or string, value}"
-        )
-
 
 # Graphic ASCII, but for what OSC 1.0 has kept for patterns and packets.
 _ADDRESS = Text(
@@ -166,7 +104,7 @@ class Stopped:
     What became of the port.
 
     :ivar ok: Always true.
-    :ivar stopped: Whether it was closed; not when others still want it.
+    :ivar stopped: Whether it was closed; not when others hold it, or have left a hold.
     """
 
     ok: bool
@@ -200,7 +138,8 @@ class Osc:
     Sends and receives OSC on loopback.
 
     Every page is pushed what is received, and a port is listened on for as long as
-    any page wants it: see docs/decisions/0026.
+    any page wants it: see docs/decisions/0026. A page that reconnects still does:
+    see docs/decisions/0035.
 
     :ivar push: Pushes an event to every page.
     :ivar taken: Ports that must not be sent to or listened on.
@@ -247,28 +186,33 @@ class Osc:
     @method_for(Where, Started)
     async def listen(self, params: Where, caller: Caller) -> Started:
         """
-        Listen on one port, instead of any other, until told to stop.
+        Listen on one port, instead of any other, until ``stop``; a page that
+        disconnects, and authenticates again within five minutes, still listens.
 
         :raise BridgeError: ``bad_request`` for a port that is not for it;
             ``unavailable`` when another program has it: what was listened on before
             still is.
         """
         self._check(params.port)
-        started = await self._listener.hold(caller, params.port)
-        if caller not in self._callers:
-            self._callers.add(caller)
-            caller.at_end(lambda: self._ended(caller))
-        return Started(ok=True, port=params.port, started=started)
+        holding = self._listener.hold(caller, params.port)
+        # Watched only now: a page that has gone already leaves what is held first.
+        self._watch(caller)
+        return Started(ok=True, port=params.port, started=await holding)
 
     @method_for(Anything, Stopped)
     async def stop(self, params: Anything, caller: Caller) -> Stopped:
-        """Want no more messages; the last who does closes the port."""
+        """Give up this page's hold at once; the last hold closes the port."""
         return Stopped(ok=True, stopped=await self._listener.give_up(caller))
 
     @method(Anything, Status)
     async def status(self, params: Anything) -> Status:
         """Say what is listened on, and how much came."""
         return self._status()
+
+    def joined(self, page: Caller) -> None:
+        """Let a page that has just authenticated inherit a hold left by another."""
+        self._watch(page)
+        self._listener.inherit(page)
 
     def close(self) -> Deferred[Any]:
         """Close both ports."""
@@ -279,9 +223,14 @@ class Osc:
             words = "port: not the daemon's own, nor the overlay's"
             raise BridgeError(Code.BAD_REQUEST, words)
 
+    def _watch(self, caller: Caller) -> None:
+        if caller not in self._callers:
+            self._callers.add(caller)
+            caller.at_end(lambda: self._ended(caller))
+
     def _ended(self, caller: Caller) -> None:
         self._callers.discard(caller)
-        self._listener.give_up(caller)
+        self._listener.leave(caller)
 
     def _received(self, message: Message) -> None:
         self._push(Event.OSC, unstructure(message))

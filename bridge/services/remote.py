@@ -34,6 +34,7 @@ from ..rpc.registry import method, method_for
 
 _ID_BYTES: Final = 16
 _ID_CHARACTERS: Final = 22
+_ENDING: Final = "the daemon is shutting down"
 
 
 @frozen
@@ -189,6 +190,7 @@ class Remote:
     _in_thread: Callable[..., Deferred[Evaluation]]
     _waiting: dict[str, _Asked] = field(factory=dict)
     _known: set[Subscriber] = field(factory=set)
+    _closed: bool = False
 
     _log: ClassVar[Logger] = Logger()
 
@@ -207,8 +209,10 @@ class Remote:
         Evaluate a snippet in every paired page; the first answer is given.
 
         :raise BridgeError: ``unavailable`` when no page is paired, none answered in
-            time, or eight evaluations are under way.
+            time, eight evaluations are under way, or the daemon is shutting down.
         """
+        if self._closed:
+            raise BridgeError(Code.UNAVAILABLE, _ENDING)
         if len(self._waiting) >= REMOTE_IN_FLIGHT:
             why = f"{REMOTE_IN_FLIGHT} evaluations are under way already"
             raise BridgeError(Code.UNAVAILABLE, why)
@@ -242,6 +246,12 @@ class Remote:
             return Delivered(False)  # its time was up meanwhile
         asked.answer.callback(evaluation)
         return Delivered(True)
+
+    def close(self) -> None:
+        """Refuse every evaluation that waits, and those that are still asked for."""
+        self._closed = True
+        for asked in list(self._waiting.values()):
+            asked.fail(_ENDING)
 
     def _follow(self, pages: Sequence[Subscriber]) -> None:
         """Notice when these end; each is followed once, however often it is asked."""

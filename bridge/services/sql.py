@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final
 
 from attrs import define, field, frozen
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -206,9 +207,9 @@ class Sql:
         """List the databases, and say what a statement may do."""
         return converter.structure(self.describe(), Listed)
 
-    def close(self) -> None:
-        """End every statement that runs."""
-        self._databases.close()
+    def close(self) -> Deferred[None]:
+        """End every statement that runs; fires when none is under way."""
+        return self._databases.close()
 
     def _check(self, params: Statement) -> None:
         if params.database not in self._about:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 from twisted.internet.defer import (
     CancelledError,
     Deferred,
@@ -116,6 +116,8 @@ class Fanout:
     _clock: IReactorTime
     sinks: Sequence[Any] = ()
 
+    _waiting: set[Deferred[Any]] = field(factory=set, init=False)
+
     _log: ClassVar[Logger] = Logger()
 
     def targets(self) -> list[Any]:
@@ -129,12 +131,15 @@ class Fanout:
 
     def _start(self, sink: Any) -> Deferred[None]:
         def skipped(failure: Failure) -> None:
+            if failure.check(CancelledError):
+                return  # the daemon ends before the sink has started
             self._log.warn(
                 "sink {name} is skipped: {why}", name=sink.name, why=self._why(failure)
             )
 
         starting = maybeDeferred(sink.start)
-        return _at_most(SINK_START_SECONDS, starting, self._clock).addErrback(skipped)
+        answer = self._at_most(SINK_START_SECONDS, starting, sink.name)
+        return answer.addErrback(skipped)
 
     def deliver(self, deliveries: Sequence[Delivery]) -> Deferred[list[Failed | None]]:
         """
@@ -149,13 +154,14 @@ class Fanout:
             error = f"{delivery.called}: {self._why(failure)}"
             return Failed(delivery.called, error)
 
-        delivering = maybeDeferred(delivery.sink.deliver, delivery.notification)
-        answered = _at_most(SINK_SECONDS, delivering, self._clock)
-        return answered.addCallbacks(lambda _: None, failed)
+        sink = delivery.sink
+        delivering = maybeDeferred(sink.deliver, delivery.notification)
+        answer = self._at_most(SINK_SECONDS, delivering, sink.name)
+        return answer.addCallbacks(lambda _: None, failed)
 
     def _why(self, failure: Failure) -> str:
         if failure.check(CancelledError):
-            return "unavailable: no answer in time"
+            return "unavailable: it has ended"
         if failure.check(RejectedError):
             return f"rejected: {failure.getErrorMessage()}"
         if failure.check(SinkError):
@@ -163,36 +169,60 @@ class Fanout:
         self._log.failure("a sink broke", failure)
         return "unavailable: it broke; the daemon's log says how"
 
+    def _at_most(
+        self, seconds: float, waited: Deferred[Any], name: str
+    ) -> Deferred[Any]:
+        """
+        Wait no longer, whatever becomes of ``waited``; log a failure that comes later.
+
+        Cancelling it would do, were every sink to obey: what awaits in a coroutine may
+        take the cancellation, and wait on.
+
+        :param name: The sink's.
+        """
+
+        def late() -> None:
+            answer.errback(UnavailableError("no answer in time"))
+            waited.cancel()
+
+        def settled(result: Any) -> None:
+            if not answer.called:
+                answer.callback(result)
+            elif isinstance(result, Failure):
+                self._failed_late(name, result)
+
+        def ended(result: Any) -> Any:
+            self._waiting.discard(answer)
+            if timer.active():
+                timer.cancel()
+            return result
+
+        answer: Deferred[Any] = Deferred(lambda _: waited.cancel())
+        timer = self._clock.callLater(seconds, late)
+        self._waiting.add(answer)
+        answer.addBoth(ended)
+        waited.addBoth(settled)
+        return answer
+
+    def _failed_late(self, name: str, failure: Failure) -> None:
+        """Log what nobody waits for any more."""
+        if failure.check(CancelledError):
+            return
+        self._log.warn(
+            "sink {name} failed after its deadline: {why}",
+            name=name,
+            why=self._why(failure),
+        )
+
     def close(self) -> Deferred[Any]:
-        """End every sink."""
+        """End every sink, and answer for those that do not."""
 
         def ended(failure: Failure) -> None:
             self._log.failure("a sink did not end well", failure)
 
-        return gatherResults(
+        closing = gatherResults(
             [maybeDeferred(sink.close).addErrback(ended) for sink in self.sinks]
         )
-
-
-def _at_most(seconds: float, waited: Deferred[Any], clock: Any) -> Deferred[Any]:
-    """
-    Wait no longer, whatever becomes of ``waited``.
-
-    Cancelling it would do, were every sink to obey: what awaits in a coroutine may
-    take the cancellation, and wait on.
-    """
-    answer: Deferred[Any] = Deferred()
-
-    def late() -> None:
-        answer.errback(CancelledError())
-        waited.cancel()
-
-    timer = clock.callLater(seconds, late)
-
-    def settled(result: Any) -> None:
-        if not answer.called:
-            timer.cancel()
-            answer.callback(result)
-
-    waited.addBoth(settled)
-    return answer
+        for waiting in list(self._waiting):
+            waiting.cancel()
+        return closing

@@ -85,11 +85,17 @@ class Freedesktop:
         self._icons.open()
         try:
             await self._desktop.find()
-        except (CancelledError, DesktopError) as e:
-            self._unwatch = self._desktop.watch(self._changed)
-            self._look_later()
-            raise SinkError(str(e) or "no answer in time") from None
+        except CancelledError:
+            self._wait_for_server()
+            raise
+        except DesktopError as e:
+            self._wait_for_server()
+            raise SinkError(str(e)) from None
         self.has_started = True
+
+    def _wait_for_server(self) -> None:
+        self._unwatch = self._desktop.watch(self._changed)
+        self._look_later()
 
     def _changed(self, health: str) -> None:
         """Become a target, though late, when a server has come that answers."""
@@ -103,10 +109,14 @@ class Freedesktop:
         self._look_no_more()
         finding = self._desktop.find()
         finding.addCallbacks(self._found, self._not_found)
+        finding.addErrback(self._broke)
 
     def _not_found(self, failure: Failure) -> None:
-        failure.trap(DesktopError)
+        failure.trap(DesktopError, CancelledError)
         self._look_later()
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("sink {name} broke", failure, name=self.name)
 
     def _look_later(self) -> None:
         """Ask a server again that has the name: nothing tells when it answers."""

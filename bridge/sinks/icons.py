@@ -81,9 +81,11 @@ class IconFiles:
     _clock: IReactorTime
     _thread: Callable[..., Deferred[Any]]
     _timers: dict[Path, Any] = field(factory=dict, init=False)
+    _closed: bool = field(default=False, init=False)
 
     def open(self) -> None:
-        """Remove what a killed daemon left."""
+        """Remove what a killed daemon left, and keep icons from now on."""
+        self._closed = False
         for path in self.directory.glob("*.*"):
             _remove(path)
 
@@ -99,6 +101,9 @@ class IconFiles:
         path = self.directory / f"{hashlib.sha256(image).hexdigest()}.png"
         if path not in self._timers:
             await self._thread(self._write, image, path)
+            if self._closed:
+                _remove(path)
+                raise ImageError("the daemon is shutting down")
         self._keep(path)
         return path
 
@@ -125,7 +130,8 @@ class IconFiles:
         _remove(path)
 
     def close(self) -> None:
-        """Remove them all."""
+        """Remove them all, and keep no other."""
+        self._closed = True
         for path in list(self._timers):
             self._drop(path)
 

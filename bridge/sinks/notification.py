@@ -1,16 +1,15 @@
 """
 What is to be shown: how a caller words it, and the value it becomes.
 
-``Patch`` is what a caller may say of a notification, its types checked and nothing
-else; ``notification`` judges it and gives a ``Notification``.  The rules wait until it
-is known who gets what: a patch for a sink that is not delivered to is never judged.
+``Message`` is what a caller may write; ``Patch`` is what one target is to get instead.
+The rules of their fields stand in the annotations.  ``notification`` makes the
+``Notification`` that a sink is given.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeVar
 
 from attrs import evolve, fields, frozen
@@ -26,10 +25,10 @@ from ..protocol.limits import (
     NOTIFY_TIMEOUT_SECONDS,
     NOTIFY_TITLE_CHARACTERS,
 )
-from ..protocol.rules import Between, OneOf, Rule, Text
+from ..protocol.rules import Between, OneOf, Text
 from ..protocol.wire import camel
 
-P = TypeVar("P", bound="Patch")
+M = TypeVar("M", bound="Message")
 
 SOUNDS: Final = ("default", "error", "warning")
 """The sounds, and the icons, every overlay knows by name."""
@@ -44,22 +43,24 @@ _IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 @frozen
 class Icon:
     """
-    The name of an icon or, when ``is_image``, an image in base64; or nothing.
+    The name of an icon or, with ``useBase64Icon``, an image in base64; or nothing.
 
     Never a path: whoever shows the notification would open it, so that a plugin could
     probe for files and, on Windows, have credentials sent to a share.
-    """
 
-    is_image: bool = False
+    Which of the two it is depends on another field, which a patch may change; so
+    ``notification`` checks that part.
+    """
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
-        if len(value) > NOTIFY_ICON_CHARACTERS or not value.isprintable():
-            return True
-        text = value.strip()
+        return len(value) > NOTIFY_ICON_CHARACTERS or not value.isprintable()
+
+    def accepts(self, text: str, is_image: bool) -> bool:
+        """Return whether ``text``, without spaces around it, is such an icon."""
         if not text:
-            return False
-        return not (_is_image(text) if self.is_image else _NAME.fullmatch(text))
+            return True
+        return _is_image(text) if is_image else _NAME.fullmatch(text) is not None
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
@@ -90,36 +91,11 @@ class Sound:
         return f"one of {', '.join(SOUNDS)}, or empty"
 
 
-RULES: Final[Mapping[str, Rule]] = {
-    "title": Text(NOTIFY_TITLE_CHARACTERS, least=1, control=False, blank=False),
-    "content": Text(NOTIFY_CONTENT_CHARACTERS, control=False, lines=True),
-    "timeout_secs": Between(0, NOTIFY_TIMEOUT_SECONDS),
-    "icon": Icon(),
-    "source_app": Text(NOTIFY_SOURCE_CHARACTERS, control=False),
-    "volume": Between(0, 1),
-    "audio_path": Sound(),
-    "height": Between(NOTIFY_LEAST_HEIGHT, NOTIFY_MOST_HEIGHT),
-    "opacity": Between(0, 1),
-}
-"""The rules, in the order in which they are looked at."""
+_ICON: Final = Icon()
 
-
-@frozen
-class Judged:
-    """Words the rule of a field that ``notification`` judges."""
-
-    name: str
-
-    def broken(self, value: Any) -> bool:
-        """Never: it is not yet known whether the rule applies."""
-        return False
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return RULES[self.name].describe()
-
-
-Title = Annotated[str, Judged("title")]
+Title = Annotated[
+    str, Text(NOTIFY_TITLE_CHARACTERS, least=1, control=False, blank=False)
+]
 
 
 @frozen(kw_only=True)
@@ -143,18 +119,41 @@ class Patch:
     """
 
     title: Title | None = None
-    content: Annotated[str, Judged("content")] | None = None
-    timeout_secs: Annotated[float, Judged("timeout_secs")] | None = None
-    icon: Annotated[str, Judged("icon")] | None = None
+    content: (
+        Annotated[str, Text(NOTIFY_CONTENT_CHARACTERS, control=False, lines=True)]
+        | None
+    ) = None
+    timeout_secs: Annotated[float, Between(0, NOTIFY_TIMEOUT_SECONDS)] | None = None
+    icon: Annotated[str, _ICON] | None = None
     use_base64_icon: bool | None = None
-    source_app: Annotated[str, Judged("source_app")] | None = None
+    source_app: Annotated[str, Text(NOTIFY_SOURCE_CHARACTERS, control=False)] | None = (
+        None
+    )
     sound: bool | None = None
-    volume: Annotated[float, Judged("volume")] | None = None
-    audio_path: Annotated[str, Judged("audio_path")] | None = None
-    height: Annotated[float, Judged("height")] | None = None
-    opacity: Annotated[float, Judged("opacity")] | None = None
+    volume: Annotated[float, Between(0, 1)] | None = None
+    audio_path: Annotated[str, Sound()] | None = None
+    height: (
+        Annotated[float, Between(NOTIFY_LEAST_HEIGHT, NOTIFY_MOST_HEIGHT)] | None
+    ) = None
+    opacity: Annotated[float, Between(0, 1)] | None = None
     urgency: Annotated[str, OneOf(("low", "normal", "critical"))] | None = None
     always_show: bool | None = None
+
+
+def title_first(_: type, attributes: list[Any]) -> list[Any]:
+    """Put the title before what a class inherits: it is read, and documented, first."""
+    return sorted(attributes, key=lambda attribute: attribute.name != "title")
+
+
+@frozen(kw_only=True, field_transformer=title_first)
+class Message(Patch):
+    """
+    A notification as a caller writes it.
+
+    :ivar title: The first line.
+    """
+
+    title: Title
 
 
 FIELDS: Final = tuple(camel(a.name) for a in fields(Patch))
@@ -190,27 +189,23 @@ class Notification:
     always_show: bool | None = None
 
 
-def patched(base: P, patch: Patch) -> P:
-    """Give ``base`` with what ``patch`` has instead."""
+def patched(base: M, patch: Patch) -> M:
+    """Return ``base`` with what ``patch`` has instead."""
     given = {a.name: getattr(patch, a.name) for a in fields(Patch)}
     return evolve(base, **{k: v for k, v in given.items() if v is not None})
 
 
-def notification(said: Patch, application: str) -> Notification:
+def notification(said: Message, application: str) -> Notification:
     """
-    Judge what a caller said.
+    Make the notification of a message whose fields keep their rules.
 
     :param application: Who says it, when the caller does not tell.
-    :raise BridgeError: ``bad_request``, naming the first field that breaks its rule.
+    :raise BridgeError: ``bad_request``: the icon is not what ``useBase64Icon`` says.
     """
     is_image = bool(said.use_base64_icon)
-    for name, rule in {**RULES, "icon": Icon(is_image)}.items():
-        value = getattr(said, name)
-        if value is not None and rule.broken(value):
-            raise BridgeError(Code.BAD_REQUEST, f"{camel(name)}: {rule.describe()}")
-    if said.title is None:
-        raise BridgeError(Code.BAD_REQUEST, "title: required")
     timeout, icon = said.timeout_secs or 0, (said.icon or "").strip()
+    if not _ICON.accepts(icon, is_image):
+        raise BridgeError(Code.BAD_REQUEST, f"icon: {_ICON.describe()}")
     return Notification(
         title=said.title.strip(),
         content=said.content or "",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, fail, succeed
@@ -12,11 +12,10 @@ from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads_unique
+from ..singleflight import SingleFlight
+from ..threads import InThread
 from .generations import DamagedError, Generations
 from .tables import Edit, Snapshot, Tables, Undo, take_back
-
-InThread: TypeAlias = Callable[..., Deferred[Any]]
-"""Calls a function with arguments in a thread: ``deferToThread``, or one like it."""
 
 
 class StoreError(Exception):
@@ -61,11 +60,14 @@ class Store:
     _in_thread: InThread
     _tables: Tables
     _queue: list[_Commit] = field(factory=list)
-    _busy: bool = False
     _doubtful: bool = False
     _closed: bool = False
+    _flight: SingleFlight = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._flight = SingleFlight("writing the state file", self._write_queue)
 
     @classmethod
     def open(cls, path: Path, in_thread: InThread) -> Store:
@@ -141,26 +143,24 @@ class Store:
 
     def _enqueue(self, commit: _Commit) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
-        if not (commit.writing or self._busy or self._doubtful):
+        if not (commit.writing or self._flight.is_running or self._doubtful):
             return succeed(None)
         self._queue.append(commit)
-        if not self._busy:
-            self._busy = True
-            Deferred.fromCoroutine(self._drain())
+        self._flight.ask()
         return commit.done
 
-    async def _drain(self) -> None:
-        while self._queue:
-            batch, self._queue = self._queue, []
-            try:
-                if self._doubtful or any(commit.writing for commit in batch):
-                    await self._write()
-            except Exception as e:  # noqa: BLE001
-                self._refuse([*batch, *self._queue], e)
-            else:
-                for commit in batch:
-                    commit.done.callback(None)
-        self._busy = False
+    async def _write_queue(self) -> None:
+        batch, self._queue = self._queue, []
+        if not batch:
+            return  # they were refused with those before them
+        try:
+            if self._doubtful or any(commit.writing for commit in batch):
+                await self._write()
+        except Exception as e:  # noqa: BLE001
+            self._refuse([*batch, *self._queue], e)
+        else:
+            for commit in batch:
+                commit.done.callback(None)
 
     async def _write(self) -> None:
         # Until it is known to have worked, the file may hold either generation.
@@ -171,13 +171,15 @@ class Store:
 
     def _refuse(self, commits: list[_Commit], error: Exception) -> None:
         self._queue = []
-        for commit in reversed(commits):
-            take_back(commit.undo)
         reason = getattr(error, "strerror", None) or type(error).__name__
         message = f"{self._file.path.name} could not be written: {reason}"
         self._log.error("{reason}", reason=message)
-        for commit in commits:
-            commit.done.errback(BridgeError(Code.INTERNAL, message))
+        try:
+            for commit in reversed(commits):
+                take_back(commit.undo)
+        finally:
+            for commit in commits:
+                commit.done.errback(BridgeError(Code.INTERNAL, message))
 
 
 def _gone() -> BridgeError:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from attrs import define, field
+from twisted.internet.abstract import FileDescriptor
 from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
@@ -30,110 +30,115 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
 from .headers import last_refusal
 from .request import GuardedRequest
+from .shares import Shares
 
+_FULL_BYTES = FileDescriptor.bufferSize
+"""More unsent than this, and Twisted pauses who writes; that is asked for no more."""
 
-@define
-class Crowd:
-    """
-    The connections that have not earned a place: nobody knows yet who asks.
-
-    Over the limit the one that has waited longest is dropped.  So those who hold
-    connections open without asking take places from each other, and one that asks at
-    once is always served.
-    """
-
-    _limit: int
-    _waiting: dict[GuardedChannel, None] = field(factory=dict)
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def join(self, channel: GuardedChannel) -> None:
-        """Let a connection wait, as the newest."""
-        self._waiting.pop(channel, None)
-        self._waiting[channel] = None
-        if len(self._waiting) > self._limit:
-            oldest = next(iter(self._waiting))
-            del self._waiting[oldest]
-            oldest.drop()
-
-    def leave(self, channel: GuardedChannel) -> None:
-        """Take a connection out, if it is there."""
-        self._waiting.pop(channel, None)
+_TLS_HANDSHAKE = b"\x16"
 
 
 @implementer(IHalfCloseableProtocol)
 class GuardedChannel(HTTPChannel):
     """Reads requests from one connection, one after the other."""
 
-    requestFactory = GuardedRequest  # noqa: N815 (Twisted's name)
-    maxHeaders = limits.HEADERS  # noqa: N815
-    totalHeadersSize = limits.HEAD_BYTES  # noqa: N815
+    requestFactory = GuardedRequest
+    maxHeaders = limits.HEADERS
+    totalHeadersSize = limits.HEAD_BYTES
     MAX_LENGTH = limits.HEAD_BYTES
 
     transport: Any
-    crowd: Crowd
-    _waitingForTransport: bool  # noqa: N815
-    callLater: Callable[..., IDelayedCall]  # noqa: N815
-    _networkProducer: Any  # noqa: N815
+    shares: Shares
+    greed = 0
+    paused: bool
+    line_mode: int
+    _busyReceiving: bool  # noqa: N815
+    _waitingForTransport: bool
+    callLater: Callable[..., IDelayedCall]
+    _networkProducer: Any
     _deadline: IDelayedCall | None = None
     _begun = False
     _unread = False
     _whole = False
     _lingering = False
     _reading = False
+    _dropped = False
     _discarded = 0
 
-    def connectionMade(self) -> None:  # noqa: N802
+    def connectionMade(self) -> None:
         """Wait for the first head."""
         super().connectionMade()
         self._wait(limits.HEAD_SECONDS)
 
-    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Forget the connection."""
         self._wait_no_more()
+        self.shares.leave(self)
         super().connectionLost(reason)
 
-    def readConnectionLost(self) -> None:  # noqa: N802
+    def readConnectionLost(self) -> None:
         """Send what is answered: the client sends no more, and may wait for that."""
         self._whole = True
         if self._lingering:
             self.transport.loseConnection()
-        elif not self._handlingRequest:
-            self.loseConnection()
+        else:
+            self._end_if_whole()
 
-    def writeConnectionLost(self) -> None:  # noqa: N802
+    def writeConnectionLost(self) -> None:
         """Read on: it was this side that ended it."""
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802
-        """Take bytes: of a head, of a body, or nobody wants them."""
+    def dataReceived(self, data: bytes) -> None:
+        """Accept bytes: of a head, of a body, or nobody wants them."""
+        if self._dropped:
+            return
         if self._lingering:
             self._discarded += len(data)
             if self._discarded > limits.LINGER_BYTES:
                 self.drop()
             return
+        # Of a body, only a caller with the token is asked for it.
+        if self.line_mode and not (self.paused or self.shares.turns.free):
+            self._wait_for_turn()
+        self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        """Read requests; while this is paused, only keep what came."""
         if not self._begun and not self._handlingRequest:
             self._begun = True
             self._wait(limits.HEAD_SECONDS)
+            if data.startswith(_TLS_HANDSHAKE):
+                # It ends with no line, and its sender waits for an answer.
+                self._refuse(BridgeError(Code.BAD_REQUEST, "this port speaks no TLS"))
+                return
         super().dataReceived(data)
+        self._end_if_whole()
 
-    def lineReceived(self, line: bytes) -> None:  # noqa: N802
+    def take_turn(self) -> None:
+        """See ``bridge.web.shares.Connection``."""
+        self.paused = False
+        self._networkProducer.resumeProducing()
+        if data := self.clearLineBuffer():
+            self._read(data)
+        else:
+            self._end_if_whole()
+
+    def lineReceived(self, line: bytes) -> None:
         """Take one line of a head."""
         if not self._lingering:
             super().lineReceived(line)
             self._answer_early()
 
-    def rawDataReceived(self, data: bytes) -> None:  # noqa: N802
+    def rawDataReceived(self, data: bytes) -> None:
         """Take a piece of a body, or of the request after it."""
         if not self._lingering:
             super().rawDataReceived(data)
             self._answer_early()
 
-    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
+    def lineLengthExceeded(self, line: bytes) -> None:
         """Refuse a line that does not end."""
         self._refuse(_too_long(of_a_header=bool(self.requests)))
 
-    def headerReceived(self, line: bytes) -> bool:  # noqa: N802
+    def headerReceived(self, line: bytes) -> bool:
         """Take one header."""
         try:
             return bool(super().headerReceived(line))
@@ -142,7 +147,7 @@ class GuardedChannel(HTTPChannel):
             self._respondToBadRequestAndDisconnect()
             return False
 
-    def allHeadersReceived(self) -> None:  # noqa: N802
+    def allHeadersReceived(self) -> None:
         """Judge the head, before any of the body is read."""
         request = self.requests[-1]
         if self._is_ambiguous(request):
@@ -152,40 +157,50 @@ class GuardedChannel(HTTPChannel):
         request.headReceived(self._command, self._path, self._version, self.length)
         if self.length != 0 and request.refusal is None:
             self._wait(limits.BODY_SECONDS)
-            self.crowd.leave(self)
+            self.shares.crowd.leave(self)
             if request.expects_continue():
                 self._send100Continue()
 
-    def allContentReceived(self) -> None:  # noqa: N802
+    def allContentReceived(self) -> None:
         """Answer the request."""
         if self._lingering:
             return
         self._wait_no_more()
+        self.shares.turns.spend()
         super().allContentReceived()
 
-    def requestDone(self, request: GuardedRequest) -> None:  # noqa: N802
+    def requestDone(self, request: GuardedRequest) -> None:
         """Wait for the next request, or end."""
         self._begun = False
+        full = self._waitingForTransport
         # Who was answered has a place until it has read that, if it had the token, as
         # only calls take POST.  Others could fill the transport with refusals.
         called = request.method == b"POST" and request.refusal is None
-        self._reading = called and self._waitingForTransport
-        if self.persistent:
+        self._reading = called and full
+        self.greed += not called
+        if full and not called:
+            self.shares.unsent.add(self, _FULL_BYTES + request.sentLength)
+        if self.persistent and not self._dropped:
             self._wait(limits.KEEP_ALIVE_SECONDS)
+            # Twisted would answer all that has come, whoever reads that.
+            self.paused = full or not self.shares.turns.free
         super().requestDone(request)
-        closing = self._lingering or self.transport.disconnecting
-        if self._whole and not (self._handlingRequest or closing):
-            self.loseConnection()
+        if self.paused:
+            self._wait_for_turn()
+        self._end_if_whole()
 
-    def resumeProducing(self) -> None:  # noqa: N802
-        """Go on: what was written has been read, but for the last of it."""
+    def resumeProducing(self) -> None:
+        """Go on: what was written has been read, except for the last of it."""
         super().resumeProducing()
+        self.shares.unsent.leave(self)
         if self._reading:
             self._reading = False
             if not (self._begun or self._handlingRequest):
                 self._wait(limits.KEEP_ALIVE_SECONDS)
+        if self.paused:
+            self._wait_for_turn()
 
-    def loseConnection(self) -> None:  # noqa: N802
+    def loseConnection(self) -> None:
         """Close when all is sent; but not for ever, if nobody reads it."""
         if self._unread:
             self._linger()
@@ -195,8 +210,29 @@ class GuardedChannel(HTTPChannel):
 
     def drop(self) -> None:
         """Close now, whatever is under way."""
+        self._dropped = True
         self._wait_no_more()
+        self.shares.leave(self)
         self.transport.abortConnection()
+
+    def _wait_for_turn(self) -> None:
+        """Read nothing until it is this connection's turn, and its answers are sent."""
+        self.paused = True
+        self._networkProducer.pauseProducing()
+        if self._waitingForTransport or self._handlingRequest:
+            return  # what ends that comes here again
+        if self.shares.turns.free:
+            self.take_turn()
+        else:
+            self.shares.turns.wait(self)
+
+    def _end_if_whole(self) -> None:
+        """Close when the client sends no more, and all it sent is answered."""
+        busy = self._handlingRequest or self._busyReceiving or self.paused
+        if not self._whole or busy or self._lingering or self._dropped:
+            return
+        if not self.transport.disconnecting:
+            self.loseConnection()
 
     def _is_ambiguous(self, request: GuardedRequest) -> bool:
         """Whether others might see the end of the body elsewhere (RFC 9112, 6.3)."""
@@ -216,7 +252,7 @@ class GuardedChannel(HTTPChannel):
             self._unread = True
             self.allContentReceived()
 
-    def _respondToBadRequestAndDisconnect(self) -> None:  # noqa: N802
+    def _respondToBadRequestAndDisconnect(self) -> None:
         """Refuse what is no HTTP; Twisted would send a bare status line."""
         if self._receivedHeaderSize > self.totalHeadersSize:
             error = _too_long(of_a_header=bool(self.requests))
@@ -231,6 +267,7 @@ class GuardedChannel(HTTPChannel):
     def _refuse(self, error: BridgeError) -> None:
         """Answer what is no request, and read no more."""
         if not self._lingering:
+            self.shares.turns.spend()
             self.transport.write(last_refusal(error))
             self._linger()
 
@@ -247,10 +284,10 @@ class GuardedChannel(HTTPChannel):
         self._wait_no_more()
         self._deadline = self.callLater(seconds, self._expired)
         if not self._reading:
-            self.crowd.join(self)
+            self.shares.crowd.join(self)
 
     def _wait_no_more(self) -> None:
-        self.crowd.leave(self)
+        self.shares.crowd.leave(self)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

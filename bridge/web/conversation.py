@@ -112,6 +112,9 @@ class Conversation:
             case Logs():
                 self._perform(self._session.logged(frame))
             case _:
+                if frame.defect is not None:
+                    defect = Failure(frame.defect)
+                    self._log.failure("a frame could not be read", failure=defect)
                 self._perform(self._session.misframed(frame))
 
     def broke(self, reason: CloseReason) -> None:
@@ -241,6 +244,10 @@ class Conversation:
         )
         answering.addErrback(self._refusal, request.id)
         answering.addCallback(self.outbox.put)
+        answering.addErrback(self._broke)
+
+    def _broke(self, failure: Failure) -> None:
+        self._log.failure("an answer could not be sent", failure=failure)
 
     def _refusal(self, failure: Failure, request_id: str) -> bytes:
         error = failure.value

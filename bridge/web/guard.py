@@ -25,7 +25,7 @@ from .headers import WrongTokenError
 class Headers(Protocol):
     """The headers of a request; ``twisted.web.http_headers.Headers`` is one."""
 
-    def getRawHeaders(self, name: bytes) -> Sequence[bytes] | None:  # noqa: N802
+    def getRawHeaders(self, name: bytes) -> Sequence[bytes] | None:
         """Every value of one header, or ``None``."""
 
 
@@ -93,6 +93,8 @@ class Guard:
     :ivar foreign: Pays for requests made for another site, so that a hostile page
         cannot spend what the user's own page lives on.
     :ivar port: The bound port; of what has none, ``HTTP_PORT``.
+    :ivar upgrades: Pays for upgrades of allowed pages, so that nobody without the
+        token can keep out a page that is about to show it.
     """
 
     origins: Origins
@@ -100,28 +102,34 @@ class Guard:
     trusted: TokenBucket
     foreign: TokenBucket
     port: int
+    upgrades: TokenBucket
 
-    def draw(self, headers: Headers) -> None:
+    def draw(self, headers: Headers, upgrade: bool = False) -> None:
         """
         Let a request pay.
 
+        :param upgrade: Whether it is for the path of the socket.
         :raise BridgeError: 429.
         """
         bucket = self.trusted if self._is_own_site(headers) else self.foreign
+        if upgrade and self.allowed_origin(headers) is not None:
+            bucket = self.upgrades
         if bucket.take() is None:
             seconds = max(1, math.ceil(bucket.wait()))
             raise BridgeError(Code.RATE_LIMITED, "too many requests", seconds)
 
-    def check_host(self, headers: Headers) -> None:
+    def check_host(self, headers: Headers, authority: bytes | None = None) -> None:
         """
         Refuse a name that DNS rebinding has pointed here.
 
+        :param authority: Of an absolute request target, whose host counts instead of
+            the header's (RFC 9112, section 3.2.2).
         :raise BridgeError: 403; or 400 unless there is exactly one Host header.
         """
         hosts = headers.getRawHeaders(b"host") or ()
         if len(hosts) != 1:
             raise BridgeError(Code.BAD_REQUEST, "there must be one Host header")
-        found = _HOST.fullmatch(hosts[0])
+        found = _HOST.fullmatch(hosts[0] if authority is None else authority)
         if (
             found is None
             or not is_loopback_name(found[1])

@@ -7,18 +7,22 @@ happens, in ``bridge.web.channel``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any, Protocol
 
 from attrs import frozen
-from twisted.internet.defer import Deferred
+from klein.interfaces import IKleinRequest
 from twisted.web.http import Request
+from zope.interface import classImplements
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
 from .guard import Headers
 from .headers import ALWAYS, cors_headers, phrase, refusal_body, refusal_headers
+
+_ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)", re.DOTALL)
 
 
 @frozen
@@ -28,20 +32,18 @@ class Head:
 
     :ivar path: Of the request target, as it was sent; without the query.
     :ivar length: Of the body, as declared; ``None`` when it comes in chunks.
+    :ivar authority: Of the request target, when that is absolute.
     """
 
     method: bytes
     path: bytes
     headers: Headers
     length: int | None
+    authority: bytes | None = None
 
 
-Answer = Callable[["GuardedRequest"], Awaitable[bytes | None]]
-"""
-Gives the body of a response, or refuses with ``BridgeError``.
-
-``None``: it has answered by itself, and may have taken the connection over.
-"""
+Answer = Callable[["GuardedRequest"], None]
+"""Answers a request whose body is there; refuses with ``BridgeError`` in its answer."""
 
 
 class Judge(Protocol):
@@ -54,16 +56,25 @@ class Judge(Protocol):
         :raise BridgeError: The request is refused.
         """
 
+    def render(self, request: GuardedRequest) -> None:
+        """Answer a request that is refused, too."""
+
     def allowed_origin(self, headers: Headers) -> bytes | None:
-        """Give the request's origin when it is one that may read the answer."""
+        """Return the request's origin when it is one that may read the answer."""
 
 
 class GuardedRequest(Request):
     """
-    A request that is judged by its head, with a bounded body.
+    A request that is judged by its head, with a bounded body; Klein renders it.
 
     :ivar refusal: Why it is refused, as soon as that is known.
+    :ivar prepath: Segments of the path that Klein has matched; ``postpath``: the rest.
+    :ivar mapper: Klein's.
     """
+
+    prepath: list[bytes]
+    postpath: list[bytes]
+    mapper: Any
 
     refusal: BridgeError | None = None
     content: Any
@@ -74,17 +85,22 @@ class GuardedRequest(Request):
         self, method: bytes, target: bytes, version: bytes, length: int | None
     ) -> None:
         """Judge the head.  Of the body of a refused request nothing is kept."""
-        self.method, self.uri, self.clientproto = method, target, version
-        self.path = target.partition(b"?")[0]
+        self.method, self.clientproto = method, version
+        authority, self.uri = split_target(target)
+        self.path = self.uri.partition(b"?")[0]
         self.content = BytesIO()
+        # As they were sent: to Klein they are text, to us they were no UTF-8 perhaps.
+        text = self.path.decode("latin-1").encode("utf-8")
+        self.prepath, self.postpath = [], text.removeprefix(b"/").split(b"/")
         judge: Judge = self.channel.factory
+        self._answer = judge.render
         origin = judge.allowed_origin(self.requestHeaders)
         allowing = {} if origin is None else cors_headers(origin)
         for name, value in {**ALWAYS, **allowing}.items():
             self.setHeader(name, value)
         try:
             self._answer = judge.judge(
-                Head(method, self.path, self.requestHeaders, length)
+                Head(method, self.path, self.requestHeaders, length, authority)
             )
         except BridgeError as error:
             self.refusal = error
@@ -96,7 +112,7 @@ class GuardedRequest(Request):
             self.clientproto == b"HTTP/1.1" and expected[0].lower() == b"100-continue"
         )
 
-    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802
+    def handleContentChunk(self, data: bytes) -> None:
         """Keep a piece of the body, unless it is too large already."""
         self._received += len(data)
         if self._received > limits.REST_BODY_BYTES:
@@ -104,55 +120,63 @@ class GuardedRequest(Request):
         if self.refusal is None:
             self.content.write(data)
 
-    def requestReceived(  # noqa: N802
-        self, command: bytes, path: bytes, version: bytes
-    ) -> None:
+    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
         """
         Answer the request, whose body is here as far as it is wanted.
 
         Twisted's own would read queries and forms, for which nobody asks.
         """
         self.content.seek(0)
-        Deferred.fromCoroutine(self._respond())
+        self._answer(self)
 
-    async def _respond(self) -> None:
-        # The client may go; what was begun goes on, and only its answer is lost.
-        try:
-            body = await self._body()
-        except BridgeError as error:
-            self._refuse(error)
-        except Exception:  # noqa: BLE001
-            self._log.failure("a request broke")
-            self._refuse(
-                BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
-            )
-        else:
-            if body is not None:
-                self._finish_with(200, body)
+    def render(self, resource: Any) -> None:
+        """Let a resource answer, as ``twisted.web.server.Request`` does."""
+        resource.render(self)
 
-    async def _body(self) -> bytes | None:
-        if self.refusal is not None:
-            raise self.refusal
-        return await self._answer(self)
+    def getRequestHostname(self) -> bytes:  # noqa: N802
+        """Return a name of ours: no route depends on what the client calls us."""
+        return b"localhost"
+
+    def begin(self, status: int, body: bytes) -> bytes:
+        """
+        Begin a response.
+
+        :return: Its body, to be written by whoever renders.
+        """
+        self.setResponseCode(status, phrase(status))
+        if body:
+            self.setHeader(b"content-length", b"%d" % len(body))
+        return body
+
+    def refuse(self, error: BridgeError) -> bytes:
+        """Begin a response that is a refusal; see ``begin``."""
+        for name, value in refusal_headers(error).items():
+            self.setHeader(name, value)
+        return self.begin(error.code.status, refusal_body(error))
 
     def finish_empty(self) -> None:
         """Answer that all is well, and there is nothing to tell (204)."""
         self.responseHeaders.removeHeader(b"content-type")
-        self._finish_with(204, b"")
-
-    def _refuse(self, error: BridgeError) -> None:
-        for name, value in refusal_headers(error).items():
-            self.setHeader(name, value)
-        self._finish_with(error.code.status, refusal_body(error))
-
-    def _finish_with(self, status: int, body: bytes) -> None:
-        if self._disconnected:
-            return
-        self.setResponseCode(status, phrase(status))
-        if body:
-            self.setHeader(b"content-length", b"%d" % len(body))
-        self.write(body)
+        self.write(self.begin(204, b""))
         self.finish()
+
+
+# Klein keeps its mapper here; of what else the interface has, it asks for nothing.
+classImplements(GuardedRequest, IKleinRequest)  # type: ignore[misc]
+
+
+def split_target(target: bytes) -> tuple[bytes | None, bytes]:
+    """
+    Split an absolute request target (RFC 9112, section 3.2.2).
+
+    :return: Its authority, ``None`` when it is not absolute; and the rest, as another
+        client would have sent it.
+    """
+    found = _ABSOLUTE.fullmatch(target)
+    if found is None:
+        return None, target
+    rest = found[2]
+    return found[1], rest if rest.startswith(b"/") else b"/" + rest
 
 
 def too_large() -> BridgeError:

@@ -8,54 +8,77 @@ dispatcher as a frame does.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from attrs import define, field, frozen
 from autobahn.twisted.resource import WebSocketResource
 from klein import Klein
+from klein.resource import KleinResource
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 from twisted.web.http import HTTPFactory
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
-from werkzeug.routing import MapAdapter
+from werkzeug.routing import BaseConverter, MapAdapter, ValidationError
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads
 from ..rpc.registry import Registry
-from .channel import Crowd, GuardedChannel
+from .channel import GuardedChannel
 from .conversation import Edge
 from .guard import Guard, Headers
 from .headers import MethodError
 from .request import Answer, GuardedRequest, Head, too_large
+from .shares import make_shares
 from .socket import BridgeFactory
 
+Endpoint = Callable[..., Coroutine[Deferred[Any], Any, bytes]]
+
+_SOCKET = b"/v1/ws"
+_UPGRADE_REQUESTS = 8
+"""An upgrade takes as long as so many other requests."""
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
 
 
 @frozen
 class Route:
     """
-    What answers at a path.
+    What the guard asks of a request for a path.
 
-    :ivar answer: Gives the response once the body is there.
     :ivar paired: Whether it takes the pairing token.
     :ivar has_body: Whether a JSON body is read.
     """
 
-    answer: Answer
     paired: bool
     has_body: bool
+
+
+class _NameConverter(BaseConverter):
+    """
+    The name of a service or a method: one segment of a path, percent-decoded.
+
+    Decoded one by one: an encoded slash is part of a name, so of none.
+    """
+
+    def to_python(self, value: str) -> str:
+        name = unquote(value)
+        if _NAME.fullmatch(name) is None:
+            raise ValidationError
+        return name
 
 
 @define
 class Routes:
     """
-    What answers at which path.
+    What answers at which path: a Klein resource, behind the guard.
 
-    Klein keeps the table and runs what is in it, but is not asked to render: a request
-    is judged by its route before its body comes (docs/decisions/0016).
+    A request is matched twice: at its head, so that its body need not come when it is
+    refused (docs/decisions/0016), and when Klein renders it.  What was refused by its
+    head calls no endpoint, whatever Klein makes of its path.
 
     :ivar dev: Whether calls by HTTP and ``describe`` are there.
     """
@@ -65,16 +88,25 @@ class Routes:
     dev: bool
     _app: Klein = field(factory=Klein, init=False)
     _paths: MapAdapter = field(init=False)
+    _resource: KleinResource = field(init=False)
+
+    _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
         # A path is matched as it was sent, or two readers might disagree on it.
         self._app.url_map.merge_slashes = False
-        self._app.route("/v1/health", methods=["GET"])(self.health)
-        self._app.route("/v1/ws", methods=["GET"])(self.socket)
+        self._app.url_map.converters["name"] = _NameConverter
+        self._route("/v1/health", "GET", self.health)
+        self._app.route("/v1/ws", methods=["GET"], endpoint="socket")(self.socket)
         if self.dev:
-            self._app.route("/v1/describe", methods=["GET"])(self.describe)
-            self._app.route("/v1/<service>/<method>", methods=["POST"])(self.call)
+            self._route("/v1/describe", "GET", self.describe)
+            self._route("/v1/<name:service>/<name:method>", "POST", self.call)
+        on: Any = self._app.handle_errors
+        on(BridgeError)(self._refuse)
+        on(HTTPException)(self._refuse_path)
+        on(Exception)(self._fail)
         self._paths = self._app.url_map.bind("localhost")
+        self._resource = self._app.resource()
 
     @property
     def registry(self) -> Registry:
@@ -87,39 +119,61 @@ class Routes:
 
         :raise BridgeError: 404, or 405.
         """
-        endpoint, names = self._match(method, path)
-        # Decoded one by one: an encoded slash is part of a name, so of none.
-        names = {key: unquote(name) for key, name in names.items()}
-        if not all(map(_NAME.fullmatch, names.values())):
-            raise self._nothing_here()
-
-        def answer(request: GuardedRequest) -> Awaitable[bytes | None]:
-            run: Any = self._app.execute_endpoint
-            doing: Awaitable[bytes | None] = run(endpoint, request, **names)
-            return doing
-
-        return Route(answer, endpoint in ("call", "describe"), endpoint == "call")
-
-    def _match(self, method: bytes, path: bytes) -> tuple[str, dict[str, str]]:
         # werkzeug would take a path with any number of slashes before it.
         if not path.startswith(b"/") or path.startswith(b"//"):
             raise self._nothing_here()
         # Methods are case-sensitive (RFC 9110, section 9.1), to werkzeug they are not.
         known = method.decode("latin-1") if method.isupper() else "?"
         try:
-            endpoint, names = self._paths.match(path.decode("latin-1"), known)
-        except MethodNotAllowed as e:
-            raise MethodError(
+            endpoint, _ = self._paths.match(path.decode("latin-1"), known)
+        except HTTPException as e:
+            raise self._no_route(e) from None
+        return Route(endpoint in ("call", "describe"), endpoint == "call")
+
+    def render(self, request: GuardedRequest) -> None:
+        """Answer a request, whose body is here as far as it is wanted."""
+        request.render(self._resource)
+
+    def _route(self, path: str, method: str, answer: Endpoint) -> None:
+        """Let an endpoint answer with the JSON it returns."""
+
+        def run(request: GuardedRequest, **names: str) -> Deferred[bytes]:
+            if request.refusal is not None:
+                raise request.refusal
+            answering = shielded(answer(request, **names))
+            return answering.addCallback(lambda body: request.begin(200, body))
+
+        self._app.route(path, methods=[method], endpoint=answer.__name__)(run)
+
+    def _refuse(self, request: GuardedRequest, failure: Failure) -> bytes:
+        """Answer with a refusal."""
+        error: Any = failure.value
+        return request.refuse(error)
+
+    def _refuse_path(self, request: GuardedRequest, failure: Failure) -> bytes:
+        """Answer what has no route; but a refusal of the guard comes first."""
+        error: Any = failure.value
+        return request.refuse(request.refusal or self._no_route(error))
+
+    def _fail(self, request: GuardedRequest, failure: Failure) -> bytes:
+        """Answer when an endpoint breaks."""
+        self._log.failure("a request broke", failure=failure)
+        return request.refuse(
+            BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
+        )
+
+    def _no_route(self, error: HTTPException) -> BridgeError:
+        """Word a routing error of werkzeug's."""
+        if isinstance(error, MethodNotAllowed):
+            return MethodError(
                 Code.METHOD_NOT_ALLOWED,
                 "this path takes another method",
-                allow=", ".join(sorted(e.valid_methods or ())).encode("ascii"),
-            ) from None
-        except HTTPException:
-            raise self._nothing_here() from None
-        return str(endpoint), dict(names)
+                allow=", ".join(sorted(error.valid_methods or ())).encode("ascii"),
+            )
+        return self._nothing_here()
 
     def _nothing_here(self) -> BridgeError:
-        """Say that a path has nothing, and what might put something there."""
+        """Word that a path has nothing, and what might put something there."""
         if self.dev:
             return BridgeError(Code.NOT_FOUND, "there is nothing at this path")
         return BridgeError(
@@ -144,28 +198,53 @@ class Routes:
             {"version": self.edge.version, "socket": "/v1/ws", "services": services}
         )
 
-    async def socket(self, request: GuardedRequest) -> None:
+    def socket(self, request: GuardedRequest) -> Upgrade:
         """
-        Hand the connection to a session.
+        Return the resource that hands the connection to a session.
 
         :raise BridgeError: It is no upgrade, or there are too many sockets.
         """
+        if request.refusal is not None:
+            raise request.refusal
         upgrade = request.requestHeaders.getRawHeaders(b"upgrade") or [b""]
         if request.method != b"GET" or upgrade[0].lower() != b"websocket":
             raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
+        if request.clientproto != b"HTTP/1.1":
+            raise BridgeError(Code.BAD_REQUEST, "an upgrade takes HTTP/1.1")
         if self.sockets.crowded:
             raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
+        return Upgrade(self.sockets)
+
+
+class Upgrade(WebSocketResource):
+    """Hands a connection over to Autobahn."""
+
+    def render(self, request: GuardedRequest) -> object:
+        """Hand it over, and what the client has sent behind its handshake."""
         # It has been judged; Autobahn would judge it again, by rules of its own.
         request.requestHeaders.removeHeader(b"origin")
         channel: Any = request.channel
+        channel.shares.turns.spend(_UPGRADE_REQUESTS - 1)
         transport, early = channel.transport, channel.clearLineBuffer()
-        WebSocketResource(self.sockets).render(request)
+        rendered: object = super().render(request)
         # A client should wait for our handshake (RFC 6455, section 4.1); of one that
         # does not, nothing is lost.
         transport.protocol.dataReceived(early)
+        return rendered
 
 
-async def answer_preflight(request: GuardedRequest) -> None:
+def shielded(answering: Coroutine[Deferred[Any], Any, bytes]) -> Deferred[bytes]:
+    """
+    Run a coroutine that goes on when what waits for it is cancelled.
+
+    Klein cancels when the client goes; a call must not end half-way.
+    """
+    seen: Deferred[bytes] = Deferred()
+    Deferred.fromCoroutine(answering).addBoth(seen.callback)
+    return seen
+
+
+def answer_preflight(request: GuardedRequest) -> None:
     """Tell a page what it may send; the headers that allow it are there already."""
     asked = request.requestHeaders.hasHeader(b"access-control-request-private-network")
     if asked and request.responseHeaders.hasHeader(b"access-control-allow-origin"):
@@ -197,7 +276,7 @@ class GuardedSite(HTTPFactory):
         super().__init__(reactor=reactor, timeout=None)  # type: ignore[arg-type]
         self._guard = guard
         self._routes = routes
-        self.crowd = Crowd(limits.CONNECTIONS_WAITING)
+        self.shares = make_shares(reactor)
 
     def judge(self, head: Head) -> Answer:
         """
@@ -208,8 +287,8 @@ class GuardedSite(HTTPFactory):
         :raise BridgeError: It is refused.
         """
         guard = self._guard
-        guard.draw(head.headers)  # 429
-        guard.check_host(head.headers)  # 400, 403
+        guard.draw(head.headers, upgrade=head.path == _SOCKET)  # 429
+        guard.check_host(head.headers, head.authority)  # 400, 403
         guard.check_origin(head.headers)  # 403
         if head.method == b"OPTIONS":
             _check_length(head.length, 0)  # 413
@@ -221,20 +300,27 @@ class GuardedSite(HTTPFactory):
             guard.check_content_type(head.headers)  # 415
         cap = limits.REST_BODY_BYTES if route.has_body else 0
         _check_length(head.length, cap)  # 413
-        return route.answer
+        return self._routes.render
+
+    def render(self, request: GuardedRequest) -> None:
+        """See ``bridge.web.request.Judge``."""
+        self._routes.render(request)
 
     def allowed_origin(self, headers: Headers) -> bytes | None:
         """See ``bridge.web.request.Judge``."""
         return self._guard.allowed_origin(headers)
 
-    def buildProtocol(self, addr: IAddress | None) -> Any:  # noqa: N802
+    def buildProtocol(self, addr: IAddress | None) -> Any:
         """Take a connection."""
         channel: Any = super().buildProtocol(addr)
-        channel.crowd = self.crowd
+        channel.shares = self.shares
         return channel
 
     def log(self, request: Any) -> None:
         """Write no access log: it would hold what callers sent."""
+
+    def _updateLogDateTime(self) -> None:
+        """Keep no time for that log: Twisted would wake up for it every second."""
 
 
 def _check_length(length: int | None, cap: int) -> None:

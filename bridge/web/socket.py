@@ -14,8 +14,10 @@ from attrs import frozen
 from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer, IReactorTime
+from twisted.logger import Logger
 from zope.interface import implementer
 
+from ..logs.tally import Tally
 from ..protocol import limits
 from ..protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ..protocol.frames import error_fields
@@ -26,6 +28,7 @@ from .framing import Framing
 from .headers import ALWAYS
 from .outbox import Outbox
 
+_log = Logger()
 _CONTINUATION, _TEXT = 0, 1
 _UPGRADED = {
     name.decode("ascii"): value.decode("ascii")
@@ -133,6 +136,12 @@ class BridgeProtocol(Framing):
         self.maxMessagePayloadSize = limits.FRAME_BYTES
         return self.factory.authenticated(self)
 
+    def give_way(self) -> None:
+        """Close without waiting for the peer, which has sent nothing to lose."""
+        if self.conversation is not None:
+            self.conversation.close(CloseReason.TOO_MANY_SOCKETS)
+        self.dropConnection()
+
     def failHandshake(
         self,
         reason: str,
@@ -140,7 +149,7 @@ class BridgeProtocol(Framing):
         responseHeaders: list[tuple[str, str]] | None = None,
     ) -> None:
         """Refuse a bad handshake; Autobahn's reason would repeat what was sent."""
-        self.wasNotCleanReason = "the opening handshake was refused"
+        self.factory.handshakes_refused.add(1)
         error = BridgeError(Code.BAD_REQUEST, "not a handshake of WebSocket 13")
         body = dumps({"ok": False, "error": error_fields(error)})
         headers = {**ALWAYS, b"content-length": b"%d" % len(body)}
@@ -160,6 +169,10 @@ class BridgeProtocol(Framing):
             super()._fail_connection(code, reason)
 
 
+def _note_refused(count: int) -> None:
+    _log.info("WebSocket handshakes refused: {count}", count=count)
+
+
 class BridgeFactory(WebSocketServerFactory):
     """Builds a ``BridgeProtocol`` for every socket, and knows them all."""
 
@@ -172,7 +185,8 @@ class BridgeFactory(WebSocketServerFactory):
         # Autobahn's own timers run, roughly, on the global reactor.
         self._batched_timer = _Timer(edge.clock)
         self.edge = edge
-        self._sockets_waiting: set[BridgeProtocol] = set()
+        self.handshakes_refused = Tally(edge.clock, _note_refused)
+        self._sockets_waiting: dict[BridgeProtocol, None] = {}
         self._sockets_authenticated: set[BridgeProtocol] = set()
         self._emptied: list[Deferred[None]] = []
         self.setProtocolOptions(
@@ -194,26 +208,31 @@ class BridgeFactory(WebSocketServerFactory):
     @property
     def crowded(self) -> bool:
         """Whether no further socket may be opened now."""
-        return (
-            len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
-            or len(self._sockets_waiting) >= limits.SOCKETS_AWAITING_HELLO
-        )
+        return len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
 
     def opened(self, socket: BridgeProtocol) -> None:
-        """Count a socket that has not said ``hello`` yet."""
-        self._sockets_waiting.add(socket)
+        """
+        Count a socket that has not said ``hello`` yet.
+
+        Over the limit the oldest of them goes: a page says hello at once.
+        """
+        self._sockets_waiting[socket] = None
+        if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
+            oldest = next(iter(self._sockets_waiting))
+            del self._sockets_waiting[oldest]
+            oldest.give_way()
 
     def authenticated(self, socket: BridgeProtocol) -> bool:
         """Count a socket as one that has, unless there are too many of those."""
         if len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED:
             return False
-        self._sockets_waiting.discard(socket)
+        self._sockets_waiting.pop(socket, None)
         self._sockets_authenticated.add(socket)
         return True
 
     def ended(self, socket: BridgeProtocol) -> None:
         """Count a socket no more."""
-        self._sockets_waiting.discard(socket)
+        self._sockets_waiting.pop(socket, None)
         self._sockets_authenticated.discard(socket)
         if not (self._sockets_waiting or self._sockets_authenticated):
             emptied, self._emptied = self._emptied, []

@@ -26,11 +26,11 @@ def shell(name: str) -> str:
 class CompletionTests(SynchronousTestCase):
     """Tests for the scripts, read by the shells themselves."""
 
-    def completed(self, *words: str) -> set[str]:
+    def completed(self, *words: str, program: str = "plugin-bridge") -> set[str]:
         """Complete a command line in bash."""
         script = fresh_directory(self) / "script"
         script.write_text(completion.bash(), "utf-8")
-        line = " ".join(f"'{word}'" for word in ("plugin-bridge", *words))
+        line = " ".join(f"'{word}'" for word in (program, *words))
         done = subprocess.run(
             [
                 shell("bash"),
@@ -56,6 +56,18 @@ class CompletionTests(SynchronousTestCase):
         self.assertIn("--data-dir", self.completed("run", "--da"))
         self.assertEqual(self.completed("check", "--un"), {"--unsigned"})
         self.assertEqual(self.completed("check", "pl"), set())
+
+    def test_command_of_a_host(self) -> None:
+        """After it come commands, and the options of run under both names."""
+        program = "/usr/bin/vrcnext-bridge"
+        self.assertEqual(self.completed("set", program=program), {"setup"})
+        self.assertEqual(self.completed("--print", program=program), {"--print-token"})
+        words = ("--dev", "--wayvr")
+        self.assertEqual(self.completed(*words, program=program), {"--wayvr-addr"})
+        self.assertEqual(self.completed("--wayvr"), set())
+        for script in completion.SCRIPTS.values():
+            self.assertIn("vrcnext-bridge", script())
+            self.assertIn("wayvr-addr", script())
 
     def test_every_shell_reads_its_script(self) -> None:
         """No shell finds a fault in the syntax."""

@@ -16,8 +16,9 @@ from twisted.python.failure import Failure
 
 from bridge.cli import dev as module
 from bridge.cli.dev import DevOptions, Session, dev, is_ours
-from bridge.cli.keygen import CommandError
+from bridge.cli.output import CommandError
 from bridge.devsocket import read_work_tree
+from bridge.plugins.policy.advice import ADVICE
 from bridge.protocol.limits import DEV_POLL_SECONDS
 
 from .test_keygen import CommandTestCase
@@ -142,6 +143,7 @@ class SessionTests(SessionTestCase):
                 "12:00:00 refused: policy: x",
                 "  main.ts:1 eval",
                 "      eval('\\x1b');",
+                f"      fix: {ADVICE['eval']}",
             ],
         )
         self.answer(LINKED)
@@ -154,6 +156,17 @@ class SessionTests(SessionTestCase):
                 "  b",
                 "  the last good build stays",
             ],
+        )
+
+    def test_refused_manifest(self):
+        """The line of the manifest that a refusal is about is quoted."""
+        self.write("plugin.json", '{\n  "id": "demo"\n  "name": "N"\n}')
+        self.said.clear()
+        message = "manifest_invalid: plugin.json:3:3 expected a comma"
+        self.answer({"type": "refused", "message": message, "hits": []})
+        self.assertEqual(
+            self.said,
+            [f"12:00:00 refused: {message}", '  plugin.json:3 "name": "N"'],
         )
 
     def test_what_cannot_be_sent(self):

@@ -21,6 +21,7 @@ from bridge.approval.approvers import denied, unavailable
 from bridge.cli import doctor
 from bridge.cli.checkup import Finding, Level
 from bridge.cli.supportfile import Support
+from bridge.options import locate
 
 from ..approval.test_servers import notification_daemon
 from ..desktop.session import Session
@@ -56,6 +57,17 @@ class SupportTests(SynchronousTestCase):
             support = Support({"a.txt": b"a"})
             self.assertRaises(OSError, support.write, path, lambda _: None)
         self.assertFalse(path.exists())
+
+
+class CollectTests(SynchronousTestCase):
+    """Tests for what a support bundle has."""
+
+    def test_variables(self) -> None:
+        """The daemon's variables, also by the names of the host, and no others."""
+        place = locate("vrcnext", fresh_directory(self), None)
+        environ = {"VRCNEXT_BRIDGE_WAYVR_ADDR": "[::1]:9", "VRCNEXT_TOKEN": "x"}
+        files = Support.collect(place, [], environ).files
+        self.assertEqual(files["variables.txt"], b"VRCNEXT_BRIDGE_WAYVR_ADDR=[::1]:9\n")
 
 
 @pytest.mark.whole

@@ -12,22 +12,27 @@ from twisted.scripts import twistd
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import run
-from bridge.cli.main import COMMANDS, main
+from bridge.cli.completion import options_class
+from bridge.cli.main import COMMANDS, HOSTLESS, main
 
 
-class MainTests(SynchronousTestCase):
-    """Tests for the command."""
+class Outcomes(SynchronousTestCase):
+    """Runs the command."""
 
-    def outcome(self, *arguments):
+    def outcome(self, *arguments, program=None):
         """Run the command: its status, and what it prints."""
         said = io.StringIO()
         status: Any = None
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
             try:
-                status = main(list(arguments))
+                status = main(list(arguments), program)
             except SystemExit as e:
                 status = e.code
         return status, said.getvalue()
+
+
+class MainTests(Outcomes):
+    """Tests for the command."""
 
     def test_help(self):
         """``--help`` lists every sub-command; so does no command, as an error."""
@@ -111,3 +116,54 @@ class MainTests(SynchronousTestCase):
         self.assertEqual(
             lines, [["twistd", "--nodaemon", "--pidfile=", "bridge", "--dev"]]
         )
+
+
+class HostCommandTests(Outcomes):
+    """Tests for the command of a host, which is the same with ``--host``."""
+
+    def ran(self, *arguments, program="vrcnext-bridge"):
+        """Run it without its modules; return which was called, with what."""
+        calls = []
+
+        def imported(name, _):
+            return mock.Mock(main=lambda given: calls.append((name, given)))
+
+        with mock.patch("bridge.cli.main.import_module", imported):
+            main(list(arguments), program)
+        return calls[0]
+
+    def test_options_go_to_run(self):
+        """Options without a command, and nothing at all, are those of ``run``."""
+        for given in ([], ["--print-token"], ["--listen", "127.0.0.1:1", "--dev"]):
+            for line in (given, ["run", *given]):
+                self.assertEqual(self.ran(*line), (".run", ["--host=vrcnext", *given]))
+
+    def test_commands(self):
+        """A command gets the host, which a ``--host`` that follows replaces."""
+        self.assertEqual(
+            self.ran("doctor", "--json"), (".doctor", ["--host=vrcnext", "--json"])
+        )
+        self.assertEqual(self.ran("keygen", "-o", "f"), (".keygen", ["-o", "f"]))
+        self.assertEqual(self.ran("help", "doctor"), (".doctor", ["--help"]))
+        self.assertEqual(self.ran("doctor", program="plugin-bridge"), (".doctor", []))
+
+    def test_who_takes_a_host(self):
+        """Every command has ``--host``, except those that are listed."""
+        without = {
+            name for name in COMMANDS if "host=" not in options_class(name)().longOpt
+        }
+        self.assertEqual(without, HOSTLESS)
+
+    def test_general(self):
+        """``--help`` names the command and its host; a word that is none is refused."""
+        status, text = self.outcome("--help", program="vrcnext-bridge")
+        self.assertEqual(status, 0)
+        self.assertIn("Usage: vrcnext-bridge COMMAND", text)
+        self.assertIn("plugin-bridge --host vrcnext", text)
+        for given in (["-h"], ["help"]):
+            self.assertEqual(self.outcome(*given, program="vrcnext-bridge"), (0, text))
+        self.assertEqual(
+            self.outcome("--version", program="vrcnext-bridge"),
+            self.outcome("--version"),
+        )
+        self.assertEqual(self.outcome("nonsense", program="vrcnext-bridge")[0], 2)

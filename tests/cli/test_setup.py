@@ -13,7 +13,9 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import setup as command
-from bridge.cli.setup import SetupError, main, setup
+from bridge.cli.hostsources import SetupError
+from bridge.cli.provisioning import setup
+from bridge.cli.setup import main
 from bridge.datadir import DataDir
 from bridge.host import load_profile
 
@@ -76,6 +78,14 @@ class ReferenceTests(SetupCase):
         self.assertTrue(all("in place" in line for line in self.said), self.said)
         self.assertEqual(len(self.said), 3)
         self.assertEqual(self.tree(), before)
+
+    def test_bundler_only(self):
+        """The bundler can be had without anything else."""
+        self.setup_host(bundler_only=True)
+        self.assertTrue((self.data.bin / "esbuild").exists())
+        self.assertFalse((self.data.root / "host/packages").exists())
+        self.assertFalse((self.data.root / "sample.db").exists())
+        self.assertEqual(len(self.said), 1)
 
     def test_forced(self):
         """When forced it installs again, and keeps the database."""
@@ -199,6 +209,15 @@ class CommandTests(SetupCase):
         status, out, err = self.run_main("--bundler", str(esbuild()), "--force")
         self.assertEqual((status, err), (0, ""))
         self.assertTrue(out.endswith(f"everything is in place in {self.data.root}\n"))
+
+    def test_bundler_only(self):
+        """What was installed is not reported as everything."""
+        given = ("--bundler", str(esbuild()), "--bundler-only")
+        status, out, err = self.run_main(*given)
+        self.assertEqual((status, err), (0, ""))
+        self.assertTrue(out.endswith(f"the bundler is in place in {self.data.root}\n"))
+        with self.assertRaises(SystemExit):
+            self.run_main(*given, "--host-sources", ".")
 
     def test_failed(self):
         """One line says why, and the exit status is 1."""

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.sources import hit_lines, source_line, visible
+from bridge.cli.sources import hit_lines, quoted, source_line, visible
+from bridge.plugins.policy.advice import ADVICE
 from bridge.plugins.policy.hits import Hit
 
 from ..directories import fresh_directory
@@ -63,7 +64,61 @@ class SourceLineTests(SynchronousTestCase):
             self.assertEqual(self.line(number, file), "")
 
     def test_printed(self):
-        """A hit is where and which, and its source beneath, if there is any."""
+        """A hit is where and which, its source if there is any, and what to do."""
         hit = Hit("a.ts", 2, "eval")
-        self.assertEqual(hit_lines(hit, "eval()"), ["  a.ts:2 eval", "      eval()"])
-        self.assertEqual(hit_lines(hit, ""), ["  a.ts:2 eval"])
+        fix = f"      fix: {ADVICE['eval']}"
+        lines = ["  a.ts:2 eval", "      eval()", fix]
+        self.assertEqual(hit_lines(hit, "eval()"), lines)
+        self.assertEqual(hit_lines(hit, ""), ["  a.ts:2 eval", fix])
+
+    def test_unknown_rule(self):
+        """A rule that another version's daemon reports is printed without advice."""
+        self.assertEqual(hit_lines(Hit("a.ts", 2, "new"), ""), ["  a.ts:2 new"])
+
+
+class QuotedTests(SynchronousTestCase):
+    """The line of a manifest that a refusal is about."""
+
+    def setUp(self):
+        """Write a manifest and a signature."""
+        self.root = fresh_directory(self)
+        text = '{\n  "id": "demo",\n  "version": "\x1b1",\n  "tags": [1]\n}\n'
+        (self.root / "plugin.json").write_text(text)
+        (self.root / "plugin.sig").write_text("{\n]\n")
+
+    def test_quoted(self):
+        """A place, or a field, leads to a line."""
+        for message, line in (
+            ("manifest_invalid: plugin.json:1:2 expected a value", "plugin.json:1 {"),
+            ("unsigned: plugin.sig:2:1 expected a value", "plugin.sig:2 ]"),
+            (
+                "manifest_invalid: version: must be N.N.N",
+                r'plugin.json:3 "version": "\x1b1",',
+            ),
+            ("manifest_invalid: tags[]: wrong type", 'plugin.json:4 "tags": [1]'),
+            ("invalid_id: an id is short", 'plugin.json:2 "id": "demo",'),
+        ):
+            self.assertEqual(quoted(self.root, message), [line])
+
+    def test_nothing_to_quote(self):
+        """Other refusals, absent fields and files lead to none."""
+        for message in (
+            "manifest_invalid: name: required",
+            "manifest_invalid: plugin.json: must be an object",
+            "manifest_invalid: plugin.json:99:1 expected a value",
+            "manifest_invalid: main.ts is missing, or no regular file",
+            "unsigned: there is no plugin.sig at the root",
+            "build_failed: main.ts:1:2 no",
+            "policy: main.ts:1 eval",
+        ):
+            self.assertEqual(quoted(self.root, message), [], message)
+        (self.root / "plugin.json").unlink()
+        self.assertEqual(quoted(self.root, "invalid_id: an id is short"), [])
+
+    def test_attack_link(self):
+        """A manifest that is a link to another file is not quoted."""
+        (self.root / "secret").write_text("Zq9\n")
+        (self.root / "plugin.json").unlink()
+        (self.root / "plugin.json").symlink_to("secret")
+        message = "manifest_invalid: plugin.json:1:1 expected a value"
+        self.assertEqual(quoted(self.root, message), [])

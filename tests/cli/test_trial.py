@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import shutil
+from pathlib import Path
 from unittest import mock
 
 from twisted.internet import reactor
@@ -14,16 +16,33 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.cli import check as module
 from bridge.cli.check import CheckOptions, as_json, as_text, check
-from bridge.cli.trial import Outcome, ShownHit, StepResult, Trial, Verdict
+from bridge.cli.trial import Trial
+from bridge.cli.verdict import (
+    STEPS,
+    NotDoneError,
+    Outcome,
+    ShownHit,
+    StepResult,
+    Verdict,
+)
 from bridge.options import Place
+from bridge.plugins.policy.advice import ADVICE
 from bridge.plugins.signature import key_id, public_key_of
+from bridge.protocol.limits import SOURCE_BYTES
 
 from ..directories import fresh_directory
+from ..npm import TYPESCRIPT, node, npm_package
 from ..plugins.bench import SEED, files_of, write_tree
 from ..plugins.workshop import MAIN, Workshop
 from .test_worktree import commit
 
 NOW = 1_700_000_000
+
+
+def compiler_environ() -> dict[str, str]:
+    """An environment in which the TypeScript compiler is on PATH."""
+    modules = npm_package(TYPESCRIPT).parent
+    return {"PATH": os.pathsep.join([str(modules / ".bin"), str(Path(node()).parent)])}
 
 
 def at_once(work, *arguments):
@@ -38,6 +57,7 @@ class TrialTests(TestCase):
         """A data directory that is set up, and a signed plugin."""
         self.directory = fresh_directory(self)
         self.shop = Workshop(self.directory).fill()
+        self.environ: dict[str, str] = {}
         self.root = self.directory / "demo"
         self.files = files_of("demo", **{"main.ts": MAIN})
         write_tree(self.root, self.files, "demo", SEED, NOW)
@@ -56,6 +76,7 @@ class TrialTests(TestCase):
             scratch,
             unsigned,
             lambda: NOW,
+            self.environ,
         )
         made = await trial.run()
         self.assertEqual(self.everything(), before)
@@ -68,16 +89,21 @@ class TrialTests(TestCase):
     async def outcomes(self, unsigned=False):
         """Try the tree; gives what each step came to."""
         made = await self.verdict(unsigned)
+        self.assertEqual(tuple(step.step for step in made.steps), STEPS)
         return {step.step: str(step.outcome) for step in made.steps}, made
 
+    async def step(self, name):
+        """Try the tree unsigned; gives what one step came to."""
+        made = await self.verdict(unsigned=True)
+        return next(step for step in made.steps if step.step == name)
+
     async def test_good(self):
-        """A good signed plugin passes every step."""
+        """A good signed plugin passes every step that applies to it."""
         outcomes, made = await self.outcomes()
-        self.assertEqual(
-            outcomes,
-            dict.fromkeys(["files", "manifest", "policy", "signature", "build"], "ok"),
-        )
-        self.assertTrue(made.ok)
+        applies = {"files", "manifest", "policy", "signature", "build"}
+        for name, outcome in outcomes.items():
+            self.assertEqual(outcome, "ok" if name in applies else "left_out", name)
+        self.assertEqual((made.ok, made.outcome), (True, Outcome.OK))
         self.assertEqual((made.id, made.version), ("demo", "1.0.0"))
         self.assertEqual(made.key_id, key_id(public_key_of(SEED)))
         self.assertEqual(made.hits, [])
@@ -93,25 +119,38 @@ class TrialTests(TestCase):
         self.assertIs(made.key_id, None)
 
     async def test_every_hit(self):
-        """Every breach of the policy is told, with its line; nothing is built."""
+        """Every hit is reported with its line; the later steps are taken."""
         (self.root / "main.ts").write_text("eval('\x1b[2J');\n\neval('2');\n")
         outcomes, made = await self.outcomes(unsigned=True)
         self.assertEqual(outcomes["policy"], "refused")
-        self.assertEqual(outcomes["build"], "not_done")
-        self.assertFalse(made.ok)
+        self.assertEqual((made.ok, made.outcome), (False, Outcome.REFUSED))
+        fix = ADVICE["eval"]
         self.assertEqual(
             made.hits,
             [
-                ShownHit("main.ts", 1, "eval", "eval('\\x1b[2J');"),
-                ShownHit("main.ts", 3, "eval", "eval('2');"),
+                ShownHit("main.ts", 1, "eval", "eval('\\x1b[2J');", fix),
+                ShownHit("main.ts", 3, "eval", "eval('2');", fix),
             ],
         )
-        self.assertIn("2 breaches", made.steps[2].message)
-        (self.root / "main.ts").write_text("eval('1');\n")
-        self.assertIn("1 breach", (await self.verdict()).steps[2].message)
+        self.assertEqual(made.steps[2].message, "policy: 2 hits")
+        self.assertEqual(outcomes["build"], "ok")
+        (self.root / "main.ts").write_text("eval('1');\nexport default 1;\n")
+        outcomes, made = await self.outcomes()
+        self.assertEqual(made.steps[2].message, "policy: 1 hit")
+        self.assertEqual(outcomes["signature"], "refused")
+        self.assertEqual(outcomes["build"], "ok")
+
+    async def test_scan_without_bundler(self):
+        """A scan that lacks its tool is not done, and nothing trusts the sources."""
+        missing = NotDoneError("there is no bundler")
+        with mock.patch.object(Trial, "_scan", side_effect=missing):
+            outcomes, made = await self.outcomes()
+        self.assertEqual(outcomes["policy"], "not_done")
+        self.assertEqual(outcomes["build"], "not_done")
+        self.assertEqual((made.ok, made.outcome), (False, Outcome.NOT_DONE))
 
     async def test_manifest(self):
-        """Without a manifest the sources are still judged; nothing else can be."""
+        """Without an id in the manifest neither signature nor build are tried."""
         (self.root / "plugin.json").write_text("{}")
         outcomes, made = await self.outcomes()
         self.assertEqual(
@@ -121,34 +160,113 @@ class TrialTests(TestCase):
         self.assertIs(made.id, None)
         self.assertTrue(made.steps[1].message.startswith("manifest_invalid: "))
 
+    async def test_manifest_with_an_id(self):
+        """With one they are, whatever else is wrong; the line is quoted."""
+        text = (self.root / "plugin.json").read_text()
+        for old, new, message in (
+            ('"name"', '"permision": [], "name"', "unknown field; did you mean perm"),
+            ('"1.0.0"', '"1"', "version: must be a version by SemVer 2"),
+        ):
+            broken = text.replace(old, new)
+            (self.root / "plugin.json").write_text(broken)
+            outcomes, made = await self.outcomes()
+            self.assertEqual(outcomes["manifest"], "refused", broken)
+            self.assertEqual(outcomes["signature"], "refused")
+            self.assertEqual(outcomes["build"], "ok")
+            first, line = made.steps[1].message.split("\n")
+            self.assertIn(message, first)
+            self.assertEqual(line, f"plugin.json:1 {broken.strip()}"[: len(line)])
+
+    async def test_json_fault(self):
+        """A fault in the JSON has its place, and its line is quoted."""
+        (self.root / "plugin.json").write_text('{\n "id": "demo"\n "name": "\x1bN"\n}')
+        step = await self.step("manifest")
+        self.assertEqual(
+            step.message,
+            "manifest_invalid: plugin.json:3:2 expected a comma or a closing bracket\n"
+            'plugin.json:3 "name": "\\x1bN"',
+        )
+
+    async def test_device_name(self):
+        """An id that Windows cannot have is refused; nothing can be made of it."""
+        write_tree(self.root, files_of("con"), None)
+        outcomes, made = await self.outcomes(unsigned=True)
+        self.assertEqual(
+            (outcomes["manifest"], outcomes["build"]), ("refused", "not_done")
+        )
+        self.assertTrue(made.steps[1].message.startswith("invalid_id: "))
+        self.assertIn('"con"', made.steps[1].message)
+
+    async def test_no_entry(self):
+        """Without main.ts there is nothing to compare or build."""
+        (self.root / "main.ts").unlink()
+        outcomes, _ = await self.outcomes(unsigned=True)
+        for name in ("id", "types", "build"):
+            self.assertEqual(outcomes[name], "not_done", name)
+
     async def test_build(self):
         """What does not compile is refused with the bundler's words."""
         (self.root / "main.ts").write_text('import "./missing";\nexport default 1;\n')
-        outcomes, made = await self.outcomes(unsigned=True)
-        self.assertEqual(outcomes["build"], "refused")
-        self.assertIn("build_failed: esbuild failed:\n", made.steps[4].message)
-        self.assertIn("./missing", made.steps[4].message)
+        step = await self.step("build")
+        self.assertEqual(step.outcome, Outcome.REFUSED)
+        self.assertIn("build_failed: esbuild failed:\n", step.message)
+        self.assertIn("./missing", step.message)
+
+    async def test_exported_id(self):
+        """The exported id is compared when it is certain."""
+        for source, outcome in (
+            ("export default { id: 'demo' };\n", "ok"),
+            ("export default { id: 'other' };\n", "refused"),
+            ("export const plugin = { id: 'demo' };\n", "refused"),
+            ("export default { id: name() };\n", "left_out"),
+        ):
+            (self.root / "main.ts").write_text(source)
+            step = await self.step("id")
+            self.assertEqual(str(step.outcome), outcome, source)
+        (self.root / "main.ts").write_bytes(b" " * (SOURCE_BYTES + 1))
+        self.assertEqual((await self.step("id")).outcome, Outcome.LEFT_OUT)
+
+    async def test_api_version(self):
+        """A version outside of apiVersion is warned of, and refuses nothing."""
+        api = self.shop.data.host / "packages/api/src/version.ts"
+        for version, outcome in (("0.1.7", "ok"), ("9.0.0", "warned")):
+            api.write_text(f'export const API_VERSION = "{version}";\n')
+            self.shop.data.create()
+            outcomes, made = await self.outcomes()
+            self.assertEqual((outcomes["api"], made.ok), (outcome, True))
+            self.assertIn(version, made.steps[5].message)
+
+    async def test_types(self):
+        """With a compiler on PATH the types are checked against the host's."""
+        self.environ = compiler_environ()
+        self.assertEqual((await self.step("types")).message, "no type error")
+        source = MAIN.replace("activate()", "activate: 1, stop()")
+        (self.root / "main.ts").write_text(source)
+        made = await self.verdict(unsigned=True)
+        step = next(step for step in made.steps if step.step == "types")
+        self.assertEqual((step.outcome, made.outcome), ("refused", "refused"))
+        self.assertRegex(step.message, r"^1 type error\nmain.ts:2 TS\d+: ")
 
     async def test_bundler_warns(self):
         """What the bundler only warns of is told, too."""
         (self.root / "main.ts").write_text("export default { numbr: 1, numbr: 2 };\n")
         made = await self.verdict(unsigned=True)
         self.assertTrue(made.ok)
-        self.assertIn("numbr", made.steps[4].message)
+        self.assertIn("numbr", made.steps[-1].message)
 
     async def test_not_set_up(self):
-        """Without bundler or host the build is not done; the command is told."""
-        for path in (self.shop.data.host, self.shop.data.bin):
+        """Without bundler or host the build is not done; the command is shown."""
+        where = f"--host reference --data-dir {self.shop.data.root}"
+        for path, command in (
+            (self.shop.data.host, f"plugin-bridge setup {where}"),
+            (self.shop.data.bin, f"plugin-bridge setup --bundler-only {where}"),
+        ):
             shutil.rmtree(path)
             outcomes, made = await self.outcomes()
             self.assertEqual((outcomes["build"], made.ok), ("not_done", False))
-            self.assertTrue(
-                made.steps[4].message.endswith(
-                    "plugin-bridge setup --host reference --data-dir "
-                    f"{self.shop.data.root}"
-                ),
-                made.steps[4].message,
-            )
+            self.assertEqual(made.outcome, Outcome.NOT_DONE)
+            message = made.steps[-1].message
+            self.assertTrue(message.endswith(command), message)
 
     async def test_no_directory(self):
         """A directory that is not there is refused at the first step."""
@@ -168,8 +286,24 @@ class TrialTests(TestCase):
         self.assertEqual(
             (outcomes["policy"], outcomes["build"]), ("refused", "not_done")
         )
+        self.assertEqual(outcomes["types"], "not_done")
         self.assertEqual(made.hits[0].rule, "symlink")
         self.assertNotIn("Zq9", as_json(made))
+
+    async def test_attack_import_outside(self):
+        """What names files outside is neither built nor type-checked."""
+        self.environ = compiler_environ()
+        (self.root / "main.ts").write_text('export * from "../secret";\n')
+        outcomes, _ = await self.outcomes(unsigned=True)
+        self.assertEqual((outcomes["types"], outcomes["build"]), ("not_done",) * 2)
+
+    async def test_attack_hidden_import(self):
+        """That holds too when so much is reported that the import is not."""
+        lines = "eval('1');\n" * 60
+        (self.root / "main.ts").write_text(f'{lines}export * from "../secret";\n')
+        outcomes, made = await self.outcomes(unsigned=True)
+        self.assertNotIn("import outside the plugin", [hit.rule for hit in made.hits])
+        self.assertEqual(outcomes["build"], "not_done")
 
     async def test_ignored_files(self):
         """In a git work tree, what git ignores is not checked."""
@@ -184,6 +318,7 @@ class PrintingTests(SynchronousTestCase):
 
     verdict = Verdict(
         ok=False,
+        outcome=Outcome.REFUSED,
         host="reference",
         id="demo",
         version="1.0.0",
@@ -191,11 +326,11 @@ class PrintingTests(SynchronousTestCase):
         steps=[
             StepResult("files", Outcome.OK, "2 files, 10 bytes"),
             StepResult("manifest", Outcome.OK, "demo 1.0.0"),
-            StepResult("policy", Outcome.REFUSED, "policy: 1 breach"),
+            StepResult("policy", Outcome.REFUSED, "policy: 1 hit"),
             StepResult("signature", Outcome.LEFT_OUT, "--unsigned"),
             StepResult("build", Outcome.NOT_DONE, "one\ntwo"),
         ],
-        hits=[ShownHit("main.ts", 1, "eval", "eval('1')")],
+        hits=[ShownHit("main.ts", 1, "eval", "eval('1')", ADVICE["eval"])],
     )
 
     def test_text(self):
@@ -204,9 +339,10 @@ class PrintingTests(SynchronousTestCase):
             as_text(self.verdict),
             "files      ok: 2 files, 10 bytes\n"
             "manifest   ok: demo 1.0.0\n"
-            "policy     refused: policy: 1 breach\n"
+            "policy     refused: policy: 1 hit\n"
             "  main.ts:1 eval\n"
             "      eval('1')\n"
+            f"      fix: {ADVICE['eval']}\n"
             "signature  left out: --unsigned\n"
             "build      not done: one\n"
             "  two\n",
@@ -218,16 +354,16 @@ class PrintingTests(SynchronousTestCase):
         self.assertEqual(text.count("\n"), 1)
         value = json.loads(text)
         self.assertEqual(
-            list(value), ["ok", "host", "id", "version", "keyId", "steps", "hits"]
+            list(value),
+            ["ok", "outcome", "host", "id", "version", "keyId", "steps", "hits"],
         )
+        self.assertEqual(value["outcome"], "refused")
         self.assertEqual(
             value["steps"][4],
             {"step": "build", "outcome": "not_done", "message": "one\ntwo"},
         )
-        self.assertEqual(
-            value["hits"],
-            [{"file": "main.ts", "line": 1, "rule": "eval", "source": "eval('1')"}],
-        )
+        hit = {"file": "main.ts", "line": 1, "rule": "eval", "source": "eval('1')"}
+        self.assertEqual(value["hits"], [{**hit, "advice": ADVICE["eval"]}])
 
 
 class FakeReactor:
@@ -271,16 +407,17 @@ class CheckTests(SynchronousTestCase):
         return status, out.getvalue()
 
     def test_text(self):
-        """A plugin that did not pass makes the exit status 1."""
+        """A plugin that could not be built makes the exit status 4."""
         status, out = self.run_check("--unsigned")
-        self.assertEqual(status, 1)
-        self.assertIn("policy     ok: no breach\n", out)
+        self.assertEqual(status, 4)
+        self.assertIn("manifest   ok: demo 1.0.0\n", out)
         self.assertIn("build      not done: there is no bin/esbuild", out)
 
     def test_json(self):
-        """With --json only the object is printed."""
+        """With --json only the object is printed; what is refused makes it 1."""
         status, out = self.run_check("--json")
-        self.assertEqual((status, json.loads(out)["ok"]), (1, False))
+        value = json.loads(out)
+        self.assertEqual((status, value["ok"], value["outcome"]), (1, False, "refused"))
 
     def test_interrupted(self):
         """A check that was interrupted has not passed."""

@@ -127,11 +127,29 @@ class TurnTests(SynchronousTestCase):
         self.successResultOf(calling)
         self.assertEqual(len(self.databases._idle["places"]), 1)
 
-    def test_aliases(self) -> None:
+    def test_missing_file(self) -> None:
         """Each has a file of its own, and one may not be there."""
-        self.assertEqual(self.databases.aliases(), ["places", "later"])
         error = self.failureResultOf(self.read("later"), BridgeError)
         self.assertEqual(error.value.code, Code.UNAVAILABLE)
+
+    def test_close(self) -> None:
+        """It waits for what is in a thread, refuses the rest, and leaves no timer."""
+        self.successResultOf(self.read())  # its connection stays open for a while
+        running: list[Deferred[Rows]] = [Deferred() for _ in range(4)]
+        threads = iter(running)
+        self.in_thread = lambda *_: next(threads)
+        asked = [self.read() for _ in range(6)]
+        closing = self.databases.close()
+        for slow in running:
+            self.assertNoResult(closing)
+            slow.callback(Rows([], []))
+        self.successResultOf(closing)
+        for calling in asked[:4]:
+            self.successResultOf(calling)
+        for calling in asked[4:]:
+            self.failureResultOf(calling, BridgeError)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.successResultOf(self.databases.close())
 
     def test_attack_flood(self) -> None:
         """Four run, 64 wait, more are refused; each gets its turn."""

@@ -29,6 +29,18 @@ class TallyTests(SynchronousTestCase):
         tally.add(3)
         self.assertEqual(said, [2, 18, 1, 3])
 
+    def test_counted_after_the_end(self) -> None:
+        """What is counted when it is closed is said at once, without a timer."""
+        clock = Clock()
+        said: list[int] = []
+        tally = Tally(clock, said.append)
+        tally.add(1)
+        tally.add(2)
+        tally.close()
+        tally.add(3)
+        self.assertEqual(said, [1, 2, 3])
+        self.assertEqual(clock.getDelayedCalls(), [])
+
     def test_the_rest(self) -> None:
         """At the end the rest is said, once, and nothing is left to be called."""
         clock = Clock()

@@ -103,6 +103,29 @@ class WriterTests(SynchronousTestCase):
         self.writer.reopen()
         self.assertEqual(self.thread.waiting, [])
 
+    def test_reopened_during_a_write(self) -> None:
+        """It is reopened when the write has ended, and before the file is closed."""
+        self.writer.write(b"1\n")
+        self.writer.reopen()
+        written = self.writer.write(b"2\n")
+        closed = self.writer.close()
+        for _ in range(3):
+            self.assertNoResult(closed)
+            self.thread.let_through()
+        self.successResultOf(written)
+        self.successResultOf(closed)
+
+    def test_failing_to_reopen(self) -> None:
+        """A file that can't be reopened is logged; lines are written as before."""
+        self.writer.reopen()
+        written = self.writer.write(b"1\n")
+        [(done, _)] = self.thread.waiting
+        self.thread.waiting.clear()
+        done.errback(OSError(9, "Bad file descriptor"))
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.thread.let_through()
+        self.successResultOf(written)
+
     def test_write_from_a_callback(self) -> None:
         """Lines may be written where others are answered."""
         second: list[Deferred[None]] = []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from typing import Any
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.protocol import DatagramProtocol
-from twisted.internet.task import deferLater
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.internet.task import Clock, deferLater
+from twisted.trial.unittest import TestCase
 
 from bridge.osc.packets import Argument, Kind, Message, encode
 from bridge.osc.ports import Listener, Sender
@@ -63,26 +64,40 @@ class SenderTests(TestCase):
             await pause()
 
 
-class FailingReactor:
-    """A reactor on a machine that is out of something."""
-
-    def adoptDatagramPort(self, *_: Any) -> Any:
-        """Open a port that does not work."""
-        return self
-
-    def write(self, *_: Any) -> None:
-        """Fail as the system does."""
-        raise OSError(105, "No buffer space available")
-
-
-class FailureTests(SynchronousTestCase):
+class FailureTests(TestCase):
     """Tests for a system that does not take datagrams."""
 
-    def test_unavailable(self) -> None:
-        """It is told as ``unavailable``."""
-        sender = Sender(FailingReactor())
-        error = self.assertRaises(BridgeError, sender.send, b"x", 9000)
+    def setUp(self) -> None:
+        """Make a sender."""
+        self.sender = Sender(reactor)
+        self.addCleanup(self.sender.close)
+
+    def assert_unavailable(self, datagram: bytes) -> None:
+        """Check that this can't be sent now."""
+        error = self.assertRaises(BridgeError, self.sender.send, datagram, 9000)
         self.assertEqual(error.code, Code.UNAVAILABLE)
+
+    def test_no_socket_left(self) -> None:
+        """Without a port there is nothing to send from; later there may be."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            self.assert_unavailable(b"x")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        self.sender.send(b"x", free_port())
+
+    def test_refused_datagram(self) -> None:
+        """What the system refuses to send is ``unavailable``."""
+        self.assert_unavailable(b"x" * 70_000)
+
+
+class TimedReactor(Clock):
+    """The real reactor's ports, with time that a test advances."""
+
+    def adoptDatagramPort(self, *arguments: Any) -> Any:
+        """Open a real port."""
+        return reactor.adoptDatagramPort(*arguments)
 
 
 class ListenerTests(TestCase):
@@ -91,7 +106,8 @@ class ListenerTests(TestCase):
     def setUp(self) -> None:
         """Make one that keeps what it hears."""
         self.heard: list[Message] = []
-        self.listener = Listener(reactor, self.heard.append)
+        self.clock = TimedReactor()
+        self.listener = Listener(self.clock, self.heard.append)
         self.addCleanup(self.listener.close)
         self.port = free_port()
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -182,9 +198,61 @@ class ListenerTests(TestCase):
         self.assertFalse(await self.listener.give_up("b"))
         self.assertTrue(await self.listener.give_up("a"))
 
-    async def test_close(self) -> None:
-        """It is closed for all."""
-        await self.listener.hold("a", self.port)
+    async def test_closed_five_minutes_after_the_last_left(self) -> None:
+        """Not before, and not while another holds it."""
+        for holder in ("a", "b"):
+            await self.listener.hold(holder, self.port)
+        await self.listener.leave("a")
+        self.clock.advance(300)
+        self.assertEqual(self.listener.port, self.port)
+        await self.listener.leave("b")
+        self.clock.advance(299)
+        self.assertEqual(self.listener.port, self.port)
+        self.clock.advance(1)
         await self.listener.close()
+        self.assert_free(self.port)
+
+    async def test_inherited(self) -> None:
+        """Who inherits receives on, and gives up what it never asked for."""
+        await self.listener.hold("a", self.port)
+        await self.listener.leave("a")
+        await self.listener.inherit("a2")
+        self.clock.advance(1000)
+        self.send(encode(HELLO))
+        while not self.heard:
+            await pause()
+        self.assertFalse(await self.listener.give_up("a"))
+        self.assertTrue(await self.listener.give_up("a2"))
+        self.assert_free(self.port)
+
+    async def test_left_while_it_is_opened(self) -> None:
+        """A hold left before it was there is left to the next all the same."""
+        await self.listener.hold("a", free_port())
+        asked: list[Deferred[Any]] = [
+            self.listener.give_up("a"),
+            self.listener.hold("b", self.port),
+            self.listener.leave("b"),
+            self.listener.inherit("b2"),
+        ]
+        await gatherResults(asked)
+        self.clock.advance(300)
+        self.assertTrue(await self.listener.give_up("b2"))
+
+    async def test_another_port_is_inherited_too(self) -> None:
+        """A hold that was left is on the port that replaced the first."""
+        await self.listener.hold("a", free_port())
+        await self.listener.leave("a")
+        await self.listener.hold("b", self.port)
+        await self.listener.inherit("a2")
+        self.assertFalse(await self.listener.give_up("b"))
+        self.assertTrue(await self.listener.give_up("a2"))
+
+    async def test_close(self) -> None:
+        """It is closed for all, also for those who left; nothing is waited for."""
+        await self.listener.hold("a", self.port)
+        await self.listener.hold("b", self.port)
+        await self.listener.leave("a")
+        await self.listener.close()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
         self.assert_free(self.port)
         self.assertIsNone(self.listener.receiver)

@@ -87,10 +87,11 @@ def test_lintian(package: Path) -> None:
 
 
 def test_manual_pages(package: Path) -> None:
-    """All four are where ``man`` looks."""
+    """All are where ``man`` looks, one under a second name."""
     held = debian.ran(["dpkg-deb", "--contents", package])
     for page in (
         "man1/plugin-bridge.1",
+        "man1/vrcnext-bridge.1",
         "man5/plugin.json.5",
         "man5/plugin.sig.5",
         "man7/plugin-bridge-protocol.7",
@@ -198,6 +199,8 @@ def test_main_job(root: Path, tmp_path: Path) -> None:
             session.do("systemctl --user daemon-reload")
             session.do("systemctl --user restart plugin-bridge")
             token = session.do("plugin-bridge run --host reference --print-token")
+            others = session.do("vrcnext-bridge --print-token")
+            assert len(others.strip()) == len(token.strip()) and others != token
             page = Page(port)
             page.send({"type": "hello", "token": token.strip(), "client": "t/1.0.0"})
             assert page.receive()["type"] == "welcome"

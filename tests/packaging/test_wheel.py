@@ -96,6 +96,11 @@ def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
     run("plugin-bridge", "setup", "--host=reference", data)
     built = run("plugin-bridge", "run", "--host=reference", data, "--build-plugins")
     assert '"ok":true' in built
+    # The command that the real page names to its users.
+    token = run("vrcnext-bridge", "--print-token")
+    assert len(token) == 44
+    assert token == run("plugin-bridge", "run", "--host=vrcnext", "--print-token")
+    assert token == (tmp_path / ".vrcnext-plugins" / "token").read_text()
     daemon = subprocess.Popen(
         [commands / "twistd", "-n", "bridge", "--listen=127.0.0.1:0", data],
         cwd=tmp_path,

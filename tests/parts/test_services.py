@@ -1,18 +1,26 @@
 """Tests for bridge.parts.services."""
 
+from twisted.internet.defer import Deferred, execute, maybeDeferred
 from twisted.internet.task import Clock
+from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.config import read_config
 from bridge.options import locate
+from bridge.outbound.fetcher import Reach
 from bridge.parts import services
 from bridge.parts.foundation import Foundation, Threads
-from bridge.parts.services import make_sinks
+from bridge.parts.services import make_services, make_sinks
+from bridge.protocol.errors import BridgeError
+from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
+from bridge.services.logs import Logs
+from bridge.services.plugins import PluginService
 from bridge.sinks.maker import SinkMaker
 from bridge.store import Store
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
+from tests.services.test_remote import Page
 
 
 class SinkTests(SynchronousTestCase):
@@ -42,3 +50,45 @@ class SinkTests(SynchronousTestCase):
         self.patch(services, "find", lambda: found)
         self.assertEqual(self.names(), ["overlay", "freedesktop"])
         self.assertEqual(len(self.flushLoggedErrors(ModuleNotFoundError)), 1)
+
+
+class ShutdownTests(SynchronousTestCase):
+    """Tests for the end of every part."""
+
+    def test_shutdown(self):
+        """Closing the parts answers what is under way, and leaves no timer."""
+        clock = MemoryReactorClock()
+        directory = fresh_directory(self)
+        place = locate("vrcnext", directory / "data", directory / "themes")
+        place.data.create()
+        store = Store.open(place.data.state, execute)
+        hub, page = Hub(), Page()
+        hub.add(page)
+        config = read_config({"dev": True, "sink": ["freedesktop"]}, {})
+        threads = Threads.make(clock, 1)
+        screen = FakeScreen()
+        self.patch(screen, "show", lambda note: Deferred())
+        made = make_services(
+            Foundation(clock, config, place, threads, store, hub, screen),
+            Logs(None, clock),
+            PluginService.__new__(PluginService),
+            frozenset(),
+            Reach(look_up=lambda name: Deferred()),
+        )
+        made.fanout.start()
+        calls = Dispatcher(made.registry)
+        asked = [
+            Deferred.fromCoroutine(calls.call(service, method, params))
+            for service, method, params in (
+                ("remote", "eval", {"code": "return 1"}),
+                ("outbound", "fetch", {"url": "https://forge.example/"}),
+                ("notify", "send", {"title": "Door"}),
+            )
+        ]
+        self.assertNotEqual(clock.getDelayedCalls(), [])
+        for part in made.finish:
+            maybeDeferred(part.close)
+        for asking in asked:
+            asking.addErrback(lambda failure: failure.trap(BridgeError))
+            self.assertTrue(asking.called)
+        self.assertEqual(clock.getDelayedCalls(), [])

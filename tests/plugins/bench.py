@@ -49,6 +49,15 @@ KEY = key_id(public_key_of(SEED))
 OTHER_KEY = key_id(public_key_of(OTHER_SEED))
 NOW = 1_700_000_000
 COMMIT = "c0ffee" * 6 + "c0ff"
+STEPS = (
+    "awaiting_confirmation",
+    "clone",
+    "validate",
+    "policy",
+    "signature",
+    "move",
+    "build",
+)
 
 
 def url_of(name: str) -> str:

@@ -66,6 +66,38 @@ class ShowableTests(SynchronousTestCase):
         self.assertEqual(showable(text, cut=False), text)
         self.assertEqual(showable(f"✘ [ERROR] x\n 1 │ {SECRET}", cut=False), HIDDEN)
 
+    def test_advice(self):
+        """What is said of the bundler's options is left out, and only that."""
+        for advice, kept in (
+            ('You can mark the path "x" as external, which will remove this.', ""),
+            ('You need to set the output format to "esm".', ""),
+            (
+                'The package "fs" is built into node. Are you trying to bundle for '
+                'node? You can use "--platform=node" to do that.',
+                '\n\n  The package "fs" is built into node.',
+            ),
+            ("It was first declared here.", "\n\n  It was first declared here."),
+            (
+                'TypeScript\'s "alwaysStrict" setting was enabled here:\n\n'
+                "    <tsconfig.json>:1:69:\n"
+                '      1 │ ...,"alwaysStrict":true}}\n'
+                "        ╵     ~~~~~~~~~~~~~~~~~~~",
+                "",
+            ),
+        ):
+            first = OURS.strip("\n")
+            text = f"{first}\n\n  {advice}\n\n{OURS}"
+            both = f"{first}{kept}\n\n{first}" if kept else first
+            self.assertEqual(showable(text, cut=False), both)
+
+    def test_attack_advice_about_a_secret(self):
+        """What only looks like advice can't show what another file holds."""
+        strict = '  TypeScript\'s "alwaysStrict" setting was enabled here:\n\n'
+        for place in ("token", "../<tsconfig.json>", "<tsconfig.json>/token"):
+            note = f"{strict}    {place}:1:1:\n      1 │ {SECRET}\n        ╵ ~\n"
+            text = f"{OURS.strip()}\n\n{note}\n{OURS}"
+            self.assertNotIn(SECRET, showable(text, cut=False), place)
+
     @given(st.text(), st.booleans())
     @settings(deadline=None)
     def test_any_text(self, text, cut):

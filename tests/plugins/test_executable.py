@@ -10,8 +10,12 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.executable import memory_file, read_checksum, verified_copy
-from bridge.plugins.executable import BundlerError
+from bridge.plugins.executable import (
+    BundlerError,
+    memory_file,
+    read_checksum,
+    verified_copy,
+)
 from bridge.protocol.limits import BUNDLER_BYTES
 
 from ..directories import fresh_directory

@@ -80,14 +80,17 @@ class OptionTests(SynchronousTestCase):
             sorted(loader_arguments()),
             [
                 "--loader:.cjs=js",
+                "--loader:.css=empty",
                 "--loader:.cts=ts",
                 "--loader:.js=js",
                 "--loader:.json=json",
                 "--loader:.jsx=jsx",
                 "--loader:.mjs=js",
+                "--loader:.module.css=empty",
                 "--loader:.mts=ts",
                 "--loader:.ts=ts",
                 "--loader:.tsx=tsx",
                 "--loader:.txt=text",
+                "--loader:=default",
             ],
         )

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.host import load_profile
-from bridge.plugins.manifest import Manifest, check_id, load_manifest, read_manifest
+from bridge.plugins.manifest import (
+    Manifest,
+    check_id,
+    check_new_id,
+    is_usable_id,
+    load_manifest,
+    read_manifest,
+)
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 
@@ -93,6 +100,13 @@ class AcceptedTests(SynchronousTestCase):
         self.assertEqual(manifest.api_version, "^0.5.2")
         self.assertEqual(manifest.optional_permissions, ["sql"])
         self.assertEqual(manifest.wire_fields(), REAL)
+
+    def test_byte_order_mark(self):
+        """One at the start, as editors on Windows write it, is no part of the text."""
+        mark, text = b"\xef\xbb\xbf", json.dumps(LEAST).encode()
+        self.assertEqual(read_manifest(mark + text, PLAIN), read(LEAST))
+        for bad in (mark + mark + text, text + mark):
+            self.assertRaises(BridgeError, read_manifest, bad, PLAIN)
 
     def test_null_is_absent(self):
         """A null author or homepage is as none."""
@@ -229,16 +243,22 @@ class RefusedTests(Refusals):
         self.assert_refused("dependencies", ["../x"])
 
     def test_unknown_field(self):
-        """A field that is none of ours is refused with the list of ours."""
-        message = self.refusal(with_(dependancies=[]))
-        self.assertIn("manifest_invalid: plugin.json: a field that is not one", message)
+        """A field that is none of ours is refused with the nearest, or all of ours."""
+        place = f"manifest_invalid: plugin.json:1:{len(json.dumps(LEAST)) + 2}"
+        self.assertEqual(
+            self.refusal(with_(dependancies=[])),
+            f"{place} unknown field; did you mean dependencies?",
+        )
+        message = self.refusal(with_(colour="red"))
+        self.assertTrue(message.startswith(f"{place} unknown field; the fields are id"))
         self.assertIn("optionalPermissions", message)
 
     def test_attack_duplicate_keys(self):
         """Readers that differ on which of two keys counts are not set apart."""
         text = json.dumps(LEAST)[:-1].encode()
         message = self.refusal(text + b',"name":"M"}')
-        self.assertIn("plugin.json: an object has a key twice", message)
+        place = f"plugin.json:1:{len(text) + 2}"
+        self.assertIn(f"{place} an object has a key twice", message)
 
     def test_attack_large_manifest(self):
         """A manifest over 64 KiB is not even parsed."""
@@ -246,7 +266,7 @@ class RefusedTests(Refusals):
         self.assertIn("plugin.json: must be at most 65536 bytes", message)
 
     def test_not_json(self):
-        """What is not one strict JSON object is refused as the whole file."""
+        """What is not one strict JSON object is refused, mostly with its place."""
         for content in (
             *(
                 b"",
@@ -256,14 +276,15 @@ class RefusedTests(Refusals):
                 b'"a"',
                 b"{}x",
                 b"\xff",
-                b'\xef\xbb\xbf{"id":1}',
             ),
             *(b'{"id":NaN}', b'{"id":"\\ud800"}', b"[" * 5000, b'{"a":' * 100),
         ):
             message = self.refusal(content)
-            self.assertTrue(
-                message.startswith("manifest_invalid: plugin.json: "), message
-            )
+            self.assertRegex(message, r"^manifest_invalid: plugin\.json:(\d+:\d+)? ")
+        self.assertEqual(
+            self.refusal(b'{\n  "id": "ab"\n  "name": "N"\n}'),
+            "manifest_invalid: plugin.json:3:3 expected a comma or a closing bracket",
+        )
 
     def test_no_echo(self):
         """No refusal repeats what was sent, neither values nor unknown names."""
@@ -326,6 +347,21 @@ class CheckIdTests(SynchronousTestCase):
             with self.assertRaises(BridgeError) as caught:
                 check_id(text)
             self.assertTrue(caught.exception.message.startswith("invalid_id: "))
+
+    def test_attack_device(self):
+        """A name that Windows gives to a device is no plugin's."""
+        devices = ("con", "prn", "aux", "nul", "com1", "com9", "lpt1", "lpt9")
+        for name in devices:
+            with self.assertRaises(BridgeError) as caught:
+                read_manifest(json.dumps({**LEAST, "id": name}).encode(), PLAIN)
+            self.assertTrue(caught.exception.message.startswith("invalid_id: "))
+            self.assertFalse(is_usable_id(name))
+        for name in ("con-", "com", "com10", "null", "a-nul", "1con"):
+            self.assertEqual(check_new_id(name), name)
+
+    def test_installed_device(self):
+        """What an earlier version installed under such a name can be removed."""
+        self.assertEqual(check_id("nul"), "nul")
 
 
 class TreeTests(SynchronousTestCase):

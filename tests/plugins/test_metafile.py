@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 from hypothesis import given, settings
@@ -18,20 +19,47 @@ MAIN = "plugins/aa/main.ts"
 OUTPUTS = ("b.js", "b.js.map")
 
 
-def metafile(*edges: tuple[str, str], external: bool = False) -> bytes:
-    """Write a metafile in which the host reads the table, and what is given."""
+def unread(path: str) -> bytes:
+    """Stand for files that can't be read; then messages have no lines."""
+    raise FileNotFoundError(path)
+
+
+def metafile(*edges: tuple[str, str], left: Collection[str] = ()) -> bytes:
+    """
+    Write a metafile in which the host reads the table, and what is given.
+
+    :param left: Targets that are not resolved, and left for the browser.
+    """
     read: dict[str, list[Any]] = {ENTRY: [], TABLE: [], API: []}
-    for path, target in ((ENTRY, TABLE), (ENTRY, API), *edges):
+    for path, target in ((ENTRY, TABLE), (ENTRY, API), (TABLE, MAIN), *edges):
         edge: dict[str, Any] = {"path": target, "kind": "import-statement"}
         read.setdefault(path, []).append(edge)
-        if external and (path, target) in edges:
+        if target in left:
             edge["external"] = True
         else:
+            edge["original"] = f"./{target}"
             read.setdefault(target, [])
+    return written(read, left)
+
+
+def written(
+    read: dict[str, list[Any]], left: Collection[str] = (), **more: Any
+) -> bytes:
+    """
+    Write a metafile.
+
+    :param read: The inputs, and the imports of each.
+    :param left: What the outputs leave for the browser to import.
+    :param more: Further fields of every input.
+    """
+    imports = [{"path": path, "external": True} for path in left]
     return dumps(
         {
-            "inputs": {p: {"bytes": 1, "imports": i} for p, i in read.items()},
-            "outputs": {f"../x/{name}": {} for name in OUTPUTS},
+            "inputs": {
+                p: {"bytes": 1, "imports": i, **more.get(p, {})}
+                for p, i in read.items()
+            },
+            "outputs": {f"../x/{name}": {"imports": imports} for name in OUTPUTS},
         }
     )
 
@@ -39,14 +67,16 @@ def metafile(*edges: tuple[str, str], external: bool = False) -> bytes:
 class MetafileTests(SynchronousTestCase):
     """What passes and what is refused, and in which words."""
 
-    def check(self, text: bytes) -> frozenset[str]:
+    def check(
+        self, text: bytes, read: Callable[[str], bytes] = unread
+    ) -> frozenset[str]:
         """Check a build of the plugins ``aa`` and ``bb``."""
-        return check_metafile(text, ["aa", "bb"], OUTPUTS)
+        return check_metafile(text, ["aa", "bb"], OUTPUTS, read)
 
-    def refused(self, text: bytes) -> str:
+    def refused(self, text: bytes, read: Callable[[str], bytes] = unread) -> str:
         """Check, expect a refusal, and give its words."""
         with self.assertRaises(BuildError) as caught:
-            self.check(text)
+            self.check(text, read)
         return str(caught.exception)
 
     def test_what_a_bundle_is_made_of(self):
@@ -114,37 +144,99 @@ class MetafileTests(SynchronousTestCase):
             "build/other.ts",
         ):
             with self.subTest(path=path):
+                slashed = path.replace("\\", "/")
                 self.assertEqual(
-                    self.refused(metafile((path, path))),
-                    f"the bundle may not include {path.replace(chr(92), '/')}; only the"
-                    " host, the generated table and the bundled plugins' own files",
+                    self.refused(metafile((MAIN, path))),
+                    f"{MAIN} may not import {slashed}; a bundle holds "
+                    "only the host, the generated table and the bundled plugins' own "
+                    "files",
                 )
 
     def test_attack_data_url(self):
         """The text of a data: URL is refused, and not repeated."""
         code = "<data:text/javascript,evil()>"
-        self.assertEqual(
-            self.refused(metafile((MAIN, code))), f"{MAIN} may not import a data: URL"
-        )
-        told = self.refused(metafile((code, ENTRY)))
-        self.assertIn("the bundle may not include a data: URL", told)
-        self.assertNotIn("evil", told)
+        for edge, where in (
+            ((MAIN, code), f"{MAIN} may not import a data: URL; "),
+            ((code, ENTRY), "the bundle may not include a data: URL; "),
+        ):
+            refusal = self.refused(metafile(edge))
+            self.assertTrue(refusal.startswith(where), refusal)
+            self.assertNotIn("evil", refusal)
 
     def test_attack_file_that_was_never_scanned(self):
         """Files the source policy does not look at are refused."""
         for name, why in (
-            ("a.test.ts", "is a test file; nothing may import one"),
-            ("deep/a.SPEC.d.ts", "is a test file; nothing may import one"),
-            ("eslint.config.mjs", "is a tool's file; nothing may import one"),
-            ("scripts/sign-plugin.mjs", "is a tool's file; nothing may import one"),
-            (".git/hooks/x.js", "is git's; nothing may import it"),
-            ("plugin.sig", "is the signature; nothing may import it"),
-            ("a.ts?x", "is imported with a query or a fragment"),
-            ("a.ts#x", "is imported with a query or a fragment"),
+            ("a.test.ts", "which is a test file"),
+            ("deep/a.SPEC.d.ts", "which is a test file"),
+            ("eslint.config.mjs", "which is a tool's file"),
+            ("scripts/sign-plugin.mjs", "which is a tool's file"),
+            (".git/hooks/x.js", "which is git's"),
+            ("plugin.sig", "which is the signature"),
+            ("a.ts?x", "with a query or a fragment"),
+            ("a.ts#x", "with a query or a fragment"),
         ):
             with self.subTest(name=name):
                 path = f"plugins/aa/{name}"
-                self.assertEqual(self.refused(metafile((MAIN, path))), f"{path} {why}")
+                self.assertEqual(
+                    self.refused(metafile((MAIN, path))),
+                    f"{MAIN} may not import {path}, {why}",
+                )
+
+    def test_attack_file_of_no_kind(self):
+        """Nor may a plugin contribute what its name does not make a source."""
+        for name in ("x", ".ts", "..js", "sub/.tsx", "x.TS", "x.html", "x.", "x.json5"):
+            with self.subTest(name=name):
+                path = f"plugins/aa/{name}"
+                self.assertEqual(
+                    self.refused(metafile((MAIN, path))),
+                    f"{MAIN} may not import {path}, which is neither source nor data; "
+                    "these are called NAME.ts, NAME.mts, NAME.cts, NAME.tsx, NAME.js, "
+                    "NAME.mjs, NAME.cjs, NAME.jsx, NAME.json, NAME.txt",
+                )
+        self.check(metafile((ENTRY, "host/node_modules/pk/cli")))
+
+    def test_attributes(self):
+        """Data may be asked for as such; the mark the bundler adds is no name."""
+        for name in ("x.json", "x.txt"):
+            path = f"plugins/aa/{name}"
+            for key in (path, f"{path} with {{ type: 'json' }}"):
+                asked = {"with": {"type": "json"}}
+                edge = {"path": key, **asked}
+                text = written(
+                    {TABLE: [{"path": MAIN}], MAIN: [edge], key: []}, **{key: asked}
+                )
+                self.assertEqual(self.check(text), {TABLE, MAIN, path})
+
+    def test_attack_attributes(self):
+        """Source is not read as data, and an attribute opens no other file."""
+        for name, why in (
+            ("x.ts", "which is source, as data"),
+            ("x.html", "which is neither source nor data"),
+            ("x.test.json", "which is a test file"),
+        ):
+            path = f"plugins/aa/{name}"
+            for key in (path, f"{path} with {{ type: 'text' }}"):
+                text = written({key: []}, **{key: {"with": {"type": "text"}}})
+                self.assertIn(
+                    f"the bundle may not include {path}, {why}", self.refused(text)
+                )
+        self.assertIn("neither", self.refused(written({f"{MAIN} with {{ }}": []})))
+
+    def test_attack_input_that_nothing_imports(self):
+        """A file of a plugin is in the bundle because something names it."""
+        self.assertEqual(
+            self.refused(written({ENTRY: [], MAIN: []})),
+            f"the bundle may not include {MAIN}, which no import names",
+        )
+
+    def test_attack_pattern(self):
+        """A name that stands for many files is no import that was dropped."""
+        edge = {"path": "../bb/**/*", "external": True}
+        self.assertEqual(
+            self.refused(written({TABLE: [{"path": MAIN}], MAIN: [edge]})),
+            f"{MAIN} imports files by a pattern; name each",
+        )
+        self.check(written({ENTRY: [edge]}))
 
     def test_names_that_only_look_like_tests(self):
         """A name is a test file's by its middle parts alone."""
@@ -152,22 +244,67 @@ class MetafileTests(SynchronousTestCase):
             self.check(metafile((MAIN, f"plugins/aa/{name}")))
 
     def test_style_sheet(self):
-        """A plugin's style sheet is refused by its name."""
-        told = self.refused(metafile((MAIN, "plugins/aa/a.css")))
-        self.assertTrue(told.startswith("plugins/aa/a.css is a style sheet"))
+        """A style sheet is refused by its name, in every room."""
+        for path, sheet in ((MAIN, "plugins/aa/a.css"), (ENTRY, f"{ENTRY}.module.css")):
+            self.assertEqual(
+                self.refused(metafile((path, sheet))),
+                f"{path} may not import {sheet}, which is a style sheet; a bundle is "
+                "one script, so styles belong into it as text",
+            )
 
     def test_attack_module_left_to_the_browser(self):
         """What a plugin leaves unresolved is refused; the host may do so."""
+        url = "https://x.example/a.js"
         self.assertEqual(
-            self.refused(metafile((MAIN, "https://x.example/a.js"), external=True)),
-            f"{MAIN} imports what is not in the bundle",
+            self.refused(metafile((MAIN, url), left=[url])),
+            f"{MAIN} imports another module, which is not in the bundle",
         )
-        self.check(metafile((ENTRY, "https://x.example/a.js"), external=True))
+        self.check(metafile((ENTRY, url), left=[url]))
+
+    def test_attack_import_that_nothing_explains(self):
+        """An import in the bundle that no file of it has is refused."""
+        self.assertEqual(
+            self.refused(metafile(left=["x"])),
+            "the bundle imports what no file of it imports",
+        )
+
+    def test_erased_imports(self):
+        """What the language drops, and helpers of the bundler, are no imports."""
+        erased = [{"path": p, "external": True} for p in ("types", "<runtime>")]
+        self.check(
+            written(
+                {
+                    ENTRY: [*erased, {"path": TABLE}],
+                    MAIN: erased,
+                    TABLE: [{"path": MAIN}],
+                }
+            )
+        )
+
+    def test_lines(self):
+        """A refusal names the line, when it can be found."""
+
+        def read(path):
+            return b"// 'vue'\n// from\nimport x from\n  'vue'; require('./y.html')\n"
+
+        edge: dict[str, Any] = {"path": "vue", "external": True}
+        self.assertEqual(
+            self.refused(
+                written({TABLE: [{"path": MAIN}], MAIN: [edge]}, ["vue"]), read
+            ),
+            f'{MAIN}:4 imports "vue", which is not in the bundle',
+        )
+        edge = {"path": "plugins/aa/y.html", "original": "./y.html"}
+        refusal = self.refused(
+            written({TABLE: [{"path": MAIN}], MAIN: [edge], "plugins/aa/y.html": []}),
+            read,
+        )
+        self.assertTrue(refusal.startswith(f"{MAIN}:4 may not import plugins/aa/y.htm"))
 
     def test_further_outputs(self):
-        """A file beside the bundle is refused."""
+        """A further file is refused."""
         text = metafile().replace(b"../x/b.js.map", b"..\\\\x\\\\b.css")
-        self.assertIn("the bundler wrote b.css beside the bundle", self.refused(text))
+        self.assertIn("the bundler wrote b.css as well as", self.refused(text))
 
     def test_no_inputs(self):
         """A metafile without inputs is refused."""
@@ -187,6 +324,9 @@ class MetafileTests(SynchronousTestCase):
             b'{"inputs": {"host/packages/a": {"imports": [1]}}}',
             b'{"inputs": {"host/packages/a": {"imports": [{}]}}}',
             b'{"inputs": {"host/packages/a": {}}, "outputs": 1}',
+            b'{"inputs": {"host/packages/a": {"with": 1}}}',
+            b'{"inputs": {"host/packages/a": {}}, "outputs": {"b.js": 1}}',
+            b'{"inputs": {"host/packages/a": {}}, "outputs": {"b": {"imports": 1}}}',
         ):
             with self.subTest(text=text):
                 self.assertEqual(
@@ -199,7 +339,7 @@ class MetafileTests(SynchronousTestCase):
         """Whatever an input is called, it is in a room or it is refused."""
         try:
             text = metafile((MAIN, path))
-            read = check_metafile(text, ["aa", plugin_id], OUTPUTS)
+            read = check_metafile(text, ["aa", plugin_id], OUTPUTS, unread)
         except (BuildError, TypeError):
             return
         rooms = ("host/", "plugins/aa/", f"plugins/{plugin_id}/", TABLE)

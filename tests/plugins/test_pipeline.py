@@ -7,7 +7,6 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.progress import PIPELINE
 from bridge.plugins.records import RECORDS, Record
 from bridge.plugins.trust import KEYS, MARKS
 from bridge.protocol.errors import BridgeError, Code
@@ -20,6 +19,7 @@ from .bench import (
     NOW,
     OTHER_KEY,
     OTHER_SEED,
+    STEPS,
     Bench,
     files_of,
     manifest,
@@ -90,7 +90,7 @@ class InstallTests(PipelineTestCase):
         self.installed()
         progresses = self.bench.audience.progresses
         steps = [p.step for p in progresses if p.op == "install"]
-        self.assertEqual(steps, list(PIPELINE))
+        self.assertEqual(steps, list(STEPS))
         self.assertEqual({p.id for p in progresses}, {None})
 
     def test_answer(self):

@@ -75,6 +75,7 @@ class MemoryTests(ProcessCase):
         process = self.start("")
         process.wait()
         limit_memory(process.pid)
+        limit_memory(None)
 
 
 class KillTests(ProcessCase):

@@ -85,6 +85,14 @@ class RunTests(RebuildTestCase):
         self.failureResultOf(self.rebuild.run(), ZeroDivisionError)
         self.assertTrue(self.successResultOf(self.rebuild.run()).ok)
 
+    def test_broken_audience(self):
+        """A report that can't be pushed is logged, and given to who asked."""
+        self.patch(type(self.rebuild._audience), "built", lambda *_: 1 / 0)
+        for _ in range(2):
+            report = self.successResultOf(self.rebuild.run())
+            self.assertTrue(report.ok)
+            self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
     def test_cancelled_waiter(self):
         """A caller that has gone away ends no build."""
         gate: Deferred[Any] = Deferred()

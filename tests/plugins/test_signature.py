@@ -277,6 +277,11 @@ class AttackTests(SignedTreeTestCase):
 class UnusableTests(SignedTreeTestCase):
     """Signature files that say nothing."""
 
+    def assert_file_refused(self, value: object, words: str) -> None:
+        """``value`` as signature file is refused with ``words`` alone."""
+        self.write(value)
+        self.assertEqual(self.refusal(), f"unsigned: {words}")
+
     def assert_unusable(self, value: object, words: str) -> None:
         """``value`` as signature file is refused with ``words``."""
         self.write(value)
@@ -305,7 +310,10 @@ class UnusableTests(SignedTreeTestCase):
     def test_attack_duplicate_keys(self):
         """Readers that differ on which of two keys counts are not set apart."""
         text = json.dumps(FILE)[:-1].encode()
-        self.assert_unusable(text + b',"id":"demo"}', "an object has a key twice")
+        self.assert_file_refused(
+            text + b',"id":"demo"}',
+            f"plugin.sig:1:{len(text) + 2} an object has a key twice",
+        )
 
     def test_version_2(self):
         """Another version is named as such, whatever fields it has."""
@@ -314,8 +322,15 @@ class UnusableTests(SignedTreeTestCase):
 
     def test_not_an_object(self):
         """What is not one JSON object is not usable."""
-        for content in (b"", b"{", b"\xff", b"\xef\xbb\xbf{}", b"{}x", b"[" * 9999):
-            self.assert_unusable(content, "not JSON")
+        for content, words in (
+            (b"", "1:1 the end of the file came too early"),
+            (b"{\n", "2:1 the end of the file came too early"),
+            (b"\xff", "1:1 expected UTF-8"),
+            (b"\xef\xbb\xbf{}", "1:1 a byte order mark"),
+            (b"{}x", "1:3 expected the end of the file"),
+            (b"[" * 9999, " not JSON"),
+        ):
+            self.assert_file_refused(content, f"plugin.sig:{words}")
         for content in (b"[]", b"null", b'"plugin"', b"1"):
             self.assert_unusable(content, "must be an object")
 
@@ -351,10 +366,14 @@ class UnusableTests(SignedTreeTestCase):
 
     def test_unknown_field(self):
         """A field that version 1 does not have is refused."""
-        self.assert_unusable(
+        place = f"plugin.sig:1:{len(json.dumps(FILE)) + 2}"
+        self.assert_file_refused(
             {**FILE, "Zq9": 1},
-            "a field that is not one of version, algorithm, id, publicKey, digest, "
-            "signature, signedAt",
+            f"{place} unknown field; the fields are version, algorithm, id, publicKey, "
+            "digest, signature, signedAt",
+        )
+        self.assert_file_refused(
+            {**FILE, "public_key": 1}, f"{place} unknown field; did you mean publicKey?"
         )
 
 

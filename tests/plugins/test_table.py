@@ -41,7 +41,7 @@ class TableTests(SynchronousTestCase):
 
     def test_attack_code_as_an_id(self):
         """Nothing but an id becomes code, even if somebody forgot to check."""
-        evil = ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1")
+        evil = ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1", "con")
         for name in (*evil, *(f".tmp-dev-{name}" for name in evil), ".tmp-aa"):
             with self.subTest(name=name), self.assertRaises(ValueError) as caught:
                 table_text([name])

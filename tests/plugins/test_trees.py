@@ -184,6 +184,13 @@ class ListingTests(TreesTestCase):
         reason = self.fault(evolve(RECORD, key_id=""))
         self.assertTrue(reason.startswith("reinstall_required: "))
 
+    def test_device_name(self):
+        """What an earlier version installed as a device of Windows is left out."""
+        write_tree(self.data.plugin("con"), files_of("con"), "con")
+        sound, faults = self.trees.sort_out({"con": RECORD})
+        self.assertEqual(sound, [])
+        self.assertTrue(faults["con"].startswith("invalid_id: "))
+
     def test_another_plugin_in_its_place(self):
         """A tree whose manifest has another id is not listed under this one."""
         root = self.data.plugin("sample")

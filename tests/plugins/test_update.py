@@ -4,7 +4,6 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.progress import PIPELINE
 from bridge.plugins.records import RECORDS, Record
 from bridge.plugins.trust import KEYS, MARKS
 from bridge.protocol.errors import BridgeError, Code
@@ -16,6 +15,7 @@ from .bench import (
     NOW,
     OTHER_KEY,
     OTHER_SEED,
+    STEPS,
     Bench,
     files_of,
     manifest,
@@ -112,7 +112,7 @@ class UpdateTests(UpdateTestCase):
         """The seven steps come in their order; the id is the plugin's throughout."""
         self.updated()
         progresses = self.bench.audience.progresses
-        self.assertEqual([p.step for p in progresses], list(PIPELINE))
+        self.assertEqual([p.step for p in progresses], list(STEPS))
         self.assertEqual({p.id for p in progresses}, {"good"})
 
     def test_answer(self):

@@ -13,11 +13,13 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.internet.threads import deferToThread
+from twisted.trial.unittest import TestCase
 
 from bridge.datadir import DataDir
 from bridge.host import HostProfile, load_profile
 from bridge.plugins.build import Builder, Report
 
+from ..directories import fresh_directory
 from ..npm import esbuild
 
 API = """\
@@ -132,3 +134,31 @@ class Workshop:
     def published(self) -> dict[str, bytes]:
         """Everything in the theme's folder."""
         return {path.name: path.read_bytes() for path in self.folder.iterdir()}
+
+
+class BuildCase(TestCase):
+    """A data directory with one plugin, ``aa``."""
+
+    def setUp(self):
+        """Make it."""
+        self.shop = Workshop(fresh_directory(self)).fill()
+        self.shop.plugin("aa")
+
+    async def refusal(self, *ids: str) -> str:
+        """Build, expect a refusal, and give it."""
+        report = await self.shop.build(*(ids or ("aa",)))
+        self.assertFalse(report.ok)
+        self.assertEqual(len(report.errors), 1, report.errors)
+        return report.errors[0]
+
+    async def attack(self, error: str) -> None:
+        """The build is refused with this text, and what was published stays."""
+        good = HOST.replace("COMPILED_PLUGINS, ", "")
+        host = (self.shop.data.root / "host/packages/host/src/index.ts").read_text()
+        self.shop.write("host/packages/host/src/index.ts", good)
+        report = await self.shop.build()
+        self.assertTrue(report.ok, report.errors)
+        self.shop.write("host/packages/host/src/index.ts", host)
+        before = self.shop.published()
+        self.assertEqual(await self.refusal(), error)
+        self.assertEqual(self.shop.published(), before)

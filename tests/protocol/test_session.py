@@ -151,6 +151,20 @@ class AuthenticatedTests(SessionCase):
         ):
             self.assertEqual(session.misframed(refused), effects)
 
+    def test_attack_refused_frames(self) -> None:
+        """They cost a request each, so that they can't be sent for ever."""
+        session = self.welcomed(rate=1.0, burst=2)
+        done = [session.misframed(RefusedFrame(ERROR, "9")) for _ in range(5)]
+        self.assertEqual(done, [[Refuse("9", ERROR)]] * 5)
+        for refused in (RefusedFrame(ERROR, "9"), RefusedFrame(ERROR)):
+            (effect,) = session.misframed(refused)
+            assert isinstance(effect, Refuse | PushError)
+            self.assertIs(effect.error.code, Code.RATE_LIMITED)
+        (effect,) = session.requested(REQUEST)
+        assert isinstance(effect, Refuse)
+        self.assertIs(effect.error.code, Code.RATE_LIMITED)
+        self.assertEqual(effect.error.retry_after, 1)
+
     def test_broke(self) -> None:
         """What breaks the socket closes it for the reason given."""
         session = self.welcomed()

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import strict
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.limits import FRAME_BYTES, JSON_VALUES, KIB
+from bridge.protocol.limits import FRAME_BYTES, JSON_LONG_INTEGERS, JSON_VALUES, KIB
 from bridge.protocol.strict import Size
 from bridge.protocol.wire import dumps, loads
 
@@ -99,6 +99,16 @@ class IntegerTests(StrictCase):
             text = b'["%s",%s]' % (b"x" * (offset - 4), number)
             self.assertEqual(self.refused(text), INEXACT)
             self.assertEqual(loads(b'["%s",1e300]' % (b"x" * offset))[1], 1e300)
+
+    def test_attack_many_long_integers(self) -> None:
+        """Only so many integers are compared; each takes long."""
+        number = b"100000000000000000000"
+        most = b",".join([number] * JSON_LONG_INTEGERS)
+        self.assertEqual(loads(b"[%s]" % most), [1e20] * JSON_LONG_INTEGERS)
+        message = self.refused(b"[%s,%s]" % (most, number))
+        self.assertEqual(message, "more than 1024 integers of 20 digits")
+        short = b",".join([b"1000000000000000000"] * JSON_VALUES)
+        self.assertEqual(len(loads(b"[1e300,%s]" % short[:-20])), JSON_VALUES)
 
     @given(st.integers(-(10**30), 10**30), values)
     @settings(deadline=None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import traceback
 from typing import Annotated, Any
 
-from attrs import field, frozen
+from attrs import field, frozen, make_class
 from hypothesis import given, settings
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -286,6 +287,70 @@ class LoadsUniqueTests(SynchronousTestCase):
     def test_reads_what_loads_reads(self, value: Any) -> None:
         """Without duplicates both read the same."""
         self.assertEqual(loads_unique(dumps(value)), value)
+
+
+@frozen
+class Defective:
+    """
+    A rule with a bug.
+
+    :ivar bug: What it raises.
+    """
+
+    bug: type[Exception]
+    describes: bool = True
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        if self.describes:
+            raise self.bug
+        return True
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        raise self.bug
+
+
+class DefectTests(SynchronousTestCase):
+    """Tests for rules of ours that raise."""
+
+    def test_never_the_callers_mistake(self) -> None:
+        """Whatever a rule raises comes out as it is, from any depth."""
+        for bug in (TypeError, KeyError, ValueError, ZeroDivisionError):
+            for describes in (True, False):
+                ruled: Any = Annotated[str, Defective(bug, describes)]
+                inner: Any = make_class("Inner", {"text": field(type=ruled)})
+                outer: Any = make_class("Outer", {"all": field(type=list[inner])})
+                for kind, value in (
+                    (inner, {"text": "a"}),
+                    (outer, {"all": [{"text": "a"}]}),
+                ):
+                    self.assertRaises(bug, structure, make_converter(), value, kind)
+
+    def test_traceback(self) -> None:
+        """It has the frame of the rule that failed."""
+
+        @frozen
+        class Kind:
+            text: Annotated[str, Defective(KeyError)]
+
+        try:
+            structure(make_converter(), {"text": "a"}, Kind)
+        except KeyError as e:
+            frames = traceback.extract_tb(e.__traceback__)
+        self.assertEqual(frames[-1].name, "broken")
+
+    def test_a_wrong_type_is_no_defect(self) -> None:
+        """A rule is only asked about values of its type."""
+
+        @frozen
+        class Kind:
+            text: Annotated[str, Defective(KeyError)]
+
+        error = self.assertRaises(
+            BridgeError, structure, make_converter(), {"text": 1}, Kind
+        )
+        self.assertEqual(error.message, "text: wrong type")
 
 
 @ignores_unknown

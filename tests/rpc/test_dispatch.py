@@ -27,6 +27,25 @@ class Tea:
     sugar: int | None = None
 
 
+class Broken:
+    """A rule with a bug."""
+
+    def broken(self, value: str) -> bool:
+        """See ``Rule.broken``."""
+        raise TypeError(SECRET)
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return "fine"
+
+
+@frozen
+class Herb:
+    """What can't be read."""
+
+    name: Annotated[str, Broken()]
+
+
 @define
 class Kettle:
     """A service whose methods do what each test needs."""
@@ -49,6 +68,11 @@ class Kettle:
     async def brew(self, params: Tea) -> Tea:
         """Give the tea back."""
         return params
+
+    @method(Herb, Nothing)
+    async def pick(self, params: Herb) -> Nothing:
+        """Is never called."""
+        raise AssertionError
 
     @method(Nothing, Nothing)
     async def refuse(self, params: Nothing) -> Nothing:
@@ -149,6 +173,14 @@ class DispatcherTests(SynchronousTestCase):
             self.assertIsNone(error.__cause__)
             (logged,) = self.flushLoggedErrors(ZeroDivisionError)
             self.assertIn(SECRET, logged.getErrorMessage())
+
+    def test_bug_in_a_rule(self) -> None:
+        """A rule that raises is a bug, and not the caller's mistake."""
+        error = self.refused("pick", {"name": "a"})
+        self.assertIs(error.code, Code.INTERNAL)
+        self.assertNotIn(SECRET, str(error))
+        (logged,) = self.flushLoggedErrors(TypeError)
+        self.assertIn("in broken", logged.getTraceback())
 
     def test_wrong_result(self) -> None:
         """A result that can't be written is a bug too."""

@@ -61,6 +61,19 @@ class HubTests(SynchronousTestCase):
         self.assertEqual([len(page.got) for page in self.pages], [0, 1])
         self.assertEqual(len(self.hub), 1)
 
+    def test_joined(self) -> None:
+        """Who asks hears of each subscriber that is added after, once pushed to."""
+        joined: list[Page] = []
+
+        def join(page: Page) -> None:
+            joined.append(page)
+            self.hub.push("osc", {})
+
+        self.hub.at_join(join)
+        last = Page()
+        self.hub.add(last)
+        self.assertEqual((joined, len(last.got)), ([last], 1))
+
     def test_broken_subscriber_harms_no_other(self) -> None:
         """One that breaks is removed and logged; the others get the event."""
         last = Page()

@@ -316,13 +316,14 @@ class RefusalTests(NotifyCase):
         )
 
     def test_order(self) -> None:
-        """Shape, names, who there is, then the fields in their order."""
+        """The fields in their order, unknown ones, names, and who there is."""
         bad = {"title": "", "content": "\0", "height": 1}
-        self.assertIn("unknown", self.refused(**bad, sinks=["nobody"], foo=1))
-        self.assertIn("1 to 8", self.refused(**bad, sinks=["nobody"] * 9))
-        self.assertIn("no sink", self.refused(**bad, sinks=["nobody"]))
-        self.assertIn("title: ", self.refused(**bad))
-        self.assertIn("content: ", self.refused(**{**bad, "title": "a"}))
+        self.assertIn("title: ", self.refused(**bad, sinks=["nobody"], foo=1))
+        self.assertIn("content: ", self.refused(**{**bad, "title": "a"}, foo=1))
+        self.assertIn("1 to 8", self.refused(sinks=["nobody"] * 9, foo=1))
+        self.assertIn("unknown", self.refused(sinks=["nobody"], foo=1))
+        patch = {"overlay": {"height": 1}}
+        self.assertIn("no sink", self.refused(sinks=["nobody"], overrides=patch))
 
     def test_attack_path_as_icon_or_sound(self) -> None:
         """No path reaches who would open it: local, UNC, URL, or in an override."""

@@ -16,13 +16,12 @@ from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
 from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
-from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.caller import PROGRAM, Caller
+from bridge.rpc.caller import Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
-from bridge.services.osc import Osc, read_argument
+from bridge.services.osc import Osc
 from tests.osc.liblo import free_port, oscdump, oscsend, readable
 
 
@@ -35,6 +34,9 @@ class Page:
 
     def tell(self, event: str, data: Any) -> None:
         """Be told nothing."""
+
+    def push(self, event: str, text: bytes) -> None:
+        """Be pushed nothing."""
 
     def at_end(self, call: Callable[[], None]) -> None:
         """Call when it goes, or has gone."""
@@ -56,9 +58,10 @@ class OscCase(TestCase):
     def setUp(self) -> None:
         """Make the service, and a hub with one page."""
         self.pushes: list[tuple[str, Any]] = []
-        hub = Hub()
+        self.hub = hub = Hub()
         hub.add(self)
         self.osc = Osc(reactor, hub.push, frozenset({42069, 22500}))
+        hub.at_join(self.osc.joined)
         self.addCleanup(self.osc.close)
         self.registry = Registry()
         self.registry.register("osc", self.osc)
@@ -193,25 +196,6 @@ class SendTests(OscCase):
         self.assertNotIn(text, rule.value.message)
 
 
-class ReadArgumentTests(TestCase):
-    """Tests for read_argument."""
-
-    def test_kinds(self) -> None:
-        """A bare value has the kind it fits, a told kind is what it says."""
-        for given_, kind, value in (
-            (True, Kind.BOOL, True),
-            (2**31 - 1, Kind.INT, 2**31 - 1),
-            (2**31, Kind.FLOAT, 2.0**31),
-            (1.0, Kind.FLOAT, 1.0),
-            ("", Kind.STRING, ""),
-            ({"kind": "float", "value": 1}, Kind.FLOAT, 1.0),
-        ):
-            read = read_argument(given_)
-            self.assertEqual(read, Argument(kind, value))
-            assert read is not None
-            self.assertIs(type(read.value), type(value))
-
-
 class ListenTests(OscCase):
     """Tests for osc/listen, stop and status."""
 
@@ -313,25 +297,57 @@ class ListenTests(OscCase):
         self.assertEqual(status["dropped"] + len(self.pushes), 200)
         self.assertGreater(status["dropped"], 100)
 
-    async def test_a_page_that_goes_gives_up_its_hold(self) -> None:
-        """Only its own: the port is closed when the last page has gone."""
-        other = Page()
-        await self.call("listen", port=self.port)
-        await self.call("listen", other, port=self.port)
+    def reconnected(self) -> Page:
+        """Let the page go, and another come."""
         self.page.go()
-        self.assertTrue((await self.call("status"))["listening"])
-        other.go()
+        page = Page()
+        self.hub.add(page)
+        return page
+
+    async def test_goes_on_after_a_reconnect(self) -> None:
+        """The next page has the hold, without asking; its ``stop`` closes the port."""
+        await self.call("listen", port=self.port)
+        page = self.reconnected()
+        oscsend(self.port, "/a", "i", "1")
+        await self.pushed(1)
         self.assertEqual(
-            await self.call("listen", PROGRAM, port=self.port),
-            {"ok": True, "port": self.port, "started": True},
+            await self.call("listen", page, port=self.port),
+            {"ok": True, "port": self.port, "started": False},
         )
+        self.assertTrue((await self.call("stop", page))["stopped"])
+
+    async def test_a_page_that_reloads_twice(self) -> None:
+        """It has one hold, whether or not it listens again."""
+        await self.call("listen", port=self.port)
+        self.page = self.reconnected()
+        await self.call("listen", port=self.port)
+        self.page = self.reconnected()
+        self.assertTrue((await self.call("stop"))["stopped"])
+
+    async def test_several_pages(self) -> None:
+        """A page that was there before inherits nothing, and stops nobody else."""
+        other = Page()
+        self.hub.add(other)
+        await self.call("listen", port=self.port)
+        page = self.reconnected()
+        self.assertFalse((await self.call("stop", other))["stopped"])
+        self.assertTrue((await self.call("stop", page))["stopped"])
+
+    async def test_stopped_before_it_went(self) -> None:
+        """What was given up is not inherited."""
+        await self.call("listen", port=self.port)
+        await self.call("stop")
+        page = self.reconnected()
+        self.assertFalse((await self.call("status"))["listening"])
+        self.assertFalse((await self.call("stop", page))["stopped"])
 
     async def test_a_page_that_went_before_the_answer(self) -> None:
-        """It holds nothing."""
+        """Its hold is left to the next."""
         self.page.gone = True
         await self.call("listen", port=self.port)
-        self.assertFalse((await self.call("stop", PROGRAM))["stopped"])
-        self.assertFalse((await self.call("status"))["listening"])
+        self.assertFalse((await self.call("stop"))["stopped"])
+        page = self.reconnected()
+        self.assertTrue((await self.call("stop", page))["stopped"])
 
     async def test_a_page_is_watched_once(self) -> None:
         """Listening again and again does not add up."""

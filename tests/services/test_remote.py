@@ -62,9 +62,9 @@ class RemoteCase(SynchronousTestCase):
         self.hub.add(self.page)
         numbers = count()
         random = lambda n: next(numbers).to_bytes(n)  # noqa: E731
-        remote = Remote(self.hub.ask, random, self.clock, self.in_thread)
+        self.remote = Remote(self.hub.ask, random, self.clock, self.in_thread)
         self.registry = Registry()
-        self.registry.register("remote", remote)
+        self.registry.register("remote", self.remote)
 
     def in_thread(self, work: Callable[[], Any]) -> Deferred[Any]:
         """Do it at once."""
@@ -129,6 +129,17 @@ class EvalTests(RemoteCase):
         self.hub.remove(self.page)
         refused = (Code.UNAVAILABLE, "no page is paired")
         self.assertEqual(self.refusal(self.eval()), refused)
+
+    def test_shutdown(self) -> None:
+        """Those that wait are refused, so are later ones, and no timer is left."""
+        waiting = [self.eval() for _ in range(2)]
+        self.remote.close()
+        refused = (Code.UNAVAILABLE, "the daemon is shutting down")
+        for evaluating in [*waiting, self.eval()]:
+            self.assertEqual(self.refusal(evaluating), refused)
+        self.assertFalse(self.answer(ok=True, value=1))
+        self.page.end()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_default_timeout(self) -> None:
         """Without an answer it is refused after 10 s."""

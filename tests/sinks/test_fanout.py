@@ -43,6 +43,15 @@ def failing(error):
     return fails
 
 
+def logged(test):
+    """Keep what is logged until the test ends."""
+    events: list[Any] = []
+    keep: Any = events.append
+    globalLogPublisher.addObserver(keep)
+    test.addCleanup(globalLogPublisher.removeObserver, keep)
+    return events
+
+
 class DeliverTests(SynchronousTestCase):
     """Tests for bringing a notification to many."""
 
@@ -111,6 +120,41 @@ class DeliverTests(SynchronousTestCase):
             [Failed("a", f"a: {late}"), Failed("b", f"b: {late}"), None],
         )
 
+    def test_failure_after_the_deadline(self):
+        """What fails when nobody waits any more is logged, and answers nothing."""
+        slow: list[Any] = [Deferred(), Deferred()]
+        for waiting in slow:  # deaf: it is cancelled, and goes on
+            waiting.cancel = lambda: None
+        delivering = self.deliver(
+            FakeSink("a", showing=lambda: slow[0]),
+            FakeSink("b", showing=lambda: slow[1]),
+        )
+        self.clock.advance(SINK_SECONDS)
+        answers = self.successResultOf(delivering)
+        self.assertEqual(answers[0], Failed("a", "a: unavailable: no answer in time"))
+        events = logged(self)
+        slow[0].errback(UnavailableError("no bus"))
+        slow[1].errback(ZeroDivisionError())
+        self.assertEqual(
+            [(e["name"], e["why"]) for e in events if "deadline" in e["log_format"]],
+            [
+                ("a", "unavailable: no bus"),
+                ("b", "unavailable: it broke; the daemon's log says how"),
+            ],
+        )
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_success_after_the_deadline(self):
+        """What succeeds when nobody waits any more changes nothing."""
+        slow: Any = Deferred()
+        slow.cancel = lambda: None
+        delivering = self.deliver(FakeSink("a", showing=lambda: slow))
+        self.clock.advance(SINK_SECONDS)
+        self.successResultOf(delivering)
+        events = logged(self)
+        slow.callback(None)
+        self.assertEqual(events, [])
+
     def test_nobody(self):
         """Delivering to nobody is nothing."""
         self.assertEqual(self.successResultOf(self.deliver()), [])
@@ -122,10 +166,7 @@ class StartTests(SynchronousTestCase):
     def setUp(self):
         """Keep what is logged."""
         self.clock = Clock()
-        self.events: list[Any] = []
-        keep: Any = self.events.append
-        globalLogPublisher.addObserver(keep)
-        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        self.events = logged(self)
 
     def skipped(self):
         """Which sinks the log says are skipped, and why."""
@@ -157,6 +198,29 @@ class StartTests(SynchronousTestCase):
         self.clock.advance(SINK_START_SECONDS)
         self.successResultOf(starting)
         self.assertEqual(self.skipped(), [("a", "unavailable: no answer in time")])
+
+    def test_shutdown_while_one_starts(self):
+        """A start that is cut short is no timeout, and leaves no timer."""
+        cancelled: list[Any] = []
+        sink = FakeSink("a", starting=lambda: Deferred(cancelled.append))
+        starting = Fanout(self.clock, [sink]).start()
+        starting.cancel()
+        self.assertEqual(len(cancelled), 1)
+        self.assertEqual(self.skipped(), [])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_shutdown_while_one_delivers(self):
+        """What is under way at the end is answered, and leaves no timer."""
+        sink = FakeSink("a", showing=Deferred)
+        fanout = Fanout(self.clock, [sink])
+        self.successResultOf(fanout.start())
+        delivering = fanout.deliver([Delivery("b", sink, LEAST)])
+        self.successResultOf(fanout.close())
+        self.assertEqual(
+            self.successResultOf(delivering),
+            [Failed("b", "b: unavailable: it has ended")],
+        )
+        self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_close(self):
         """Every sink is ended, also after one that does not end well."""

@@ -12,7 +12,7 @@ from bridge.desktop import Note, Server, Urgency
 from bridge.sinks.fanout import Fanout, Health, SinkError, UnavailableError
 from bridge.sinks.freedesktop import Freedesktop, body, note
 from bridge.sinks.icons import IconFiles
-from bridge.sinks.notification import Patch, notification
+from bridge.sinks.notification import Message, notification
 from tests.contracts import SinkContract
 from tests.desktop.buses import (
     HastyReactor,
@@ -36,7 +36,7 @@ def server(name: str = "Sample", *capabilities: str) -> Server:
 
 def said(**fields: Any) -> Note:
     """Give the note of what a caller says."""
-    return note(notification(Patch(title="Door", **fields), "Sample"), server())
+    return note(notification(Message(title="Door", **fields), "Sample"), server())
 
 
 class NoteTests(SynchronousTestCase):
@@ -265,6 +265,23 @@ class LifeTests(SinkCase):
         fanout = Fanout(hasty, [sink])
         await fanout.start()
         self.assertEqual(fanout.targets(), [])
+
+    async def test_shutdown_while_it_starts(self) -> None:
+        """A daemon that ends meanwhile reports no timeout of the server."""
+        events: list[Any] = []
+        keep: Any = events.append
+        globalLogPublisher.addObserver(keep)
+        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        mute = await join(self, self.bus)
+        await mute.own()
+        sink = self.sink()
+        fanout = Fanout(reactor, [sink])
+        starting = fanout.start()
+        await until(lambda: mute.named("GetCapabilities"))
+        starting.cancel()
+        await fanout.close()
+        self.assertIsNone(sink._again)
+        self.assertEqual([e for e in events if "skipped" in str(e["log_format"])], [])
 
     async def test_mute_server_that_answers_later(self) -> None:
         """A server that is slow to start is a target as soon as it answers."""

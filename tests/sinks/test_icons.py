@@ -129,6 +129,25 @@ class FileTests(SynchronousTestCase):
         """An image of its own."""
         return png(pixel=bytes([number, 0, 0, 255]))
 
+    def test_closed_while_one_is_written(self):
+        """What a thread still writes at the end is removed, and leaves no timer."""
+        writing: list[Any] = []
+        later: Deferred[None] = Deferred()
+
+        def in_thread(*work: Any) -> Deferred[None]:
+            writing.append(work)
+            return later
+
+        self.files = IconFiles(self.directory, self.clock, in_thread)
+        making = Deferred.fromCoroutine(self.files.file(text64(png())))
+        self.files.close()
+        write, *arguments = writing[0]
+        write(*arguments)
+        later.callback(None)
+        self.failureResultOf(making, ImageError)
+        self.assertEqual(self.there(), [])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
     def test_a_file_for_a_minute(self):
         """It is there, for its owner alone, and gone a minute after it was wanted."""
         path = self.file(png())
@@ -153,6 +172,7 @@ class FileTests(SynchronousTestCase):
         self.files.close()
         self.assertEqual(self.there(), [])
         self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.files.open()
         self.file(png())
         IconFiles(self.directory, self.clock, execute).open()
         self.assertEqual(self.there(), [])

@@ -1,31 +1,37 @@
 """Tests for bridge.sinks.notification; what callers see is tested with the service."""
 
+from attrs import fields
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError
-from bridge.sinks.notification import FIELDS, RULES, Patch, notification, patched
+from bridge.sinks.notification import FIELDS, Message, Patch, notification, patched
+
+from .samples import png, text64
 
 
-class JudgeTests(SynchronousTestCase):
-    """Tests for judging what a caller said."""
+class MessageTests(SynchronousTestCase):
+    """Tests for what a caller writes."""
 
-    def test_a_title_is_needed(self):
-        """A patch alone is no notification."""
-        with self.assertRaises(BridgeError) as refused:
-            notification(Patch(content="a"), "Sample")
-        self.assertEqual(refused.exception.message, "title: required")
+    def test_the_title_is_first(self):
+        """The required field is read, and documented, before the others."""
+        self.assertEqual(fields(Message)[0].name, "title")
+        self.assertEqual(len(fields(Message)), len(FIELDS))
 
-    def test_every_rule_has_words(self):
-        """What a rule says of itself is one line."""
-        for rule in RULES.values():
-            self.assertEqual(len(rule.describe().splitlines()), 1)
+    def test_icon_and_image(self):
+        """``icon`` must be what ``use_base64_icon`` says it is."""
+        image = text64(png())
+        made = notification(Message(title="a", icon=image, use_base64_icon=True), "S")
+        self.assertEqual((made.icon, made.image), ("", image))
+        for icon, is_image in ((image, False), ("error", True)):
+            message = Message(title="a", icon=icon, use_base64_icon=is_image)
+            self.assertRaises(BridgeError, notification, message, "S")
 
     def test_patched(self):
         """A patch replaces what it has, also with nothing; the rest stays."""
-        base = Patch(title="a", content="b", icon="c", sound=True)
+        base = Message(title="a", content="b", icon="c", sound=True)
         self.assertEqual(
             patched(base, Patch(icon="", sound=False)),
-            Patch(title="a", content="b", icon="", sound=False),
+            Message(title="a", content="b", icon="", sound=False),
         )
 
     def test_fields(self):

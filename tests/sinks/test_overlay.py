@@ -1,6 +1,7 @@
 """Tests for bridge.sinks.overlay, with overlays that are as strict as the real ones."""
 
 import json
+import resource
 from typing import Any
 
 from attrs import evolve
@@ -11,8 +12,9 @@ from twisted.internet.defer import maybeDeferred
 from twisted.logger import LogLevel, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.sinks import overlay
 from bridge.sinks.fanout import Health, RejectedError, SinkError, UnavailableError
-from bridge.sinks.notification import Patch, notification
+from bridge.sinks.notification import Message, notification
 from bridge.sinks.overlay import Overlay, datagram
 from bridge.values import Address
 from tests import strategies
@@ -24,7 +26,7 @@ from .samples import FULL, LEAST, png, text64
 
 def sent(**said: Any) -> bytes:
     """Give the datagram of what a caller says."""
-    return datagram(notification(Patch(title="Door", **said), "Sample"))
+    return datagram(notification(Message(title="Door", **said), "Sample"))
 
 
 def keys(text: bytes) -> dict[str, Any]:
@@ -242,26 +244,29 @@ class SocketTests(SinkContract, TestCase):
         self.assertEqual(len(noted), 1)
 
     def test_no_port(self):
-        """Without a port it does not start; a failed or short write is a failure."""
+        """Without a port it does not start, and says so as a sink does."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        for host in ("127.0.0.1", "::1"):
+            sink = Overlay(reactor, Address(host, 1))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+            try:
+                self.assertRaises(SinkError, sink.start)
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            self.assertFalse(sink.has_started)
 
-        class Full:
-            def listenUDP(self, *_: Any, **__: Any) -> Any:
-                raise OSError
-
-        sink = Overlay(Full(), Address("127.0.0.1", 1))
-        self.assertRaises(SinkError, sink.start)
-        self.assertFalse(sink.has_started)
-
-        class Short:
-            def write(self, *_: Any) -> int:
-                return 1
-
-        sink._port = Short()
+    def test_the_system_refuses(self):
+        """A datagram that the system does not send is a failure of this sink."""
+        sink = self.sink()
+        sink.start()
+        # Nothing is routed from a loopback address to one of the documentation's.
+        sink._address = Address("192.0.2.1", 9)
         self.assertRaises(UnavailableError, sink.deliver, LEAST)
 
-        class Broken:
-            def write(self, *_: Any) -> int:
-                raise OSError
-
-        sink._port = Broken()
-        self.assertRaises(UnavailableError, sink.deliver, LEAST)
+    def test_the_system_has_shorter_datagrams(self):
+        """A datagram that is too long for the system alone is rejected."""
+        sink = self.sink()
+        sink.start()
+        self.patch(overlay, "OVERLAY_BYTES", 70_000)
+        large = evolve(LEAST, content="x" * 66_000)
+        self.assertRaises(RejectedError, sink.deliver, large)

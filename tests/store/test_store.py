@@ -16,7 +16,7 @@ from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.store import Drop, Put, Remove, Store, StoreError
+from bridge.store import Drop, Put, Remove, Store, StoreError, store
 
 from .faults import FaultyOs, fresh_directory, no_space, running_on
 from .test_tables import edited, edits
@@ -218,6 +218,19 @@ class RefusedTests(StoreCase):
         unchanged = self.store.commit([Remove("host", "k")])
         self.assertNoResult(unchanged)
         self.successResultOf_next(unchanged)
+
+    def test_defect_in_undoing(self) -> None:
+        """A defect after a failed write is logged; all are answered, and go on."""
+        self.patch(store, "take_back", lambda undo: 1 / 0)
+        first = self.store.commit([Put("a", "b", 1)])
+        second = self.store.commit([Put("a", "c", 1)])
+        self.fail_write()
+        for commit in (first, second):
+            self.failureResultOf(commit, BridgeError)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        third = self.store.commit([Put("a", "d", 1)])
+        self.thread.let_through()
+        self.successResultOf(third)
 
     def test_not_an_os_error(self) -> None:
         """A failure of another kind is named by its kind."""

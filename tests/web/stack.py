@@ -246,6 +246,7 @@ class Stack:
             self.trusted,
             self.foreign,
             PORT,
+            TokenBucket(500.0, 500, self.clock.seconds),
         )
         light = frozenset({("kettle", "refuse")})
         self.edge = Edge(
@@ -262,7 +263,9 @@ class Stack:
         self.pumper = create_pumper()
 
     def flush(self) -> None:
-        """Carry all bytes that are on their way."""
+        """Carry all bytes that are on their way, and begin a new turn."""
+        self.pumper._flush()
+        self.clock.advance(0)
         self.pumper._flush()
 
     def advance(self, seconds: float) -> None:

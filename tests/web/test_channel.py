@@ -201,6 +201,12 @@ class FramingTests(ChannelCase):
         ):
             self.refused(raw, 400, "bad_request")
 
+    def test_attack_tls(self) -> None:
+        """A client that begins TLS is answered at once, though it ends no line."""
+        for hello in (b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20):
+            self.refused(hello, 400, "bad_request")
+        self.assertIn(b"this port speaks no TLS", self.stack.raw(b"\x16\x03"))
+
     def test_too_large(self) -> None:
         """A long line is 414, large or many headers are 431."""
         size = limits.HEAD_BYTES
@@ -295,7 +301,10 @@ class FramingTests(ChannelCase):
             "/v1/kettle/note#x",
             "/%761/kettle/note",
             "/v1/kettle",
-            f"http://{HOST}/v1/kettle/note",
+            f"https://{HOST}/v1/kettle/note",
+            f"http:/{HOST}/v1/kettle/note",
+            f"http://{HOST}//v1/kettle/note",
+            f"http://{HOST}",
             f"{HOST}/v1/kettle/note",
             HOST,
             "*",
@@ -308,10 +317,35 @@ class FramingTests(ChannelCase):
             "/v1/health;x=y",
             "/v1/h%65alth",
             "/v1%2fhealth",
-            f"http://{HOST}/v1/health",
+            f"https://{HOST}/v1/health",
+            f"http://{HOST}/v1/health/",
         ):
             self.assertRefused(self.stack.ask("GET", path), 404, "not_found")
         self.assertEqual(self.stack.kettle.heard, [])
+
+    def test_absolute_targets(self) -> None:
+        """An absolute target is accepted, and names the host (RFC 9112, 3.2.2)."""
+        for target in (f"http://{HOST}/v1/health", f"HTTP://{HOST}/v1/health?x=/y"):
+            for host in (HOST, "evil.example"):
+                answer = self.stack.ask("GET", target, host=host)
+                self.assertEqual(answer.status, 200)
+            answer = self.stack.ask("GET", target, host=None)
+            self.assertRefused(answer, 400, "bad_request")
+        self.assertEqual(self.stack.ask("GET", f"http://{HOST}?/v1/health").status, 404)
+
+    def test_attack_absolute_target_of_another_host(self) -> None:
+        """A foreign name in the target is refused, whatever the Host header says."""
+        for authority in (
+            "",
+            "evil.example",
+            "evil.example:42081",
+            "127.0.0.1",
+            f"user@{HOST}",
+            f"{HOST}@evil.example",
+            f"{HOST}\\",
+        ):
+            answer = self.stack.ask("GET", f"http://{authority}/v1/health")
+            self.assertRefused(answer, 403, "forbidden_host")
 
     def test_methods(self) -> None:
         """HEAD is GET without a body, ``OPTIONS *`` a preflight, others are 405."""
@@ -401,7 +435,7 @@ class FramingTests(ChannelCase):
             for name, value in ALWAYS.items():
                 self.assertEqual(answer.headers[name], value)
         self.assertNotIn(SECRET.encode(), received)
-        self.assertEqual(len(self.stack.site.crowd), 0)
+        self.assertEqual(len(self.stack.site.shares.crowd), 0)
 
     @given(st.lists(st.integers(1, 60), max_size=8))
     @settings(deadline=None)
@@ -493,7 +527,7 @@ class CrowdTests(ChannelCase):
     def test_attack_idle_connections(self) -> None:
         """Those who only hold connections open drop each other; who asks is served."""
         idle = [self.connect()[1] for _ in range(500)]
-        self.assertEqual(len(self.stack.site.crowd), limits.CONNECTIONS_WAITING)
+        self.assertEqual(len(self.stack.site.shares.crowd), limits.CONNECTIONS_WAITING)
         kept = limits.CONNECTIONS_WAITING
         self.assertTrue(all(transport.aborting for transport in idle[:-kept]))
         self.assertFalse(any(transport.aborting for transport in idle[-kept:]))
@@ -557,7 +591,7 @@ class CrowdTests(ChannelCase):
         """A connection that has gone takes no place and has no timer."""
         for raw in (b"", b"x", HEALTH, HEALTH[:20], b"bad\r\n\r\n"):
             self.stack.raw(raw)
-        self.assertEqual(len(self.stack.site.crowd), 0)
+        self.assertEqual(len(self.stack.site.shares.crowd), 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
 

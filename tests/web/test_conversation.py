@@ -17,6 +17,7 @@ from bridge.protocol import frames
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import UNSENT_BYTES
+from bridge.protocol.rules import Text
 from bridge.protocol.session import Rates
 from bridge.protocol.wire import dumps
 from bridge.rpc.dispatch import Dispatcher
@@ -71,6 +72,7 @@ class ConversationCase(SynchronousTestCase):
             self.trusted,
             TokenBucket(1.0, 10, now),
             1,
+            TokenBucket(1.0, 10, now),
         )
         light = frozenset({("kettle", "refuse")})
         self.edge = Edge(
@@ -283,6 +285,19 @@ class CallTests(ConversationCase):
         self.assertEqual((answered["type"], answered["id"]), ("response", "b"))
         self.assertEqual((pushed["type"], pushed["event"]), ("push", "error"))
         self.assertEqual(pushed["data"]["code"], "bad_request")
+
+    def test_bug_in_a_rule(self) -> None:
+        """A frame that can't be read because of a bug is logged, and answered so."""
+
+        def broken(rule: Text, value: str) -> bool:
+            raise TypeError(SECRET)
+
+        self.patch(Text, "broken", broken)
+        self.send({"type": "request", "id": "a", "service": "x", "method": "y"})
+        (answer,) = self.wire.got
+        self.assertEqual((answer["id"], answer["error"]["code"]), ("a", "internal"))
+        self.assertNotIn(SECRET, str(answer))
+        self.assertEqual(len(self.flushLoggedErrors(TypeError)), 1)
 
     def test_error_push_is_nobody_elses(self) -> None:
         """An error push goes to the socket whose frame it was, alone."""

@@ -109,7 +109,7 @@ class FuzzTests(SynchronousTestCase):
             self.check(frames_of(transport.value()))
         transport.protocol.connectionLost(Failure(ConnectionDone()))
         self.assertEqual(len(self.stack.hub), 0)
-        self.assertEqual(self.stack.sockets._sockets_waiting, set())
+        self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
     def check(self, got: list[tuple[int, bytes]]) -> None:
         """Check each frame that was sent back."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.task import Clock
@@ -149,7 +151,10 @@ class GuardCase(SynchronousTestCase):
         self.trusted = TokenBucket(1.0, 5, self.clock.seconds)
         self.foreign = TokenBucket(1.0, 5, self.clock.seconds)
         origins = Origins(frozenset({b"https://app.example"}))
-        self.guard = Guard(origins, OnlyToken(), self.trusted, self.foreign, PORT)
+        self.upgrades = TokenBucket(1.0, 5, self.clock.seconds)
+        self.guard = Guard(
+            origins, OnlyToken(), self.trusted, self.foreign, PORT, self.upgrades
+        )
 
     def admit(self, headers: Headers) -> None:
         """Judge what is judged of every request, in the order of the site."""
@@ -208,6 +213,19 @@ class CallerClassTests(GuardCase):
         self.assertIs(self.refused(self.headers()).code, Code.RATE_LIMITED)
         foreign = self.headers(origin=b"https://evil.example")
         self.assertIs(self.refused(foreign).code, Code.FORBIDDEN_ORIGIN)
+
+    def test_attack_upgrades_of_programs(self) -> None:
+        """No request without an allowed Origin costs an upgrade of a page."""
+        page = self.headers(origin=b"http://localhost:9")
+        for headers in (self.headers(), self.headers(origin=b"https://evil.example")):
+            for _ in range(6):
+                with contextlib.suppress(BridgeError):
+                    self.guard.draw(headers, upgrade=True)
+            self.assertRaises(BridgeError, self.guard.draw, headers, upgrade=True)
+        for _ in range(5):
+            self.guard.draw(page, upgrade=True)
+        error = self.assertRaises(BridgeError, self.guard.draw, page, upgrade=True)
+        self.assertIs(error.code, Code.RATE_LIMITED)
 
     def test_cross_site_navigation_without_an_origin(self) -> None:
         """Fetch metadata alone is enough to refuse: an image, a link, a frame."""

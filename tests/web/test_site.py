@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from klein.resource import KleinResource
 from twisted.internet.error import ConnectionLost
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import JSON_DEPTH
 
 from ..strategies import SECRET, nested
@@ -286,4 +290,49 @@ class DisconnectTests(SynchronousTestCase):
         self.channel.connectionLost(Failure(ConnectionLost()))
         self.waiting.errback(ZeroDivisionError())
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.assertEqual(self.flushLoggedErrors(), [])
+
+
+class RenderTests(SynchronousTestCase):
+    """Tests for what Klein does here, and what it can't."""
+
+    def test_klein_renders(self) -> None:
+        """Answers, refusals of the guard and of a service, and 404 are Klein's."""
+        stack, render = Stack(), KleinResource.render
+        with mock.patch.object(KleinResource, "render", autospec=True) as rendered:
+            rendered.side_effect = render
+            statuses = [
+                stack.ask("GET", "/v1/health").status,
+                stack.ask("GET", "/v1/describe").status,
+                stack.call("refuse").status,
+                stack.ask("GET", "/nothing").status,
+                stack.ask("PUT", "/v1/health").status,
+            ]
+        self.assertEqual(statuses, [200, 401, 503, 404, 405])
+        self.assertEqual(rendered.call_count, 5)
+
+    def test_attack_paths_that_klein_reads_otherwise(self) -> None:
+        """What the guard has refused calls nothing, though Klein finds a route."""
+        stack = Stack()
+        for method, path in (
+            ("POST", "//v1/kettle/note"),
+            ("post", "/v1/kettle/note"),
+            ("POST", "v1/kettle/note"),
+        ):
+            answer = stack.ask(method, path, BEARER, JSON, body=b'{"text":"x"}')
+            self.assertIn(answer.status, (404, 405))
+        answer = stack.ask("POST", "/v1/kettle/note", JSON, body=b'{"text":"x"}')
+        self.assertEqual(answer.status, 401)
+        upgrade = (("Upgrade", "websocket"), ("Connection", "Upgrade"))
+        self.assertEqual(stack.ask("GET", "//v1/ws", *upgrade).status, 404)
+        self.assertEqual(stack.kettle.heard, [])
+
+    def test_gone_before_a_refusal(self) -> None:
+        """A call that fails when its client is gone is no defect."""
+        stack = Stack()
+        request = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
+        stack.raw(request)
+        (waiting,) = stack.kettle.waiting
+        waiting.errback(BridgeError(Code.UNAVAILABLE, "too late"))
+        self.assertEqual(stack.kettle.cancelled, 0)
         self.assertEqual(self.flushLoggedErrors(), [])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import provider
 
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import (
@@ -317,15 +319,27 @@ class SlowReaderTests(SocketCase):
 class CrowdTests(SocketCase):
     """Tests for many sockets."""
 
-    def test_sockets_that_never_say_hello(self) -> None:
-        """Of sockets that wait only 16 are held; further upgrades are 503."""
+    def test_attack_sockets_that_never_say_hello(self) -> None:
+        """Only 16 wait; one more takes the place of the oldest, and gets its own."""
         pages = [self.stack.open() for _ in range(SOCKETS_AWAITING_HELLO)]
-        answer = self.stack.ask("GET", "/v1/ws", *UPGRADE)
-        self.assertEqual((answer.status, answer.code), (503, "unavailable"))
-        pages[0].hello()
         self.stack.open().hello()
+        self.assertEqual(pages[0].closed, (1013, "too_many_sockets"))
+        self.assertEqual(len(self.stack.sockets._sockets_waiting), 15)
+        self.assertIsNone(pages[1].hello().closed)
+        for _ in range(100):
+            self.stack.open()
+        self.assertEqual(len(self.stack.sockets._sockets_waiting), 16)
+        self.assertEqual(len(self.stack.hub), 2)
         self.stack.advance(5)
-        self.assertEqual(self.stack.sockets._sockets_waiting, set())
+        self.assertEqual(self.stack.sockets._sockets_waiting, {})
+
+    def test_attack_upgrades_without_an_origin(self) -> None:
+        """They use up what programs share; a page is let in all the same."""
+        stack = Stack(dev=False, rate=0.001, burst=10)
+        for _ in range(5):
+            stack.open().hello("x" * 43)
+        self.assertEqual(stack.ask("GET", "/v1/ws", *UPGRADE).status, 429)
+        self.assertIsNone(stack.open(PAGE).hello().closed)
 
     def test_too_many_pages(self) -> None:
         """With 64 pages open the next upgrade is 503, until one goes."""
@@ -353,7 +367,7 @@ class UpgradeTests(SocketCase):
         for origin in (EVIL, ("Origin", "null"), ("Origin", "file://")):
             answer = self.stack.ask("GET", "/v1/ws", *UPGRADE, origin)
             self.assertEqual((answer.status, answer.code), (403, "forbidden_origin"))
-        self.assertEqual(self.stack.sockets._sockets_waiting, set())
+        self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
     def test_dns_rebinding_upgrade(self) -> None:
         """An upgrade at a foreign name gets 403, though its origin says nothing."""
@@ -421,6 +435,41 @@ class UpgradeTests(SocketCase):
         headers = {**dict(UPGRADE), "Sec-WebSocket-Version": "99"}
         answer = self.stack.ask("GET", "/v1/ws", *headers.items())
         self.assertIn("13", answer.headers["sec-websocket-version"])
+
+    def test_old_http(self) -> None:
+        """HTTP/1.0 has no upgrade (RFC 6455, 4.2.1)."""
+        upgrade = write_request("GET", "/v1/ws", UPGRADE)
+        received = self.stack.raw(upgrade.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        self.assertTrue(received.startswith(b"HTTP/1.0 400"))
+        self.assertEqual(read_answer(received).code, "bad_request")
+
+    def test_absolute_target(self) -> None:
+        """An upgrade may name the host in its target."""
+        upgrade = write_request("GET", f"http://{HOST}/v1/ws", UPGRADE)
+        self.assertTrue(self.stack.raw(upgrade).startswith(b"HTTP/1.1 101"))
+
+    def test_attack_log_lines(self) -> None:
+        """Bad handshakes are counted, one line a second, and are no warnings."""
+        lines: list[tuple[str, int]] = []
+
+        @provider(ILogObserver)
+        def note(event: Any) -> None:
+            if event["log_level"] >= LogLevel.info:
+                lines.append((formatEvent(event), event["log_level"].name))
+
+        globalLogPublisher.addObserver(note)
+        self.addCleanup(globalLogPublisher.removeObserver, note)
+        bad = write_request("GET", "/v1/ws", UPGRADE[:2])
+        for _ in range(20):
+            self.assertTrue(self.stack.raw(bad).startswith(b"HTTP/1.1 400"))
+        self.stack.clock.advance(1)
+        self.assertEqual(
+            lines,
+            [
+                ("WebSocket handshakes refused: 1", "info"),
+                ("WebSocket handshakes refused: 19", "info"),
+            ],
+        )
 
     def test_missing_parts(self) -> None:
         """Without a key or a version there is no socket."""

@@ -94,6 +94,13 @@ class Daemon:
         assert found is not None
         return int(found[1])
 
+    def switches(self) -> int:
+        """How often its threads have waited for something so far."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/status")
+        texts = [task.read_text("ascii") for task in tasks]
+        found = [re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", t) for t in texts]
+        return sum(int(one[1]) for one in found if one is not None)
+
     def stop(self, signal_number: int = 15) -> int:
         """End the daemon; gives its exit status."""
         self.process.send_signal(signal_number)

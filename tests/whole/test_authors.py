@@ -39,7 +39,8 @@ class AuthorTests(SynchronousTestCase):
     def test_template_where_it_is(self):
         """The template passes every check but the signature's, as it is."""
         said = self.do("check", "--unsigned", str(TEMPLATE))
-        self.assertEqual(said.count(" ok: "), 4)
+        for step in ("files", "manifest", "policy", "id", "api", "build"):
+            self.assertRegex(said, rf"(?m)^{step} +ok: ")
         said = self.do("check", str(TEMPLATE), status=1)
         self.assertIn("signature  refused: unsigned: there is no plugin.sig", said)
 
@@ -65,9 +66,22 @@ class AuthorTests(SynchronousTestCase):
         source = self.plugin / "main.ts"
         source.write_text(source.read_text() + "eval('\x1b[2J');\nfetch('/');\n")
         said = self.do("check", "--unsigned", str(self.plugin), status=1)
-        self.assertIn("  main.ts:12 eval\n      eval('\\x1b[2J');\n", said)
-        self.assertIn("  main.ts:13 fetch\n      fetch('/');\n", said)
+        self.assertIn("  main.ts:12 eval\n      eval('\\x1b[2J');\n      fix: ", said)
+        self.assertIn("  main.ts:13 fetch\n      fetch('/');\n      fix: ", said)
         self.assertNotIn("\x1b", said)
+
+    def test_not_done(self):
+        """A plugin that cannot be built here is neither passed nor refused."""
+        shutil.rmtree(self.data / "host")
+        said = self.do("check", "--unsigned", str(self.plugin), status=4)
+        self.assertRegex(said, r"build +not done: .*; run: plugin-bridge setup ")
+
+    def test_other_id(self):
+        """A plugin that pages would not start is refused."""
+        source = self.plugin / "main.ts"
+        source.write_text(source.read_text().replace("my-plugin", "your-plugin"))
+        said = self.do("check", "--unsigned", str(self.plugin), status=1)
+        self.assertIn("id         refused: main.ts exports the id your-plugin", said)
 
     def test_usage(self):
         """A wrong command line exits with status 2, and the usage is shown."""

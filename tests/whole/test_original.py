@@ -4,7 +4,9 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -114,10 +116,10 @@ class OriginalTests(SynchronousTestCase):
         (self.data / "state.json").write_text(json.dumps(state, separators=(",", ":")))
         (self.data / "state.json").chmod(0o600)
 
-    def publish(self, version, signed_at):
+    def publish(self, version, signed_at, start=""):
         """Publish the plugin; gives its URL and the commit."""
         tree = self.home / "tree"
-        text = manifest("good", version=version, apiVersion="^0.2.0")
+        text = start + manifest("good", version=version, apiVersion="^0.2.0")
         write(tree, {"plugin.json": text, "main.ts": MAIN % version})
         signature = sign_tree(tree, "good", PROFILE, SEED, signed_at)
         (tree / "plugin.sig").write_bytes(signature)
@@ -185,11 +187,75 @@ class OriginalTests(SynchronousTestCase):
             self.assertIn(
                 "downgrade", page.refusal("plugins", "update", {"id": "good"})
             )
-            self.publish("1.1.0", int(time.time()))
+            # A manifest that an editor on Windows began with a byte order mark.
+            self.publish("1.1.0", int(time.time()), "\ufeff")
             updated = page.result("plugins", "update", {"id": "good"})["plugin"]
             self.assertEqual(updated["version"], "1.1.0")
             self.assertEqual(updated["installedAt"], "2023-11-14T22:13:20Z")
+            bundle = (self.theme / "vrcnext-plugin-host.js").read_text()
+            self.assertIn("Marker of 1.1.0", bundle)
             page.result("plugins", "uninstall", {"id": "good"})
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
             listed = page.result("state", "list", {"ns": "plugin:good"})
             self.assertEqual(listed["entries"], {})
+
+    def original(self, *words, **environ):
+        """Run the command by the name that its users know, until it ends."""
+        return subprocess.run(
+            [*self.script(), *words],
+            cwd=self.home,
+            env=environment(self.home, environ),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def script(self):
+        """Install the command's entry point; return what starts it."""
+        path = self.home / "vrcnext-bridge"
+        path.write_text(
+            "import sys\nfrom bridge.cli.main import main\nsys.exit(main())\n"
+        )
+        return [sys.executable, "-u", str(path)]
+
+    def test_its_command(self):
+        """What its page and its installer run does what it did."""
+        done = self.original("--print-token")
+        self.assertEqual((done.returncode, done.stdout), (0, TOKEN + "\n"), done.stderr)
+        done = self.original("--build-plugins")
+        self.assertEqual((done.returncode, done.stdout[:11]), (0, '{"ok":true,'))
+        done = self.original("doctor", "--json", VRCNEXT_BRIDGE_LISTEN="127.0.0.1:1")
+        self.assertIn("127.0.0.1:1", done.stdout)
+        elsewhere = self.home / "elsewhere"
+        done = self.original("--rotate-token", VRCNEXT_BRIDGE_DATA_DIR=str(elsewhere))
+        self.assertEqual((elsewhere / "token").read_text(), done.stdout)
+        done = self.original("--wayvr-addr", "192.0.2.1:5")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--wayvr-addr: must", done.stderr)
+
+    def test_its_options(self):
+        """A daemon is started as its users did, and reaches the overlay they named."""
+        overlay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(overlay.close)
+        overlay.bind(("127.0.0.1", 0))
+        overlay.settimeout(30)
+        port = overlay.getsockname()[1]
+        process = subprocess.Popen(
+            [*self.script(), "--listen", "127.0.0.1:0", "--sink", "wayvr"],
+            cwd=self.home,
+            env=environment(
+                self.home, {"VRCNEXT_BRIDGE_WAYVR_ADDR": f"127.0.0.1:{port}"}
+            ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        daemon = Daemon(process, self.data)
+        self.addCleanup(lambda: process.poll() is None and daemon.stop())
+        with daemon.page() as page:
+            sent = page.result(
+                "notify", "send", {"title": "Hello", "content": "", "sinks": ["wayvr"]}
+            )
+        self.assertEqual(sent["delivered"], ["wayvr"])
+        self.assertIn("Hello", overlay.recv(65535).decode())

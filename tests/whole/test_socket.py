@@ -1,5 +1,6 @@
 """The socket of a real daemon, seen from the page's side."""
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -7,9 +8,14 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocketBadStatusException, create_connection
 
-from bridge.services.catalogue import SERVICES
-
+from ..docs.building import DOCS
 from .daemon import Page, running
+
+
+def documented():
+    """The names of the services in the reference."""
+    reference = (DOCS / "reference" / "methods.md").read_text("utf-8")
+    return set(re.findall(r"^## (\S+)$", reference, re.MULTILINE))
 
 
 @pytest.mark.whole
@@ -61,7 +67,7 @@ class SocketTests(SynchronousTestCase):
         """``welcome`` has the version, and the services by name, as pages expect."""
         with running(self.home) as daemon, daemon.page() as page:
             self.assertEqual(page.welcome["type"], "welcome")
-            self.assertEqual(set(page.welcome["services"]), set(SERVICES) - {"remote"})
+            self.assertEqual(set(page.welcome["services"]), documented() - {"remote"})
 
     def test_burst_is_paced_and_answered(self):
         """More calls than the burst are all answered, in order, when it is a few."""

@@ -115,10 +115,10 @@ class Uses:
         """Every place with the name of a target, where it is the same name."""
         code = self.code
         if not self._places:
-            for index, token in enumerate(code.tokens):
-                if token.kind is Kind.NAME and not code.is_member(index):
-                    self._places.setdefault(token.text, []).append(index)
-        text = code.tokens[target].text
+            for index, kind in enumerate(code.tokens.kinds):
+                if kind is Kind.NAME and not code.is_member(index):
+                    self._places.setdefault(code.text(index), []).append(index)
+        text = code.text(target)
         block = self._block(target)
         if (text, block, name) in self._followed:
             return []

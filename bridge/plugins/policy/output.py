@@ -72,10 +72,9 @@ _HARMLESS: Final = re.compile(
 _TEXT: Final = r"(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
 # Names can be strings, too: `import { "a }" as b } from`, `export * as "a" from`.
 _IMPORT: Final = re.compile(
-    r"^(?:import|export)\b(?P<head>[^\"'{;()=]*+)"
+    r"(?:import|export)\b(?P<head>[^\"'{;()=]*+)"
     rf"(?:(?P<text>{_TEXT})|\{{(?:[^\"'}}]|{_TEXT})*+\}})?+"
-    rf"(?P<tail>[^\"'{{;()=]*+)(?P<last>{_TEXT})?+",
-    re.MULTILINE,
+    rf"(?P<tail>[^\"'{{;()=]*+)(?P<last>{_TEXT})?+"
 )
 
 
@@ -133,7 +132,7 @@ def output_hits(
 
 def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -> None:
     """Check what the source imports; these statements start lines of their own."""
-    for statement in _IMPORT.finditer(text):
+    for statement in _import_statements(text):
         literal = _specifier(statement)
         if literal is None:
             continue
@@ -148,6 +147,18 @@ def _specifier(statement: re.Match[str]) -> str | None:
     if text is not None and is_from:
         return text
     return statement["last"] if statement["tail"].rstrip().endswith("from") else None
+
+
+def _import_statements(text: str) -> Iterator[re.Match[str]]:
+    # With a line end in front, a place in here is the next one in the text.
+    shifted = f"\n{text}"
+    for word in ("\nimport", "\nexport"):
+        at = shifted.find(word)
+        while at >= 0:
+            statement = _IMPORT.match(text, at)
+            if statement is not None:
+                yield statement
+            at = shifted.find(word, at + 1)
 
 
 def _is_suspicious(text: str, mark: str) -> bool:
@@ -194,17 +205,18 @@ class _Reading:
         """Look at every token, then at every use of the global objects."""
         code = self._code
         names: dict[int, str] = {}
-        for index, token in enumerate(code.tokens):
-            if token.kind is Kind.STRING:
+        for index, kind in enumerate(code.tokens.kinds):
+            text = code.text(index)
+            if kind is Kind.STRING:
                 self._string(index)
-            elif token.kind is Kind.NAME:
-                if token.text.startswith(self._mark):
-                    names[index] = token.text.removeprefix(self._mark)
+            elif kind is Kind.NAME:
+                if text.startswith(self._mark):
+                    names[index] = text.removeprefix(self._mark)
                 else:
-                    self._name_of(index, token.text)
-            elif token.text == "{":
+                    self._name_of(index, text)
+            elif text == "{":
                 self._keys(index)
-            elif token.text == "[" and (
+            elif text == "[" and (
                 code.continues(index) or code.text(index - 1) == "?."
             ):
                 self._computed_member(index)
@@ -212,7 +224,7 @@ class _Reading:
         self._markups()
 
     def _add(self, index: int, rule: str) -> None:
-        self._found.add(self._code.tokens[index].start, rule)
+        self._found.add(self._code.tokens.starts[index], rule)
 
     def _string(self, index: int) -> None:
         code = self._code
@@ -417,15 +429,14 @@ class _Reading:
         return code.text(index - 1) == "typeof" and after not in (".", "?.", "[", "(")
 
     def _use(self, uses: Uses, index: int, name: str) -> None:
-        code = self._code
         if name in TIMERS:
             self._timer(index, name)
             return
         if name == "Reflect":
             self._markup_calls.append(index)
-        self._member(code.after(index), name)
+        self._member(self._code.after(index), name)
         for target in uses.targets(index):
-            if code.text(target) == "{":
+            if self._code.text(target) == "{":
                 self._pattern(target, name)
 
     def _member(self, after: int, name: str) -> None:

@@ -78,20 +78,23 @@ def _encode(value: Any, into: list[bytes]) -> None:
         into.append(bytes([_BOOLEAN, value]))
     elif isinstance(value, int):
         into.append(bytes([_INTEGER]) + _LENGTH.pack(value))
-    elif isinstance(value, (str, bytes)):
-        data = value.encode() if isinstance(value, str) else value
-        kind = _STRING if isinstance(value, str) else _BYTES
-        into += [bytes([kind]) + _LENGTH.pack(len(data)), data]
-    elif isinstance(value, list):
-        into.append(bytes([_LIST]) + _LENGTH.pack(len(value)))
-        for item in value:
-            _encode(item, into)
+    elif isinstance(value, bytes):
+        into += [bytes([_BYTES]) + _LENGTH.pack(len(value)), value]
+    elif isinstance(value, str):
+        data = value.encode()
+        into += [bytes([_STRING]) + _LENGTH.pack(len(data)), data]
     else:
-        into.append(bytes([_MAP]) + _LENGTH.pack(len(value)))
-        for key, item in value.items():
-            data = key.encode()
+        _encode_many(value, into)
+
+
+def _encode_many(value: list[Any] | dict[str, Any], into: list[bytes]) -> None:
+    kind = _LIST if isinstance(value, list) else _MAP
+    into.append(bytes([kind]) + _LENGTH.pack(len(value)))
+    for item in value:
+        if isinstance(value, dict):
+            data = item.encode()
             into += [_LENGTH.pack(len(data)), data]
-            _encode(item, into)
+        _encode(value[item] if isinstance(value, dict) else item, into)
 
 
 def _decode(data: bytes, at: int) -> tuple[Any, int]:

@@ -22,7 +22,7 @@ def string_value(code: Code, index: int) -> str | None:
     """The value of a string token; ``None`` for any other token."""
     if not code.is_kind(index, Kind.STRING):
         return None
-    return unescape(code.tokens[index].text[1:-1])
+    return unescape(code.tokens.texts[index][1:-1])
 
 
 def key_name(code: Code, index: int) -> tuple[str | None, int]:
@@ -37,7 +37,7 @@ def key_name(code: Code, index: int) -> tuple[str | None, int]:
         name = string_value(code, index + 1) if end == index + 2 else None
         return name, end + 1
     if code.is_kind(index, Kind.NAME):
-        return code.tokens[index].text, index + 1
+        return code.text(index), index + 1
     return string_value(code, index), index + 1
 
 

@@ -61,8 +61,7 @@ async def converse(
     finally:
         if deadline.active():
             deadline.cancel()
-    if service.failure is not None:
-        raise service.failure
+    service.check()
     if not conversation.is_over:
         raise TooComplexError(conversation.unanswered)
 
@@ -105,8 +104,18 @@ class _Service(ProcessProtocol):
         """Report the end; how it ended does not matter, what it has answered does."""
         self.ended.callback(None)
 
+    def check(self) -> None:
+        """
+        Raise what was wrong with its answers.
+
+        :raise PacketError: They are not those of the pinned version.
+        """
+        if self.failure is not None:
+            raise self.failure
+
     def kill(self) -> None:
         """Kill it, unless it has ended."""
         process: Any = self.transport
+        # Twisted sets this to ``None`` when the process has been waited for.
         if process.pid is not None:
             process.signalProcess("KILL")

@@ -9,8 +9,9 @@ slash after a value, on the same line, divides; any other begins a regular expre
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 
 # Texts and comments can be as long as a source, and the rest of a pattern lets no other
 # thread run: only their beginnings are matched, see `_end`.
@@ -94,6 +95,10 @@ class Kind(Enum):
     MARK = "mark"
 
 
+_KINDS: Final = {kind.value: kind for kind in Kind}
+_TEXTS: Final = (Kind.STRING, Kind.REGEX)
+
+
 class Token(NamedTuple):
     """
     One token.
@@ -104,6 +109,34 @@ class Token(NamedTuple):
     kind: Kind
     text: str
     start: int
+
+
+class Tokens(Sequence[Token]):
+    """
+    The tokens of a text, kept as lists of plain values.
+
+    A million objects would keep Python's garbage collector, and with it every thread,
+    busy for long at a time.
+
+    :ivar kinds: The kind of each; ``texts`` and ``starts`` are alike.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: list[Kind] = []
+        self.texts: list[str] = []
+        self.starts: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @overload
+    def __getitem__(self, index: int) -> Token: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Token]: ...
+    def __getitem__(self, index: int | slice) -> Token | list[Token]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        return Token(self.kinds[index], self.texts[index], self.starts[index])
 
 
 class UnreadableError(ValueError):
@@ -122,10 +155,12 @@ class Code:
     """
 
     def __init__(self, text: str) -> None:
-        self.tokens: list[Token] = []
+        self.tokens = Tokens()
         self.partner: dict[int, int] = {}
         self.parent: list[int] = []
         self._open: list[int] = []
+        # Of each token its text, or an empty one in place of a string's.
+        self._plain: list[str] = []
         self._read(text)
         if self._open:
             raise UnreadableError
@@ -145,36 +180,37 @@ class Code:
                 raise UnreadableError
             at = _end(text, found)
             if found.lastgroup != "comment":
-                self._add(Token(Kind(found.lastgroup), text[end:at], end))
+                self._add(_KINDS[found.lastgroup], text[end:at], end)
 
-    def _add(self, token: Token) -> None:
-        index = len(self.tokens)
-        self.tokens.append(token)
-        if token.kind is not Kind.MARK:
+    def _add(self, kind: Kind, text: str, start: int) -> None:
+        index = len(self._plain)
+        self.tokens.kinds.append(kind)
+        self.tokens.texts.append(text)
+        self.tokens.starts.append(start)
+        self._plain.append("" if kind in _TEXTS else text)
+        if kind is not Kind.MARK:
             self.parent.append(self._open[-1] if self._open else -1)
             return
-        opener = _PARTNERS.get(token.text)
+        opener = _PARTNERS.get(text)
         if opener is not None:
-            if not self._open or self.tokens[self._open[-1]].text != opener:
+            if not self._open or self._plain[self._open[-1]] != opener:
                 raise UnreadableError
             begun = self._open.pop()
             self.partner[begun], self.partner[index] = index, begun
         self.parent.append(self._open[-1] if self._open else -1)
-        if token.text in ("(", "[", "{"):
+        if text in ("(", "[", "{"):
             self._open.append(index)
             if len(self._open) > _NESTING:
                 raise UnreadableError
 
     def text(self, index: int) -> str:
         """The text of a token that is no string; empty outside the text."""
-        if not 0 <= index < len(self.tokens):
-            return ""
-        token = self.tokens[index]
-        return "" if token.kind in (Kind.STRING, Kind.REGEX) else token.text
+        return self._plain[index] if 0 <= index < len(self._plain) else ""
 
     def is_kind(self, index: int, kind: Kind) -> bool:
         """Whether there is such a token of this kind."""
-        return 0 <= index < len(self.tokens) and self.tokens[index].kind is kind
+        kinds = self.tokens.kinds
+        return 0 <= index < len(kinds) and kinds[index] is kind
 
     def is_member(self, index: int) -> bool:
         """Whether a name is that of a member, after a dot."""
@@ -183,16 +219,16 @@ class Code:
     def is_word(self, index: int, words: frozenset[str]) -> bool:
         """Whether a token is one of these words, and no member's name."""
         return (
-            self.is_kind(index, Kind.NAME)
-            and self.tokens[index].text in words
+            self.text(index) in words
+            and self.is_kind(index, Kind.NAME)
             and not self.is_member(index)
         )
 
     def ends_value(self, index: int) -> bool:
         """Whether a value can end with a token, so that an operator comes next."""
-        if not 0 <= index < len(self.tokens):
+        if not 0 <= index < len(self._plain):
             return False
-        kind, text, _ = self.tokens[index]
+        kind, text = self.tokens.kinds[index], self._plain[index]
         if kind is Kind.NAME:
             return not self._is_operator(index)
         if kind is not Kind.MARK:
@@ -215,8 +251,8 @@ class Code:
         """
         if not self.ends_value(index - 1):
             return False
-        before = self.tokens[index - 1]
-        return before.start + len(before.text) == self.tokens[index].start
+        starts, texts = self.tokens.starts, self.tokens.texts
+        return starts[index - 1] + len(texts[index - 1]) == starts[index]
 
     def is_group(self, index: int) -> bool:
         """Whether a ``(`` only groups, and calls or declares nothing."""
@@ -237,7 +273,7 @@ class Code:
         return at
 
     def _ends_value(self) -> bool:
-        return self.ends_value(len(self.tokens) - 1)
+        return self.ends_value(len(self._plain) - 1)
 
     def _is_operator(self, index: int) -> bool:
         if self.is_word(index, _OPERATORS):

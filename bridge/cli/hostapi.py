@@ -1,0 +1,205 @@
+"""
+What the host's sources in a data directory reveal about its plugin API.
+
+``api_version`` reads the version, ``check_types`` has the TypeScript compiler check a
+plugin against the API's types.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import frozen
+
+from ..plugins.bundler import API_ENTRY
+from ..plugins.files import read_bounded
+from ..plugins.manifest import ENTRY_FILE
+from ..plugins.versions import is_version
+from ..protocol.errors import BridgeError
+from ..protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
+from ..protocol.wire import loads_own
+from .sources import visible
+
+COMPILER: Final = "tsc"
+_PACKAGE: Final = Path("packages/api")
+_CONSTANT: Final = re.compile(
+    r"""^export const \w*VERSION\w*(?:\s*:[^=\n]+)?\s*=\s*["']([^"'\\\n]+)["']""",
+    re.MULTILINE,
+)
+_CONFIG: Final = "tsconfig.json"
+_ERROR: Final = re.compile(r"^(.+?)\((\d+),\d+\): error (TS\d+: .*)$")
+_SHOWN_ERRORS: Final = 20
+
+# For a plugin without a tsconfig.json of its own.
+_DEFAULTS: Final = {
+    "target": "ES2022",
+    "lib": ["ES2022", "DOM", "DOM.Iterable"],
+    "module": "ESNext",
+    "moduleResolution": "bundler",
+    "resolveJsonModule": True,
+    "strict": True,
+}
+# These win over the plugin's own: nothing is written, and nothing outside is needed.
+_FIXED: Final = {
+    "noEmit": True,
+    "composite": False,
+    "incremental": False,
+    "declaration": False,
+    "declarationMap": False,
+    "emitDeclarationOnly": False,
+    "skipLibCheck": True,
+    "types": [],
+    "baseUrl": None,
+    "rootDir": None,
+    "rootDirs": None,
+    "outDir": None,
+    "declarationDir": None,
+    "tsBuildInfoFile": None,
+}
+
+
+class TypesUnknownError(Exception):
+    """Why the types could not be checked; one line for the author."""
+
+
+def api_version(host: Path) -> str | None:
+    """
+    Read the version of the host's plugin API.
+
+    :param host: The ``host`` directory of a data directory.
+    :return: The ``version`` of the API's ``package.json``, else of the only exported
+        constant whose name has ``VERSION`` in it; ``None`` when that is not certain.
+    """
+    package = _read(host / _PACKAGE / "package.json", MANIFEST_BYTES)
+    try:
+        value: Any = loads_own(package.encode())
+    except BridgeError:
+        value = None
+    found = {value.get("version")} if type(value) is dict else set()
+    if not any(type(each) is str for each in found):
+        files = sorted((host / _PACKAGE / "src").glob("*.ts"))
+        texts = (_read(path, SOURCE_BYTES) for path in files)
+        found = {each for text in texts for each in _CONSTANT.findall(text)}
+    versions = [each for each in found if type(each) is str and is_version(each)]
+    return versions[0] if len(versions) == len(found) == 1 else None
+
+
+def _read(path: Path, most: int) -> str:
+    try:
+        return read_bounded(path, most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+@frozen
+class Compiler:
+    """
+    The TypeScript compiler.
+
+    :ivar path: Where it is.
+    :ivar search_path: Where it may look for the program that runs it.
+    """
+
+    path: str
+    search_path: str
+
+
+def find_compiler(root: Path, environ: Mapping[str, str]) -> Compiler | None:
+    """
+    Find the TypeScript compiler on ``PATH``.
+
+    What is in the plugin's tree is passed over: to run it would be to run the plugin.
+
+    :param root: The author's directory.
+    """
+    root = root.resolve()
+    folders = environ.get("PATH", "").split(os.pathsep)
+    trusted = os.pathsep.join(
+        folder
+        for folder in folders
+        if os.path.isabs(folder) and not Path(folder).resolve().is_relative_to(root)
+    )
+    path = shutil.which(COMPILER, path=trusted) if trusted else None
+    if path is None or Path(path).resolve().is_relative_to(root):
+        return None
+    return Compiler(path, trusted)
+
+
+def check_types(compiler: Compiler, tree: Path, host: Path, module: str) -> list[str]:
+    """
+    Check the types of a plugin's ``main.ts`` and of what it imports.
+
+    The plugin's own ``tsconfig.json`` decides how strict that is.
+
+    :param tree: A copy of the plugin; a file is written next to it.
+    :param host: The ``host`` directory of a data directory.
+    :param module: The name that plugins import the API by.
+    :return: The errors in the plugin's files, as lines without control characters.
+    :raise TypesUnknownError: The compiler did not get to check it.
+    """
+    config = tree.parent / _CONFIG
+    config.write_text(json.dumps(_config(tree, host, module)), "utf-8")
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell; found on the user's own PATH
+            [compiler.path, "--pretty", "false", "--project", config.name],
+            cwd=tree.parent,
+            env=_environment(compiler),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TYPES_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise TypesUnknownError(
+            f"{COMPILER} took longer than {TYPES_SECONDS:g} s"
+        ) from None
+    except OSError as e:
+        raise TypesUnknownError(f"{COMPILER} cannot be run: {e.strerror}") from None
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    broken = next(filter(_is_unlocated, lines), "")
+    if done.returncode and (broken or not any(map(_ERROR.match, lines))):
+        broken = broken.removeprefix(f"{tree.name}/")
+        why = visible(broken or f"it ended with {done.returncode}")
+        raise TypesUnknownError(f"{COMPILER} could not check the types: {why}")
+    return list(_errors(lines, f"{tree.name}/"))[:_SHOWN_ERRORS]
+
+
+def _is_unlocated(line: str) -> bool:
+    """Whether an error is about the configuration, and not about a source."""
+    found = _ERROR.match(line)
+    is_config = found is not None and found[1].endswith(".json")
+    return line.startswith("error TS") or is_config
+
+
+def _environment(compiler: Compiler) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if k in ("HOME", "SYSTEMROOT", "TEMP")}
+    return kept | {"PATH": compiler.search_path}
+
+
+def _config(tree: Path, host: Path, module: str) -> dict[str, Any]:
+    entry = host.resolve() / Path(API_ENTRY).relative_to("host")
+    options = {**_FIXED, "paths": {module: [str(entry)]}}
+    config: dict[str, Any] = {"files": [f"{tree.name}/{ENTRY_FILE}"], "include": []}
+    own = tree / _CONFIG
+    if own.is_file() and not own.is_symlink():
+        config["extends"] = f"./{tree.name}/{_CONFIG}"
+    else:
+        options = {**_DEFAULTS, **options}
+    return {**config, "compilerOptions": options}
+
+
+def _errors(lines: list[str], folder: str) -> Iterator[str]:
+    for line in lines:
+        found = _ERROR.match(line)
+        # Errors in the host's sources are not the plugin's.
+        if found is not None and found[1].startswith(folder):
+            path = found[1].removeprefix(folder)
+            if not path.startswith("node_modules/"):
+                yield visible(f"{path}:{found[2]} {found[3]}")

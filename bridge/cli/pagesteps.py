@@ -1,0 +1,97 @@
+"""
+The steps of ``plugin-bridge check`` on what only pages would find.
+
+The daemon installs a plugin that does not pass them. Each step returns its message, or
+raises ``EndedError`` or, to refuse, ``CommandError``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..plugins.files import TooLargeError, read_bounded
+from ..plugins.manifest import ENTRY_FILE, MANIFEST_FILE
+from ..plugins.ranges import admits
+from ..protocol.limits import SOURCE_BYTES
+from .exported import exported_id, lacks_default_export
+from .hostapi import COMPILER, Compiler, TypesUnknownError, api_version, check_types
+from .output import CommandError
+from .sources import visible
+from .verdict import LeftOutError, NotDoneError, WarnedError, counted
+
+
+def need_entry(tree: Path) -> None:
+    """See that a copy of the plugin has a ``main.ts``."""
+    path = tree / ENTRY_FILE
+    if path.is_symlink() or not path.is_file():
+        raise NotDoneError(f"there is no {ENTRY_FILE} at the root")
+
+
+def compare_id(tree: Path, plugin_id: str) -> str:
+    """
+    Compare the id that ``main.ts`` exports with the manifest's.
+
+    :param tree: A copy of the plugin, with a ``main.ts``.
+    """
+    try:
+        source = read_bounded(tree / ENTRY_FILE, SOURCE_BYTES).decode(
+            "utf-8", "replace"
+        )
+    except TooLargeError:
+        raise LeftOutError(f"{ENTRY_FILE} is over {SOURCE_BYTES} bytes") from None
+    if lacks_default_export(source):
+        raise CommandError(
+            f"{ENTRY_FILE} has no default export; pages do not start such a plugin"
+        )
+    exported = exported_id(source, plugin_id)
+    if exported is None:
+        raise LeftOutError(
+            f"{ENTRY_FILE} does not export its id as a plain string, so it was not "
+            f"compared with the one in {MANIFEST_FILE}"
+        )
+    if exported != plugin_id:
+        raise CommandError(
+            f"{ENTRY_FILE} exports the id {visible(exported)}, {MANIFEST_FILE} has "
+            f"{plugin_id}; pages do not start such a plugin"
+        )
+    return f"{ENTRY_FILE} exports {plugin_id}"
+
+
+def compare_version(api_range: str, host: Path) -> str:
+    """
+    Compare the manifest's ``apiVersion`` with the version of the host's API.
+
+    :param host: The ``host`` directory of a data directory.
+    """
+    version = api_version(host)
+    if version is None:
+        raise LeftOutError("the host's sources do not name the version of their API")
+    if not admits(api_range, version):
+        raise WarnedError(
+            f"apiVersion does not admit {version}, the version of the API in the "
+            "host's sources; a page may warn about the plugin, or not start it"
+        )
+    return f"apiVersion admits {version}"
+
+
+def compare_types(
+    compiler: Compiler | None, tree: Path, host: Path, module: str
+) -> str:
+    """
+    Check the plugin against the types of the host's API.
+
+    :param compiler: ``None`` when there is none.
+    :param module: The name that plugins import the API by.
+    """
+    if compiler is None:
+        raise LeftOutError(
+            f"there is no {COMPILER} on PATH outside of the plugin; to have the types "
+            "checked, run: npm install --global typescript"
+        )
+    try:
+        errors = check_types(compiler, tree, host, module)
+    except TypesUnknownError as e:
+        raise LeftOutError(str(e)) from None
+    if errors:
+        raise CommandError("\n".join([counted(len(errors), "type error"), *errors]))
+    return "no type error"

@@ -1,0 +1,135 @@
+"""What ``plugin-bridge check`` came to: its steps, its hits, its exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from attrs import frozen
+
+STEPS: Final = (
+    "files",
+    "manifest",
+    "policy",
+    "signature",
+    "id",
+    "api",
+    "types",
+    "build",
+)
+"""The steps of a check, in order."""
+
+
+class Outcome(StrEnum):
+    """
+    What a step came to.
+
+    ``WARNED``: the plugin can be installed, but may not work. ``NOT_DONE``: something
+    that the step needs is missing, or an earlier step failed. ``LEFT_OUT``: the step
+    does not apply, or its tool is optional and missing.
+    """
+
+    OK = "ok"
+    WARNED = "warned"
+    REFUSED = "refused"
+    NOT_DONE = "not_done"
+    LEFT_OUT = "left_out"
+
+
+class EndedError(Exception):
+    """
+    Why a step neither passed nor was refused; for the author.
+
+    :cvar outcome: What it came to.
+    """
+
+    outcome: ClassVar[Outcome]
+
+
+class NotDoneError(EndedError):
+    """What the step needs is not there; the message is how to get it."""
+
+    outcome = Outcome.NOT_DONE
+
+
+class LeftOutError(EndedError):
+    """The step does not apply."""
+
+    outcome = Outcome.LEFT_OUT
+
+
+class WarnedError(EndedError):
+    """The plugin can be installed, but may not work."""
+
+    outcome = Outcome.WARNED
+
+
+STATUS: Final = {Outcome.OK: 0, Outcome.REFUSED: 1, Outcome.NOT_DONE: 4}
+"""The exit status for each outcome of a whole check."""
+
+
+@frozen
+class StepResult:
+    """
+    One step.
+
+    :ivar step: One of ``STEPS``.
+    :ivar message: One line or more for its reader.
+    """
+
+    step: str
+    outcome: Outcome
+    message: str
+
+
+@frozen
+class ShownHit:
+    """
+    A hit of the source policy.
+
+    :ivar file: Empty when it is the tree's as a whole.
+    :ivar source: The line, with control characters written out; empty if there is
+        none.
+    :ivar advice: What to do about it; empty when nothing is known about the rule.
+    """
+
+    file: str
+    line: int
+    rule: str
+    source: str
+    advice: str
+
+
+@frozen
+class Verdict:
+    """
+    All of it; what ``check --json`` prints, with these keys.
+
+    :ivar ok: Whether ``outcome`` is ``ok``.
+    :ivar outcome: ``refused`` if a step was, else ``not_done`` if a step was, else
+        ``ok``.
+    :ivar id: The plugin's, when its manifest could be read; so is ``version``.
+    :ivar key_id: The fingerprint of the key, when its signature verifies.
+    """
+
+    ok: bool
+    outcome: Outcome
+    host: str
+    id: str | None
+    version: str | None
+    key_id: str | None
+    steps: list[StepResult]
+    hits: list[ShownHit]
+
+
+def whole_outcome(steps: Sequence[StepResult]) -> Outcome:
+    """Return what a check came to as a whole: a key of ``STATUS``."""
+    found = {step.outcome for step in steps}
+    failures = (Outcome.REFUSED, Outcome.NOT_DONE)
+    return next((each for each in failures if each in found), Outcome.OK)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,71 @@
+"""The arguments of an OSC message as a caller writes them, in JSON."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+from attrs import frozen
+
+from .packets import Argument, Kind
+
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    Kind.BOOL: (bool,),
+    Kind.INT: (int,),
+    Kind.FLOAT: (int, float),
+    Kind.STRING: (str,),
+}
+
+
+def read_argument(given: Any) -> Argument | None:
+    """
+    Read an argument as a caller writes it.
+
+    :param given: A boolean, a string, a number, or ``{kind, value}``.
+    :return: ``None`` when it breaks the rule of ``OscArgument``.
+    """
+    if isinstance(given, dict):
+        if set(given) != {"kind", "value"} or not isinstance(given["kind"], str):
+            return None
+        kind, value = given["kind"], given["value"]
+        if type(value) not in _KINDS.get(kind, ()):
+            return None
+        return _fitting(Kind(kind), value)
+    if isinstance(given, bool):
+        return Argument(Kind.BOOL, given)
+    if isinstance(given, str):
+        return _fitting(Kind.STRING, given)
+    if isinstance(given, int):
+        return _fitting(Kind.INT, given) or _fitting(Kind.FLOAT, given)
+    return _fitting(Kind.FLOAT, given) if isinstance(given, float) else None
+
+
+def _fitting(kind: Kind, value: Any) -> Argument | None:
+    """Make an argument, unless its value does not fit in an OSC packet."""
+    try:
+        if kind is Kind.INT:
+            struct.pack(">i", value)
+        elif kind is Kind.FLOAT:
+            struct.pack(">f", value := float(value))
+    except (struct.error, OverflowError):
+        return None
+    if kind is Kind.STRING and "\0" in value:
+        return None
+    return Argument(kind, value)
+
+
+@frozen
+class OscArgument:
+    """What an OSC message can say."""
+
+    def broken(self, value: Any) -> bool:
+        """See ``Rule.broken``."""
+        return read_argument(value) is None
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return (
+            "a boolean, a number that fits in a 32-bit float, a string without NUL, "
+            "or one of these (an integer of 32 bits for int) with its kind: "
+            "{kind: bool, int, float or string, value}"
+        )

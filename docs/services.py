@@ -1,0 +1,25 @@
+"""Every service that the reference describes, by the name callers use."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bridge.services.logs import Logs
+from bridge.services.notify import Notify
+from bridge.services.osc import Osc
+from bridge.services.outbound import Outbound
+from bridge.services.plugins import PluginService
+from bridge.services.remote import Remote
+from bridge.services.sql import Sql
+from bridge.services.state import State
+
+SERVICES: Final[dict[str, type]] = {
+    "logs": Logs,
+    "notify": Notify,
+    "osc": Osc,
+    "outbound": Outbound,
+    "plugins": PluginService,
+    "remote": Remote,
+    "sql": Sql,
+    "state": State,
+}

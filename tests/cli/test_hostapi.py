@@ -1,0 +1,208 @@
+"""The version and the types of the host's plugin API."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+import bridge
+from bridge.cli import hostapi as module
+from bridge.cli.hostapi import (
+    Compiler,
+    TypesUnknownError,
+    api_version,
+    check_types,
+    find_compiler,
+)
+
+from ..directories import fresh_directory
+from ..npm import TYPESCRIPT, node, npm_package
+
+HOST = Path(bridge.__file__).parent / "reference"
+MODULE = "@bridge/plugin-api"
+GOOD = """\
+import { definePlugin } from "@bridge/plugin-api";
+export default definePlugin({ id: "demo", activate(ctx) { ctx.logger.info("a"); } });
+"""
+
+
+class VersionTests(SynchronousTestCase):
+    """The version of the API."""
+
+    def setUp(self) -> None:
+        """A host without any version."""
+        self.host = fresh_directory(self)
+        (self.host / "packages/api/src").mkdir(parents=True)
+
+    def version(self, **files: str) -> str | None:
+        """The version with these files below ``packages/api``."""
+        for name, text in files.items():
+            (self.host / "packages/api" / name.replace("_", "/")).with_suffix(
+                ".json" if name == "package" else ".ts"
+            ).write_text(text)
+        return api_version(self.host)
+
+    def test_reference(self) -> None:
+        """The reference host names its own."""
+        self.assertEqual(api_version(HOST), "0.1.0")
+
+    def test_package(self) -> None:
+        """A package.json comes first."""
+        found = self.version(
+            package='{"version": "0.7.1"}', src_a='export const VERSION = "1.0.0";'
+        )
+        self.assertEqual(found, "0.7.1")
+
+    def test_constant(self) -> None:
+        """Else an exported constant, in one file or the same in several."""
+        text = "export const PLUGIN_API_VERSION: string = '0.5.0';\n"
+        self.assertEqual(self.version(package="{}", src_a=text), "0.5.0")
+        self.assertEqual(self.version(package="[", src_b=text), "0.5.0")
+
+    def test_uncertain(self) -> None:
+        """No version, two of them, and what is no version are none."""
+        self.assertIsNone(self.version())
+        self.assertIsNone(self.version(src_a='const VERSION = "1.0.0";'))
+        self.assertIsNone(self.version(src_a='export const VERSION = "one";'))
+        text = 'export const VERSION = "1.0.0";\nexport const WIRE_VERSION = "2.0.0";\n'
+        self.assertIsNone(self.version(src_a=text))
+        self.assertIsNone(self.version(package='{"version": "one"}'))
+
+
+class FindTests(SynchronousTestCase):
+    """Where the compiler is looked for."""
+
+    def setUp(self) -> None:
+        """Two places with a compiler, one of them the plugin's."""
+        base = fresh_directory(self).resolve()
+        self.root, self.outside = base / "plugin", base / "outside"
+        self.inside = self.root / "node_modules" / ".bin"
+        for folder in (self.inside, self.outside):
+            folder.mkdir(parents=True)
+            (folder / "tsc").write_text("#!/bin/sh\n")
+            (folder / "tsc").chmod(0o755)
+
+    def find(self, *folders: Path | str) -> str | None:
+        """The compiler with these folders on PATH."""
+        path = os.pathsep.join(map(str, folders))
+        found = find_compiler(self.root, {"PATH": path})
+        return found.path if found else None
+
+    def test_found(self) -> None:
+        """The first on PATH is taken."""
+        self.assertEqual(self.find("/none", self.outside), str(self.outside / "tsc"))
+
+    def test_none(self) -> None:
+        """Without PATH, or a compiler there, there is none."""
+        self.assertIsNone(find_compiler(self.root, {}))
+        self.assertIsNone(self.find("/none"))
+
+    def test_attack_compiler_of_the_plugin(self) -> None:
+        """A program in the plugin's tree is never the compiler, however it is named."""
+        self.assertIsNone(self.find(self.inside))
+        self.assertEqual(
+            self.find(self.inside, self.outside), str(self.outside / "tsc")
+        )
+        link = self.outside.with_name("link")
+        link.symlink_to(self.inside)
+        self.assertIsNone(self.find(link))
+        (self.outside / "tsc").unlink()
+        (self.outside / "tsc").symlink_to(self.inside / "tsc")
+        self.assertIsNone(self.find(self.outside))
+        (self.inside / "tsc").rename(self.root / "tsc")
+        here = Path.cwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.root)
+        self.assertIsNone(self.find(".", ""))
+
+    def test_attack_interpreter_of_the_plugin(self) -> None:
+        """Nor does the compiler find programs there."""
+        found = find_compiler(
+            self.root, {"PATH": f"{self.inside}{os.pathsep}{self.outside}"}
+        )
+        self.assertEqual(found, Compiler(str(self.outside / "tsc"), str(self.outside)))
+
+
+class TypesTests(SynchronousTestCase):
+    """The compiler itself."""
+
+    def setUp(self) -> None:
+        """A plugin that passes."""
+        self.base = fresh_directory(self)
+        self.tree = self.base / "tree"
+        self.tree.mkdir()
+        (self.tree / "main.ts").write_text(GOOD)
+
+    def errors(self) -> list[str]:
+        """The errors of the plugin."""
+        folder = npm_package(TYPESCRIPT).parent / ".bin"
+        compiler = Compiler(str(folder / "tsc"), str(Path(node()).parent))
+        return check_types(compiler, self.tree, HOST, MODULE)
+
+    def test_good(self) -> None:
+        """A plugin that uses what there is has no error, and nothing is written."""
+        self.assertEqual(self.errors(), [])
+        self.assertEqual([path.name for path in self.tree.iterdir()], ["main.ts"])
+
+    def test_error(self) -> None:
+        """An error has its file and its line; control characters are written out."""
+        (self.tree / "part.ts").write_text("\nexport const n: number = '\x1b[2J';\n")
+        text = 'import "./part";\n' + GOOD.replace("info", "inform")
+        (self.tree / "main.ts").write_text(text)
+        first, second = self.errors()
+        self.assertTrue(first.startswith("main.ts:3 TS2551: "), first)
+        self.assertTrue(second.startswith("part.ts:2 TS2322: "), second)
+        self.assertNotIn("\x1b", first + second)
+
+    def test_own_configuration(self) -> None:
+        """The plugin's own settings decide how strict it is."""
+        (self.tree / "main.ts").write_text(
+            GOOD + "export function f(a) { return a; }\n"
+        )
+        self.assertEqual(len(self.errors()), 1)
+        (self.tree / "tsconfig.json").write_text(
+            '{ // lax\n "compilerOptions": {"strict": false, "composite": true,'
+            '"target": "ES2022", "module": "ESNext", "moduleResolution": "bundler",'
+            '"outDir": "out", "types": ["node"], "rootDir": "src",},'
+            '"include": ["src"], "references": [] }'
+        )
+        self.assertEqual(self.errors(), [])
+        self.assertFalse((self.tree / "out").exists())
+
+    def test_broken_configuration(self) -> None:
+        """A configuration that cannot be used is no error of the sources."""
+        for text in (
+            '{"extends": "@nobody/tsconfig/none.json"}',
+            '{"compilerOptions": {"target": "ES1066"}}',
+        ):
+            (self.tree / "tsconfig.json").write_text(text)
+            with self.assertRaises(TypesUnknownError) as caught:
+                self.errors()
+            self.assertIn("could not check the types: ", str(caught.exception))
+
+    def fake(self, text: str) -> str:
+        """Run a program instead of the compiler; gives why the types are unknown."""
+        program = self.base / "fake"
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+        compiler = Compiler(str(program), os.environ["PATH"])
+        with self.assertRaises(TypesUnknownError) as caught:
+            check_types(compiler, self.tree, HOST, MODULE)
+        return str(caught.exception)
+
+    def test_no_compiler(self) -> None:
+        """What fails, takes too long or cannot be run has not checked anything."""
+        self.assertIn("it ended with 3", self.fake("exit 3"))
+        self.patch(module, "TYPES_SECONDS", 0.2)
+        self.assertEqual(self.fake("exec sleep 60"), "tsc took longer than 0.2 s")
+        with self.assertRaises(TypesUnknownError) as caught:
+            check_types(Compiler("/none", ""), self.tree, HOST, MODULE)
+        self.assertIn("cannot be run: No such file", str(caught.exception))
+
+    def test_attack_environment(self) -> None:
+        """Keys and tokens in the environment do not reach the compiler."""
+        self.patch(os, "environ", {**os.environ, "BRIDGE_SIGNING_KEY": "Zq9"})
+        self.fake(f"env > {self.base}/seen; exit 3")
+        self.assertNotIn("Zq9", (self.base / "seen").read_text())

@@ -1,0 +1,312 @@
+"""The listed constructs, each written as an expression in some disguise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from re import Pattern
+from typing import Final
+
+from attrs import frozen
+
+from .writer import GAP, SAME_LINE, Writer, mark_for
+
+WORDS: Final = (
+    *("eval", "Function", "globalThis", "window", "opener", "localStorage"),
+    *("sessionStorage", "indexedDB", "XMLHttpRequest", "fetch", "WebSocket"),
+    *("EventSource", "Worker", "SharedWorker", "importScripts", "require"),
+)
+MEMBERS: Final = (
+    *("constructor", "defaultView", "localStorage", "sessionStorage", "indexedDB"),
+    *("sendBeacon", "insertAdjacentHTML", "srcdoc", "__receiveMessageCallbacks"),
+)
+ASSIGNED: Final = ("innerHTML", "outerHTML")
+TAGS: Final = ("script", "iframe", "frame", "object", "embed")
+WINDOWS: Final = ("top", "parent", "frames")
+WINDOW_MEMBERS: Final = (
+    *("document", "window", "self", "top", "parent", "frames", "opener", "location"),
+    *("history", "navigator", "postMessage", "globalThis", "eval", "Function"),
+    *("fetch", "XMLHttpRequest", "WebSocket", "EventSource", "open"),
+)
+USES: Final = {
+    "document.cookie": ("document", "cookie"),
+    "document.location": ("document", "location"),
+    "location.href": ("location", "href"),
+    "location.assign": ("location", "assign"),
+    "Reflect.get": ("Reflect", "get"),
+}
+ROOTS: Final = (*WINDOWS, "self", "process", "document", "location", "Reflect")
+DEFINED: Final = (*WORDS, *ROOTS, "setTimeout", "setInterval")
+"""Names that the build is asked to mark where nothing declares them."""
+
+PREFIX: Final = "MARK7_"
+OUTSIDE: Final = "MARK7outside"
+TEST_FILE: Final = "MARK7testfile"
+_QUOTE: Final = "[\"'`]"
+
+
+@frozen
+class Expected:
+    """
+    What must be found if it is live.
+
+    :ivar rules: One of these must be reported; any hit will do if there are none.
+    :ivar mark: It is live where this is found in the bundle, in lower case.
+    """
+
+    rules: frozenset[str]
+    mark: Pattern[str]
+
+
+def expect(rule: str, *marks: str) -> Expected:
+    """Return what must be found where the bundle holds one of these texts."""
+    return expect_pattern(rule, "|".join(map(re.escape, marks)))
+
+
+def expect_pattern(rule: str, pattern: str) -> Expected:
+    """Return what must be found where the bundle has a place like this."""
+    rules = frozenset(filter(None, rule.split(" or ")))
+    return Expected(rules, _compiled(pattern.lower()))
+
+
+_compiled = lru_cache(maxsize=None)(re.compile)
+
+
+def free_word(writer: Writer) -> tuple[str, Expected]:
+    """Write a name that may not be used."""
+    word = writer.choices.pick(WORDS)
+    return writer.name(word), expect(word, PREFIX + word)
+
+
+def window_use(writer: Writer) -> tuple[str, Expected]:
+    """Write a use of one of the page's windows."""
+    root = writer.choices.pick((*WINDOWS, "self", "process"))
+    mark = PREFIX + root
+    if root != "process" and writer.choices.rarely(3):
+        name = writer.name(root)
+        code = f"{name}{GAP}[{GAP}0{GAP}]"
+        return code, expect(root, f"{mark}[", f"{mark}?.[")
+    member = writer.choices.pick(WINDOW_MEMBERS)
+    code = _member(writer, _object(writer, writer.name(root)), member)
+    return code, expect(root, f"{mark}.{member}", f"{mark}?.{member}")
+
+
+def root_use(writer: Writer) -> tuple[str, Expected]:
+    """Write a use of a name of which only some members may not be used."""
+    rule, (root, member) = writer.choices.pick(tuple(USES.items()))
+    mark = PREFIX + root
+    code = _member(writer, _object(writer, writer.name(root)), member)
+    marks = (f"{mark}.{member}", f"{mark}?.{member}")
+    if member in ("get", "assign"):
+        code += f"{SAME_LINE}({GAP}a{GAP},{GAP}b{GAP})"
+    return code, expect(rule, *marks)
+
+
+def computed_document(writer: Writer) -> tuple[str, Expected]:
+    """Write a computed member of the document."""
+    name = _object(writer, writer.name("document"))
+    dot = writer.choices.pick(("", "?."))
+    mark = f"{PREFIX}document"
+    code = f"{name}{SAME_LINE}{dot}[{GAP}a{GAP}]"
+    return code, expect("document[", f"{mark}[", f"{mark}?.[")
+
+
+def member(writer: Writer) -> tuple[str, Expected]:
+    """Write a member that may not be used, of any object."""
+    word = writer.choices.pick(MEMBERS)
+    text = writer.marked(word)
+    way = writer.choices.below(12)
+    if way < 5:
+        code = _member(writer, _object(writer, "o"), text)
+    elif way == 5 and writer.has_types:
+        name = writer.fresh()
+        inner = writer.literal(text)
+        # An enum is a statement, and its members are constants.
+        body = f"enum {name}{GAP}{{{GAP}A{GAP}={GAP}{inner}{GAP}}}{GAP}"
+        code = f"(()=>{{{body};return o[{name}.A]}})()"
+    else:
+        code = _taken(writer, text)
+    return code, expect(word, mark_for(word))
+
+
+def assigned(writer: Writer) -> tuple[str, Expected]:
+    """Write an assignment to a member that nothing may be assigned to."""
+    word = writer.choices.pick(ASSIGNED)
+    text = writer.marked(word)
+    target = _member(writer, _object(writer, "o"), text, is_optional=False)
+    key = _key(writer, text)
+    ways = (
+        f"{target}{GAP}={GAP}x",
+        f"{target}{GAP}+={GAP}x",
+        f"[{GAP}{target}{GAP}]{GAP}={GAP}x",
+        f"({{{GAP}a{GAP}:{GAP}{target}{GAP}={GAP}1{GAP}}}{GAP}={GAP}x)",
+        f"[{GAP}...{GAP}{target}{GAP}]{GAP}={GAP}x",
+        f"Object.assign(o,{GAP}{{{GAP}{key}{GAP}:{GAP}x}})",
+        f"(()=>{{for{GAP}({GAP}{target} of x{GAP});}})()",
+    )
+    code = f"({writer.choices.pick(ways)})"
+    return code, expect(f"{word} assignment", mark_for(word))
+
+
+def element(writer: Writer) -> tuple[str, Expected]:
+    """Write the making of an element that loads code."""
+    tag = writer.choices.pick(TAGS)
+    # The name of a component would begin with a capital letter.
+    text = writer.marked(tag)
+    for at in range(1, len(text)):
+        if writer.choices.rarely(4):
+            text = text[:at] + text[at].upper() + text[at + 1 :]
+    if writer.has_elements and writer.choices.rarely(2):
+        code = _markup(writer, text)
+    else:
+        string = writer.string(writer.choices.pick(("", "", " ", "\t")) + text)
+        maker = writer.choices.pick(
+            ("createElement", "d.createElement", "void (0,d.createElement)")
+        )
+        code = f"{maker}{SAME_LINE}{_called(writer, string)}"
+    # An element that is written as a tag is a script tag, too.
+    rule = "createElement of a code-loading tag or script tag"
+    start = rf"(createelement\)?(\?\.)?\((\.\.\.\[)?|createelement,){_QUOTE}"
+    return code, expect_pattern(rule, rf"{start}( |\\t|svg:)*{mark_for(tag)}")
+
+
+def timer(writer: Writer) -> tuple[str, Expected]:
+    """Write a timer that runs a text."""
+    word = writer.choices.pick(("setTimeout", "setInterval"))
+    mark = writer.marked("someCode")
+    string = writer.string(mark)
+    if writer.choices.rarely(4):
+        string = writer.choices.pick((f"`{mark}${{a}}`", f"{string}{GAP}+{GAP}a"))
+    name = writer.name(word)
+    name = writer.choices.pick((name, f"void (0,{GAP}{name}{GAP})", name))
+    code = f"{name}{SAME_LINE}{_called(writer, string)}"
+    start = rf"settimeout|setinterval)\)?(\?\.)?\((\.\.\.\[)?{_QUOTE}"
+    rule = f"{word} with a string"
+    return code, expect_pattern(rule, rf"{PREFIX}({start}{mark_for('someCode')}")
+
+
+def dynamic_import(writer: Writer) -> tuple[str, Expected]:
+    """Write an import of something that is only known when it runs."""
+    what = writer.choices.pick(("a", "`${a}/b`", "a, {with: {}}", '"https://x.y/z"'))
+    code = f"import{SAME_LINE}({GAP}{what}{GAP})"
+    return code, expect("dynamic import", "import(")
+
+
+def script_tag(writer: Writer) -> tuple[str, Expected]:
+    """Write a text that holds the beginning of a script element."""
+    text = writer.choices.pick(("<script", "a<script>b", "\n<script src=x>"))
+    if writer.has_elements and writer.choices.rarely(2):
+        text = writer.entities(text)
+        form = writer.choices.pick(
+            ("<b>{}</b>", '<b a="{}"/>', "<>{}</>", "<b a='{}'/>")
+        )
+        code = form.format(text)
+    else:
+        code = writer.string(text.replace("\n", ""))
+    return code, expect("script tag", "<script")
+
+
+def srcdoc_key(writer: Writer) -> tuple[str, Expected]:
+    """Write the attribute that holds a document as the key of an object."""
+    text = writer.marked("srcdoc")
+    if writer.has_elements and writer.choices.rarely(2):
+        code = f'<b{GAP} {text}{GAP}={GAP}"x"{GAP}/>'
+    else:
+        code = f"({{{GAP}{_key(writer, text)}{GAP}:{GAP}x}})"
+    return code, expect("srcdoc", mark_for("srcdoc"))
+
+
+FAMILIES: Final[tuple[Callable[[Writer], tuple[str, Expected]], ...]] = (
+    *(free_word, free_word, free_word, window_use, root_use, computed_document),
+    *(member, member, assigned, element, timer, dynamic_import, script_tag),
+    srcdoc_key,
+)
+
+
+def listed(writer: Writer) -> tuple[str, Expected]:
+    """Write any listed construct, and return what must be found."""
+    return writer.choices.pick(FAMILIES)(writer)
+
+
+def _object(writer: Writer, code: str) -> str:
+    """Write an object in a wrapper that the bundler removes."""
+    way = writer.choices.below(10)
+    if way == 7:
+        return f"({GAP}{code}{GAP})"
+    if way == 8:
+        return f"(0,{GAP}{code}{GAP})"
+    if way == 9 and writer.has_types:
+        forms = [
+            f"({code} as{GAP} any)",
+            f"{code}{SAME_LINE}!",
+            f"({code} satisfies any)",
+        ]
+        if writer.suffix == ".ts":
+            forms.append(f"(<{GAP}any{GAP}>{GAP}{code})")
+        return writer.choices.pick(forms)
+    return code
+
+
+def _member(writer: Writer, owner: str, text: str, *, is_optional: bool = True) -> str:
+    dot = "?." if is_optional and writer.choices.rarely(4) else "."
+    if writer.choices.rarely(3):
+        dot = "?." if dot == "?." else ""
+        return f"{owner}{SAME_LINE}{dot}{SAME_LINE}[{GAP}{writer.string(text)}{GAP}]"
+    return f"{owner}{GAP}{dot}{GAP}{writer.name(text)}"
+
+
+def _key(writer: Writer, text: str) -> str:
+    way = writer.choices.below(4)
+    if way == 2:
+        return writer.plain(text)
+    if way == 3:
+        return f"[{GAP}{writer.string(text)}{GAP}]"
+    return writer.name(text)
+
+
+def _taken(writer: Writer, text: str) -> str:
+    """Write a pattern that binds a member of an object."""
+    key = f"{_key(writer, text)}{GAP}:{GAP}q"
+    ways = [
+        f"(({{{GAP}{key}{GAP}}})=>q)(o)",
+        f"(({{{GAP}{key}{GAP}={GAP}1}}{GAP}={GAP}{{}})=>q)(o)",
+        f"(({{a{GAP}:{GAP}[{{{GAP}{key}{GAP}}}]}})=>q)(o)",
+        f"(()=>{{const {{{GAP}{key}{GAP}}}{GAP}={GAP}o;return q}})()",
+        f"(()=>{{for(const {{{GAP}{key}{GAP}}} of o)q()}})()",
+        f"(()=>{{try{{a()}}catch({{{GAP}{key}{GAP}}}){{q()}}}})()",
+        f"({{{GAP}{_key(writer, text)}{GAP}:{GAP}o.x{GAP}}}{GAP}={GAP}o)",
+        f"(function({GAP}{{{GAP}{key}{GAP}}}{GAP}){{return q}})(o)",
+        f"(class{{static q{GAP}={GAP}super{GAP}.{GAP}{writer.name(text)}}})",
+        f"delete o{GAP}.{GAP}{writer.name(text)}",
+    ]
+    return writer.choices.pick(ways)
+
+
+def _called(writer: Writer, string: str) -> str:
+    """Write the arguments of a call, of which the string is the first."""
+    forms = [
+        f"({GAP}{string}{GAP})",
+        f"({GAP}{string}{GAP},{GAP}1{GAP})",
+        f"?.({GAP}{string}{GAP})",
+        f"({GAP}...{GAP}[{GAP}{string}{GAP},{GAP}1{GAP}]{GAP})",
+    ]
+    if writer.has_types:
+        forms += [
+            f"({GAP}...{GAP}([{GAP}{string}{GAP}] as{GAP} const){GAP})",
+            f"<{GAP}any{GAP}>({GAP}{string}{GAP})",
+            f"!({GAP}{string}{GAP} as any)",
+        ]
+    return writer.choices.pick(forms)
+
+
+def _markup(writer: Writer, tag: str) -> str:
+    space = writer.choices.pick(("", "", "svg:"))
+    name = f"{space}{tag}"
+    forms = (
+        f"<{GAP}{name}{GAP}/>",
+        f"<{GAP}{name}{GAP} a={GAP}'b'{GAP}>{GAP}</{GAP}{name}{GAP}>",
+        f"<b><{name}/></b>",
+        f"<>{{<{name} {{...a}}/>}}</>",
+    )
+    return writer.choices.pick(forms)

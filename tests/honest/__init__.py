@@ -1,0 +1,1 @@
+"""Published source code, which the scan must not refuse without a reason."""

@@ -1,0 +1,114 @@
+"""Fetch the pinned packages once, and read the sources the corpus uses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from bridge.plugins.exempt import is_test_name
+from bridge.plugins.policy.tree import SOURCE_SUFFIXES
+from bridge.protocol.limits import SOURCE_BYTES
+
+from ..npm import INSTALL_SECONDS, ROOT, locked, npm
+from .packages import PACKAGES, Package
+
+CACHE: Final = ROOT / ".cache" / "honest"
+_DECLARATIONS: Final = re.compile(r"\.d\.[cm]?ts$")
+
+
+def fetch(packages: Sequence[Package] = PACKAGES) -> None:
+    """
+    Unpack every package that is absent from the cache; no script of theirs is run.
+
+    :raise AssertionError: npm is missing, or could not fetch one.
+    """
+    with locked(CACHE):
+        absent = [one for one in packages if not unpacked(one).exists()]
+        if not absent:
+            return
+        archives = CACHE / "archives"
+        shutil.rmtree(archives, ignore_errors=True)
+        archives.mkdir()
+        for file, package in zip(_pack(absent, archives), absent, strict=True):
+            _unpack(archives / file, unpacked(package))
+        shutil.rmtree(archives)
+
+
+def unpacked(package: Package) -> Path:
+    """Where the files of a package are, once it is fetched."""
+    return CACHE / f"{package.name.replace('/', '+')}@{package.version}"
+
+
+def sources(package: Package) -> dict[str, bytes]:
+    """
+    Return the sources of a fetched package, by path with ``/``, in order.
+
+    :raise AssertionError: They are not the pinned ones.
+    """
+    found = read_sources(package)
+    assert digest(found) == package.digest, (
+        f"the sources of {package.spec} are not the pinned ones: {digest(found)}"
+    )
+    return found
+
+
+def read_sources(package: Package) -> dict[str, bytes]:
+    """Return the sources of a fetched package, whatever they are."""
+    root = unpacked(package)
+    files = {path for pattern in package.patterns for path in root.glob(pattern)}
+    names = sorted(path.relative_to(root).as_posix() for path in files)
+    return {
+        name: (root / name).read_bytes()
+        for name in names
+        if _is_wanted(root / name, package)
+    }
+
+
+def digest(files: dict[str, bytes]) -> str:
+    """Return the SHA-256 of paths and contents, in hexadecimal."""
+    whole = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        whole.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def _is_wanted(path: Path, package: Package) -> bool:
+    if path.suffix not in SOURCE_SUFFIXES or not path.is_file():
+        return False
+    # Declarations compile to nothing: one package of them is enough.
+    if _DECLARATIONS.search(path.name) and not package.has_declarations:
+        return False
+    return not is_test_name(path.name) and path.stat().st_size <= SOURCE_BYTES
+
+
+def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
+    specs = [package.spec for package in packages]
+    flags = ["--json", "--ignore-scripts", "--pack-destination", str(directory)]
+    run = subprocess.run(
+        [npm(), "pack", *flags, *specs],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=INSTALL_SECONDS,
+    )
+    assert run.returncode == 0, f"npm could not fetch the packages:\n{run.stderr}"
+    return [one["filename"] for one in json.loads(run.stdout)]
+
+
+def _unpack(archive: Path, directory: Path) -> None:
+    partial = directory.with_name("partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    with tarfile.open(archive) as files:
+        files.extractall(partial, filter="data")
+    # Most archives call their one directory "package", not all.
+    (only,) = partial.iterdir()
+    only.rename(directory)
+    partial.rmdir()

@@ -1,0 +1,92 @@
+"""The scan of the corpus: what is refused, and why that is expected."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from ..plugins.policy.everything import every_hit
+from .fetching import fetch, sources
+from .packages import PACKAGES
+
+REVIEWED: Final = Path(__file__).with_name("reviewed.txt")
+UNREADABLE: Final = frozenset({"syntax error", "too complex to check"})
+SMOKE_FILES: Final = 300
+_AT_ONCE: Final = 100
+
+HEADING: Final = """\
+# What the scan refuses of the corpus: package, file, rules; read by hand.
+# Written by python -m tests.honest.review
+"""
+
+Rules = dict[str, tuple[str, ...]]
+
+
+def corpus() -> dict[str, dict[str, bytes]]:
+    """Return the sources of every package, fetched if they are absent."""
+    fetch()
+    return {package.name: sources(package) for package in PACKAGES}
+
+
+def every_refusal(files: Mapping[str, bytes]) -> dict[str, list[tuple[int, str]]]:
+    """Scan sources; return the lines and rules of those that are refused."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    names = list(files)
+    for at in range(0, len(names), _AT_ONCE):
+        found |= every_hit({name: files[name] for name in names[at : at + _AT_ONCE]})
+    return found
+
+
+def rules_of(hits: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    """Return the rules of hits, each once, sorted."""
+    return tuple(sorted({rule for _, rule in hits}))
+
+
+def reviewed() -> dict[str, Rules]:
+    """Return the refusals that were looked at, by package and file."""
+    return parse_reviewed(REVIEWED.read_text("utf-8"))
+
+
+def parse_reviewed(text: str) -> dict[str, Rules]:
+    """Read the table: lines of package, file and rules, between tabs."""
+    table: dict[str, Rules] = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            package, file, rules = line.split("\t")
+            table.setdefault(package, {})[file] = tuple(rules.split(", "))
+    return table
+
+
+def write_reviewed(table: Mapping[str, Rules]) -> str:
+    """Return the lines of the table."""
+    return "".join(
+        f"{package}\t{file}\t{', '.join(rules)}\n"
+        for package, files in sorted(table.items())
+        for file, rules in sorted(files.items())
+    )
+
+
+def differences(package: str, files: Mapping[str, bytes], table: Rules) -> list[str]:
+    """Scan sources of a package; return where the result is not the reviewed one."""
+    hits = every_refusal(files)
+    found = {name: rules_of(own) for name, own in hits.items()}
+    wrong = []
+    for name in files:
+        expected, rules = table.get(name, ()), found.get(name, ())
+        if rules != expected:
+            wrong.append(f"{package} {name}: {rules}, not {expected}")
+    return wrong
+
+
+def smoke(files: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, bytes]]:
+    """Choose some files of every package, always the same ones."""
+    chooser = random.Random(39)  # noqa: S311 - not for secrets
+    total = sum(map(len, files.values()))
+    chosen = {}
+    for package, own in sorted(files.items()):
+        count = max(1, round(SMOKE_FILES * len(own) / total))
+        names = chooser.sample(sorted(own), min(count, len(own)))
+        chosen[package] = {name: own[name] for name in sorted(names)}
+    return chosen

@@ -1,0 +1,27 @@
+"""Tests for bridge.osc.arguments; see also those of osc/send."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.osc.arguments import read_argument
+from bridge.osc.packets import Argument, Kind
+
+
+class ReadArgumentTests(SynchronousTestCase):
+    """Tests for read_argument."""
+
+    def test_kinds(self) -> None:
+        """A bare value has the kind it fits, a told kind is what it says."""
+        for given_, kind, value in (
+            (True, Kind.BOOL, True),
+            (2**31 - 1, Kind.INT, 2**31 - 1),
+            (2**31, Kind.FLOAT, 2.0**31),
+            (1.0, Kind.FLOAT, 1.0),
+            ("", Kind.STRING, ""),
+            ({"kind": "float", "value": 1}, Kind.FLOAT, 1.0),
+        ):
+            read = read_argument(given_)
+            self.assertEqual(read, Argument(kind, value))
+            assert read is not None
+            self.assertIs(type(read.value), type(value))

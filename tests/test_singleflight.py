@@ -1,0 +1,112 @@
+"""Tests for bridge.singleflight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.singleflight import SingleFlight
+
+
+class SingleFlightTests(SynchronousTestCase):
+    """Tests for one run at a time."""
+
+    def setUp(self) -> None:
+        """Make one whose runs the test ends."""
+        self.runs: list[Deferred[None]] = []
+        self.flight = SingleFlight("testing", self.run_once)
+
+    def run_once(self) -> Deferred[None]:
+        """Begin a run."""
+        self.runs.append(Deferred())
+        return self.runs[-1]
+
+    def test_one_at_a_time(self) -> None:
+        """What is asked for during a run is one run after it, however often."""
+        for _ in range(3):
+            self.flight.ask()
+        self.assertEqual(len(self.runs), 1)
+        self.runs[0].callback(None)
+        self.assertEqual(len(self.runs), 2)
+        self.assertTrue(self.flight.is_running)
+        self.runs[1].callback(None)
+        self.assertEqual(len(self.runs), 2)
+        self.assertFalse(self.flight.is_running)
+
+    def test_idle(self) -> None:
+        """Whoever waits is answered when nothing runs and nothing is to run."""
+        self.successResultOf(self.flight.idle())
+        self.flight.ask()
+        self.flight.ask()
+        waiting = [self.flight.idle(), self.flight.idle()]
+        waiting[1].addErrback(lambda failure: failure.trap(CancelledError))
+        waiting[1].cancel()
+        self.runs[0].callback(None)
+        self.assertNoResult(waiting[0])
+        self.runs[1].callback(None)
+        self.successResultOf(waiting[0])
+
+    def test_failing(self) -> None:
+        """A run that fails is logged, and keeps none from running after it."""
+        self.flight.ask()
+        self.flight.ask()
+        idle = self.flight.idle()
+        self.runs[0].errback(ZeroDivisionError())
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.runs[1].errback(ZeroDivisionError())
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.successResultOf(idle)
+        self.flight.ask()
+        self.assertEqual(len(self.runs), 3)
+
+    def test_cancelled(self) -> None:
+        """So is one whose work was cancelled."""
+        self.flight.ask()
+        self.flight.ask()
+        self.runs[0].cancel()
+        self.assertEqual(len(self.flushLoggedErrors(CancelledError)), 1)
+        self.assertEqual(len(self.runs), 2)
+
+    def test_failing_before_it_waits(self) -> None:
+        """A body that raises at once fails as any other; so does a worse error."""
+        for error in (ZeroDivisionError, SystemExit):
+            flight = SingleFlight("testing", self.raising(error))
+            for _ in range(2):
+                flight.ask()
+                self.assertFalse(flight.is_running)
+                self.successResultOf(flight.idle())
+                self.assertEqual(len(self.flushLoggedErrors(error)), 1)
+
+    def raising(self, error: type[BaseException]) -> Callable[[], Any]:
+        """Make a body that raises."""
+
+        def body() -> Any:
+            raise error
+
+        return body
+
+    def test_asked_for_by_a_run(self) -> None:
+        """A run may ask for another, which begins on the same stack when it ends."""
+        left = 5000
+
+        async def body() -> None:
+            nonlocal left
+            left -= 1
+            if left:
+                flight.ask()
+
+        flight = SingleFlight("testing", body)
+        flight.ask()
+        self.assertEqual(left, 0)
+        self.assertFalse(flight.is_running)
+
+    def test_asked_for_by_who_waited(self) -> None:
+        """Who is answered may ask again, and that run begins."""
+        self.flight.ask()
+        self.flight.idle().addCallback(lambda _: self.flight.ask())
+        self.runs[0].callback(None)
+        self.assertEqual(len(self.runs), 2)
+        self.assertTrue(self.flight.is_running)
