@@ -95,7 +95,7 @@ class Client:
 
     def _post(self, path: str, body: bytes) -> tuple[int, Any]:
         # treq takes as long to load as everything else of a command.
-        from . import BrokenOffError, NobodyListensError, post
+        from .post import BrokenOffError, NobodyListensError, post
 
         headers = {
             "Authorization": f"Bearer {self.token.reveal()}",

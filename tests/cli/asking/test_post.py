@@ -1,4 +1,4 @@
-"""Tests for bridge.cli.asking."""
+"""Tests for bridge.cli.asking.post."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unittest import mock
 from treq.client import HTTPClient
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.asking import BrokenOffError, NobodyListensError, post
+from bridge.cli.asking.post import BrokenOffError, NobodyListensError, post
 from bridge.settings.values import Address, UnixAddress
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

@@ -36,7 +36,7 @@ from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
-from ..settings.values import Address, UnixAddress
+from ...settings.values import Address, UnixAddress
 
 
 class NobodyListensError(Exception):
