@@ -115,9 +115,12 @@ class Scanner:
                 raise BundlerError(f"the bundler is not the pinned one: {e}") from None
             finally:
                 executable.close()
-        hits: list[Hit] = await self._in_thread(
-            all_hits, survey, conversation, modules, mark, stopped
-        )
+        try:
+            hits: list[Hit] = await self._in_thread(
+                all_hits, survey, conversation, modules, mark, stopped
+            )
+        except PacketError as e:
+            raise BundlerError(f"the bundler is not the pinned one: {e}") from None
         return hits
 
 
@@ -160,6 +163,7 @@ def all_hits(
 
     :param conversation: At its end, unless ``stopped``.
     :param stopped: What to report in place of what the bundler did not answer.
+    :raise PacketError: An answer is not what the pinned version writes.
     """
     answers: Sequence[Answer] = [] if stopped else conversation.answers()
     hits = _ordered(survey, iter(answers), modules, mark, stopped)

@@ -14,6 +14,7 @@ from bridge.concurrency.threads import InThread
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.policy.hits import Hit
 from bridge.plugins.policy.reader.conversation import Conversation
+from bridge.plugins.policy.reader.transform import Answer
 from bridge.plugins.policy.scan import (
     Survey,
     all_hits,
@@ -99,13 +100,24 @@ class BlockingScanner:
         return cast(list[Hit], await self.in_thread(_scanned, survey, modules))
 
 
-def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
+def _service() -> _Service:
     if not _services or _services[0].process.poll() is not None:
         _services[:] = [_Service()]
+    return _services[0]
+
+
+def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
     conversation = Conversation(survey.readable(), MARK)
     if survey.readable():
-        _services[0].converse(conversation)
+        _service().converse(conversation)
     return all_hits(survey, conversation, modules, MARK)
+
+
+def read_source(name: str, content: bytes) -> Answer:
+    """What the bundler makes of one source."""
+    conversation = Conversation([(name, content)], MARK)
+    _service().converse(conversation)
+    return conversation.answers()[0]
 
 
 def scan_source(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:

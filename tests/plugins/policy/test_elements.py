@@ -54,8 +54,8 @@ class ElementTests(SynchronousTestCase):
     def test_attack_fragments(self) -> None:
         """What a comment makes of fragments is checked, too."""
         for code in ("<></>", "<><b /></>"):
-            commented = f"//@jsxFrag require.x\na = {code}"
-            self.assertEqual(self.rules(commented), ["require"])
+            rules = self.rules(f"//@jsxFrag require.x\na = {code}")
+            self.assertEqual(rules, ["require"])
 
     def test_attack_any_factory(self) -> None:
         """A code-loading tag is one whatever makes the element."""

@@ -7,14 +7,14 @@ so a name means one thing from its declaration to the end of the block.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final
 
 from attrs import define, field
 
-from .tokens import Code, Kind
+from .tokens import Code, Kind, UnreadableError
 
+_ASSIGNING: Final = frozenset({"=", "||=", "&&=", "??="})
 _JOINING: Final = frozenset({"||", "??", "&&", "?", ":"})
 """Operators whose result can be what stands next to them."""
 
@@ -22,7 +22,8 @@ _RESULT: Final = frozenset({")", "||", "??", ":", ";", ",", "]", "}", "&&"})
 """What comes after a value that is taken as it is."""
 
 _PLAIN_DECLARATIONS: Final = frozenset({"const", "let"})
-_MOST: Final = 20_000
+_MOST: Final = 200_000
+"""Steps from name to name, many times what following those of any program takes."""
 
 
 @define
@@ -30,22 +31,28 @@ class Uses:
     """
     Where the objects of some names are used.
 
-    :ivar found: Pairs of a token's index, and the global name that it stands for.
+    :ivar found: Pairs of a token's index, and a global name that it may stand for.
     """
 
     code: Code
-    found: dict[int, str] = field(factory=dict)
+    found: set[tuple[int, str]] = field(factory=set)
     _places: dict[str, list[int]] = field(factory=dict, init=False)
-    _seen: set[tuple[str, str, int]] = field(factory=set, init=False)
+    _followed: set[tuple[str, int, str]] = field(factory=set, init=False)
+    _steps: int = field(default=0, init=False)
 
     def follow(self, names: dict[int, str]) -> None:
-        """Find every use, from those that name the objects themselves."""
+        """
+        Find every use, from those that name the objects themselves.
+
+        :raise UnreadableError: They are too many.
+        """
         pending = list(names.items())
-        while pending and len(self.found) < _MOST:
+        while pending:
             index, name = pending.pop()
-            if index in self.found:
+            self._step()
+            if (index, name) in self.found:
                 continue
-            self.found[index] = name
+            self.found.add((index, name))
             for target in self.targets(index):
                 if self.code.is_kind(target, Kind.NAME):
                     pending += [(place, name) for place in self._uses(target, name)]
@@ -61,12 +68,16 @@ class Uses:
             return
         at = index - 1
         while at >= 0:
+            self._step()
             text = code.text(at)
-            if text == "=":
+            if text in _ASSIGNING:
                 yield from self._target(at - 1)
                 at = self._before_target(at - 1)
                 continue
-            if text in (")", "]", "}"):
+            # Of several values between commas, the last one counts.
+            if text == "," and code.is_group(code.parent[at]):
+                at = code.parent[at] - 1
+            elif text in (")", "]", "}"):
                 at = code.partner[at] - 1
             elif (text == "(" and code.is_group(at)) or (
                 text in _JOINING or text in (".", "?.") or self._is_operand(at)
@@ -74,6 +85,11 @@ class Uses:
                 at -= 1
             else:
                 return
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > _MOST:
+            raise UnreadableError
 
     def _is_operand(self, index: int) -> bool:
         kinds = (Kind.NAME, Kind.STRING, Kind.NUMBER, Kind.REGEX)
@@ -96,26 +112,25 @@ class Uses:
         return index - 1
 
     def _uses(self, target: int, name: str) -> list[int]:
-        """
-        Every other place with the name of a target, where it is the same name.
-
-        :param name: The global one; nothing is returned for the same question twice.
-        """
+        """Every place with the name of a target, where it is the same name."""
         code = self.code
         if not self._places:
-            for index, token in enumerate(code.tokens):
-                if token.kind is Kind.NAME and not code.is_member(index):
-                    self._places.setdefault(token.text, []).append(index)
-        last = len(code.tokens)
-        if code.text(target - 1) in _PLAIN_DECLARATIONS and code.parent[target] >= 0:
-            last = code.partner[code.parent[target]]
-        is_whole = last == len(code.tokens)
-        text = code.tokens[target].text
-        asked = (text, name, -1 if is_whole else target)
-        if asked in self._seen:
+            for index, kind in enumerate(code.tokens.kinds):
+                if kind is Kind.NAME and not code.is_member(index):
+                    self._places.setdefault(code.text(index), []).append(index)
+        text = code.text(target)
+        block = self._block(target)
+        if (text, block, name) in self._followed:
             return []
-        self._seen.add(asked)
-        places = self._places[text]
-        if is_whole:
-            return places
-        return places[bisect_right(places, target) : bisect_left(places, last)]
+        self._followed.add((text, block, name))
+        last = code.partner[block] if block >= 0 else len(code.tokens)
+        return [at for at in self._places[text] if block < at < last and at != target]
+
+    def _block(self, target: int) -> int:
+        """The bracket that a name is declared in; -1 for the whole text."""
+        code = self.code
+        if code.text(target - 1) not in _PLAIN_DECLARATIONS:
+            return -1
+        block = code.parent[target]
+        # What a loop's head declares means the same in the body, which follows it.
+        return code.parent[block] if code.text(block) == "(" else block

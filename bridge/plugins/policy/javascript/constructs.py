@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from ..reader.transform import FACTORY, Answer
+from ..rules.escapes import unescape
 from ..rules.imports import TOOLING, import_rule, names_tooling
 from ..rules.table import (
     ASSIGNED,
@@ -26,6 +27,7 @@ from .aliases import Uses
 from .lines import Lines
 from .patterns import (
     arguments,
+    elements,
     is_assigned,
     is_pattern,
     key_name,
@@ -41,7 +43,8 @@ _WORDS: Final = tuple(
     sorted(
         (MEMBERS - {"constructor", "srcdoc"})
         | ASSIGNED
-        | {CALLBACKS, "import(", ".document.location"}
+        | {CALLBACKS, "import(", "import.source(", "import.defer("}
+        | {".document.location", ".document?.location"}
     )
 )
 _LOWERED: Final = (
@@ -55,8 +58,8 @@ _ELEMENT: Final = re.compile(
 )
 _CONSTRUCTOR: Final = re.compile(r"\.constructor|(?<![\w$])constructor(?!\()")
 _TIMER: Final = re.compile(
-    r"set(?:Timeout|Interval)(?=\()(?!\((?:\([\w$, ]*\) =>|async\b|function\b"
-    r"|[\w$]+(?:\.[\w$]+)*[,)]))"
+    r"set(?:Timeout|Interval)(?:\??\.|\((?!(?:async )?\([\w$, ]*+\) =>"
+    r"|[\w$]++(?:\.[\w$]++)*+[,)]))"
 )
 _HARMLESS: Final = re.compile(
     r"document\.(?!cookie\b|location\b)[A-Za-z]"
@@ -66,10 +69,16 @@ _HARMLESS: Final = re.compile(
     rf"|jsx\((?:\"(?!(?:{_TAGS})\")[a-z0-9]+\"|[A-Za-z_$][\w$.]*)[,)]"
     r"|fragment\b"
 )
+_TEXT: Final = r"(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
+# Names can be strings, too: `import { "a }" as b } from`, `export * as "a" from`.
 _IMPORT: Final = re.compile(
-    r"(?:import|export)\b(?P<names>[^\"'{;()=]*(?:\{[^}]*\})?[^\"'{;()=]*)"
-    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+    r"(?:import|export)\b(?P<head>[^\"'{;()=]*+)"
+    rf"(?:(?P<text>{_TEXT})|\{{(?:[^\"'}}]|{_TEXT})*+\}})?+"
+    rf"(?P<tail>[^\"'{{;()=]*+)(?P<last>{_TEXT})?+"
 )
+
+
+_PHASES: Final = frozenset({"source", "defer"})
 
 
 class _Found:
@@ -124,14 +133,20 @@ def output_hits(
 def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -> None:
     """Check what the source imports; these statements start lines of their own."""
     for statement in _import_statements(text):
-        names = statement["names"].strip()
-        if names and not names.endswith("from"):
+        literal = _specifier(statement)
+        if literal is None:
             continue
-        code = Code(statement["text"])
-        specifier = string_value(code, 0)
-        rule = import_rule(name, specifier or "", modules)
+        rule = import_rule(name, unescape(literal[1:-1]), modules)
         if rule is not None:
             found.add(statement.start(), rule)
+
+
+def _specifier(statement: re.Match[str]) -> str | None:
+    head, text = statement["head"].rstrip(), statement["text"]
+    is_from = head.endswith("from") or not head
+    if text is not None and is_from:
+        return text
+    return statement["last"] if statement["tail"].rstrip().endswith("from") else None
 
 
 def _import_statements(text: str) -> Iterator[re.Match[str]]:
@@ -184,29 +199,32 @@ class _Reading:
         self._name = name
         self._modules = modules
         self._has_pragma = has_pragma
+        self._markup_calls: list[int] = []
 
     def read(self) -> None:
         """Look at every token, then at every use of the global objects."""
         code = self._code
         names: dict[int, str] = {}
-        for index, token in enumerate(code.tokens):
-            if token.kind is Kind.STRING:
+        for index, kind in enumerate(code.tokens.kinds):
+            text = code.text(index)
+            if kind is Kind.STRING:
                 self._string(index)
-            elif token.kind is Kind.NAME:
-                if token.text.startswith(self._mark):
-                    names[index] = token.text.removeprefix(self._mark)
+            elif kind is Kind.NAME:
+                if text.startswith(self._mark):
+                    names[index] = text.removeprefix(self._mark)
                 else:
-                    self._name_of(index, token.text)
-            elif token.text == "{":
+                    self._name_of(index, text)
+            elif text == "{":
                 self._keys(index)
-            elif token.text == "[" and (
-                code.ends_value(index - 1) or code.text(index - 1) == "?."
+            elif text == "[" and (
+                code.continues(index) or code.text(index - 1) == "?."
             ):
                 self._computed_member(index)
         self._globals(names)
+        self._markups()
 
     def _add(self, index: int, rule: str) -> None:
-        self._found.add(self._code.tokens[index].start, rule)
+        self._found.add(self._code.tokens.starts[index], rule)
 
     def _string(self, index: int) -> None:
         code = self._code
@@ -221,7 +239,9 @@ class _Reading:
     def _computed_member(self, bracket: int) -> None:
         """Check the names that a member may have which the bundler has not folded."""
         code = self._code
-        for _, name in texts(code, bracket + 1):
+        # Of several between commas, the last one counts.
+        *_, last = elements(code, bracket)
+        for _, name in texts(code, last):
             if name in MEMBERS:
                 self._add(bracket, name)
             if name in ASSIGNED and is_assigned(code, code.partner[bracket]):
@@ -231,7 +251,7 @@ class _Reading:
         code = self._code
         if CALLBACKS in text:
             self._add(index, CALLBACKS)
-        if text == "import" and code.text(index + 1) == "(":
+        if text == "import":
             self._import(index)
         if code.is_member(index):
             if text in MEMBERS:
@@ -243,10 +263,13 @@ class _Reading:
         self._call(index, text)
 
     def _import(self, index: int) -> None:
-        if self._code.is_member(index):
+        code = self._code
+        phase = code.text(index + 1) == "." and code.text(index + 2) in _PHASES
+        group = index + 3 if phase else index + 1
+        if code.is_member(index) or code.text(group) != "(":
             return
         self._add(index, "dynamic import")
-        for first in arguments(self._code, index + 1)[:1]:
+        for first in arguments(code, group)[:1]:
             for place, value in texts(self._code, first):
                 rule = import_rule(self._name, value, self._modules)
                 if rule is not None:
@@ -257,8 +280,8 @@ class _Reading:
         is_taken: bool | None = None
         for index, name in keys(code, bracket):
             if name is None:
-                continue
-            if name in MEMBERS and name != "srcdoc":
+                self._computed_key(bracket, index)
+            elif name in MEMBERS and name != "srcdoc":
                 is_taken = is_pattern(code, bracket) if is_taken is None else is_taken
                 if is_taken:
                     self._add(index, name)
@@ -273,6 +296,16 @@ class _Reading:
             elif name == CALLBACKS:
                 self._add(index, CALLBACKS)
 
+    def _computed_key(self, bracket: int, key: int) -> None:
+        code = self._code
+        if code.text(key) != "[":
+            return
+        for index, name in texts(code, key + 1):
+            if name.lower() == "srcdoc":
+                self._add(index, "srcdoc")
+            elif name in MEMBERS and is_pattern(code, bracket):
+                self._add(index, name)
+
     def _call(self, index: int, text: str) -> None:
         """Check the arguments of calls that are known by the name alone."""
         code = self._code
@@ -284,8 +317,8 @@ class _Reading:
             for _, value in self._all_texts(index):
                 if value.strip().lower() == "srcdoc":
                     self._add(index, "srcdoc")
-        elif text in ("Object", "Reflect"):
-            self._markup(index)
+        elif text == "Object":
+            self._markup_calls.append(index)
         if self._has_pragma:
             self._jsx(index)
 
@@ -343,16 +376,21 @@ class _Reading:
         for _ in texts(self._code, argument):
             self._add(index, f"{name} with a string")
 
-    def _markup(self, index: int) -> None:
+    def _markups(self) -> None:
         """``Object.assign(e, {innerHTML: h})``, ``Reflect.set(e, "innerHTML", h)``."""
         code = self._code
-        if code.text(index + 1) not in (".", "?.", "["):
-            return
-        group = next(
-            (at for at in range(index + 2, index + 6) if code.text(at) == "("), None
-        )
-        if group is None:
-            return
+        end = -1
+        for index in sorted(self._markup_calls):
+            group = next(
+                (at for at in range(index + 2, index + 6) if code.text(at) == "("), -1
+            )
+            # A call within another has been looked at with it.
+            if code.text(index + 1) in (".", "?.", "[") and group > end:
+                end = code.partner[group]
+                self._markup(group)
+
+    def _markup(self, group: int) -> None:
+        code = self._code
         for at in range(group + 1, code.partner[group]):
             value = string_value(code, at)
             is_key = code.text(at - 1) in ("{", ",") and code.text(at + 1) in (
@@ -380,7 +418,7 @@ class _Reading:
             elif name in USES or name in TIMERS:
                 followed[index] = name
         uses.follow(followed)
-        for index, name in uses.found.items():
+        for index, name in sorted(uses.found):
             self._use(uses, index, name)
 
     def _is_harmless(self, index: int, name: str) -> bool:
@@ -395,21 +433,21 @@ class _Reading:
             self._timer(index, name)
             return
         if name == "Reflect":
-            self._markup(index)
-        self._member_of(self._code.after(index), name)
+            self._markup_calls.append(index)
+        self._member(self._code.after(index), name)
         for target in uses.targets(index):
             if self._code.text(target) == "{":
                 self._pattern(target, name)
 
-    def _member_of(self, after: int, name: str) -> None:
-        """Check the member of a global object that follows it, if one does."""
-        code, members = self._code, USES[name]
-        if code.text(after) == "?." and code.text(after + 1) == "[":
+    def _member(self, after: int, name: str) -> None:
+        """Check the member of a global object, from what follows the object."""
+        code = self._code
+        if code.text(after) in (".", "?."):
             after += 1
         if code.text(after) == "[":
             self._computed(after, name)
-        elif code.is_member(after + 1) and code.text(after + 1) in members:
-            self._add(after + 1, members[code.text(after + 1)])
+        elif code.is_member(after) and code.text(after) in USES[name]:
+            self._add(after, USES[name][code.text(after)])
 
     def _computed(self, index: int, name: str) -> None:
         if name in COMPUTED:

@@ -10,18 +10,19 @@ from .tokens import Code, Kind
 
 _STATEMENTS: Final = frozenset({"if", "while", "for", "switch", "with"})
 _LOOPS: Final = frozenset({"of", "in"})
+_FUNCTION: Final = frozenset({"function"})
 _COMPARED: Final = frozenset(
     {"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"}
 )
 
-_ENDS: Final = frozenset({",", "=>", "function"})
+_ENDS: Final = frozenset({",", "=>"})
 
 
 def string_value(code: Code, index: int) -> str | None:
     """The value of a string token; ``None`` for any other token."""
     if not code.is_kind(index, Kind.STRING):
         return None
-    return unescape(code.tokens[index].text[1:-1])
+    return unescape(code.tokens.texts[index][1:-1])
 
 
 def key_name(code: Code, index: int) -> tuple[str | None, int]:
@@ -36,7 +37,7 @@ def key_name(code: Code, index: int) -> tuple[str | None, int]:
         name = string_value(code, index + 1) if end == index + 2 else None
         return name, end + 1
     if code.is_kind(index, Kind.NAME):
-        return code.tokens[index].text, index + 1
+        return code.text(index), index + 1
     return string_value(code, index), index + 1
 
 
@@ -76,7 +77,7 @@ def is_pattern(code: Code, bracket: int) -> bool:
         after = code.text(code.partner[bracket] + 1)
         if after == "=" and code.text(bracket) != "(":
             return True
-        if after in _LOOPS and _is_loop(code, code.parent[bracket]):
+        if after in _LOOPS and code.is_loop(code.parent[bracket]):
             return True
         outer, before = code.parent[bracket], code.text(bracket - 1)
         if outer < 0 or before not in (":", ",", "[", "...", "("):
@@ -84,13 +85,6 @@ def is_pattern(code: Code, bracket: int) -> bool:
         if code.text(outer) == "(":
             return _are_parameters(code, outer)
         bracket = outer
-
-
-def _is_loop(code: Code, group: int) -> bool:
-    if group < 0:
-        return False
-    before = group - 2 if code.text(group - 1) == "await" else group - 1
-    return code.is_word(before, frozenset({"for"}))
 
 
 def _are_parameters(code: Code, group: int) -> bool:
@@ -109,7 +103,7 @@ def is_assigned(code: Code, index: int) -> bool:
     if outer < 0:
         return False
     if after in _LOOPS:
-        return _is_loop(code, outer)
+        return code.is_loop(outer)
     closes = after in (",", "}", "]") and code.text(outer) in ("{", "[")
     return closes and is_pattern(code, outer)
 
@@ -134,6 +128,8 @@ def texts(code: Code, start: int) -> Iterator[tuple[int, str]]:
             near = (code.text(at - 1), code.text(at + 1))
             if not _COMPARED.intersection(near):
                 yield at, value
+        if code.is_word(at, _FUNCTION):
+            at = _parameters(code, at)
         if code.text(at) not in ("(", "[", "{"):
             at += 1
             continue
@@ -143,10 +139,20 @@ def texts(code: Code, start: int) -> Iterator[tuple[int, str]]:
         at = code.partner[at] + 1
 
 
+def _parameters(code: Code, start: int) -> int:
+    """The index of the ``(`` of a function expression that starts at a token."""
+    at = start + 1
+    while code.text(at) != "(":
+        at += 1
+    return at
+
+
 def _is_entered(code: Code, bracket: int) -> bool:
     """Whether a value may be what is inside: brackets that group, arrays, templates."""
-    if code.text(bracket) == "{":
+    if code.text(bracket) == "{" or code.text(code.partner[bracket] + 1) == "=>":
+        return False
+    if code.text(bracket - 1) == "*" and code.is_word(bracket - 2, _FUNCTION):
         return False
     # What the bundler makes of a tagged template begins with its strings.
     is_template = code.text(bracket - 1).startswith("__template")
-    return is_template or not code.ends_value(bracket - 1)
+    return is_template or not code.continues(bracket)

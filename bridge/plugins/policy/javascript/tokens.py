@@ -19,7 +19,9 @@ _BODY = (
     r"(?P<comment>/\*|//)"
     r"|(?P<name>#?(?:[A-Za-z_$]|\\u\{?[0-9A-Fa-f]+\}?)(?:[\w$]++|\\u\{?[0-9A-Fa-f]+\}?)*)"
     r"|(?P<string>[\"'])"
-    r"|(?P<number>\.?\d(?:[eE][+-]?\d|[\w.])*)"
+    # A dot after a fraction or a large integer begins a member: `1.5.constructor`.
+    r"|(?P<number>(?:0[xXoObB][0-9A-Fa-f_]++|(?:\d[\d_]*+(?:\.[\d_]*+)?+|\.\d[\d_]*+)"
+    r"(?:[eE][+-]?\d++)?+)n?)"
 )
 _PUNCTUATION = (
     r"(?P<mark>>>>=|\.\.\.|===|!==|\*\*=|<<=|>>=|>>>|&&=|\|\|=|\?\?=|=>|==|!=|<=|>="
@@ -27,7 +29,8 @@ _PUNCTUATION = (
     r"|[-+*/%&|^!~?:=<>.,;(){}\[\]@])"
 )
 _REGEX = (
-    r"(?P<regex>/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*\])+/[A-Za-z]*)"
+    r"(?P<regex>/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/"
+    r"[A-Za-z]*+)"
 )
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _AFTER_VALUE: Final = re.compile(f"{_BODY}|{_PUNCTUATION}")
@@ -48,6 +51,9 @@ _GROUPED: Final = frozenset({")", "||", "??", ":"})
 """What follows a value inside brackets that may have it as their own value."""
 
 _PARTNERS: Final = {")": "(", "]": "[", "}": "{"}
+
+_NESTING: Final = 256
+"""How deep brackets may nest: far more than in any program that a person wrote."""
 
 
 def _end(text: str, found: re.Match[str]) -> int:
@@ -74,6 +80,8 @@ def _end_of_string(text: str, start: int) -> int:
             before -= 1
         # An even number of backslashes before it are themselves escaped.
         if (at - before) % 2 == 0:
+            if text.find("\n", start, at) >= 0:
+                raise UnreadableError
             return at + 1
 
 
@@ -85,6 +93,10 @@ class Kind(Enum):
     NUMBER = "number"
     REGEX = "regex"
     MARK = "mark"
+
+
+_KINDS: Final = {kind.value: kind for kind in Kind}
+_TEXTS: Final = (Kind.STRING, Kind.REGEX)
 
 
 class Token(NamedTuple):
@@ -105,21 +117,17 @@ class Tokens(Sequence[Token]):
 
     A million objects would keep Python's garbage collector, and with it every thread,
     busy for long at a time.
+
+    :ivar kinds: The kind of each; ``texts`` and ``starts`` are alike.
     """
 
     def __init__(self) -> None:
-        self._kinds: list[Kind] = []
-        self._texts: list[str] = []
-        self._starts: list[int] = []
-
-    def append(self, token: Token) -> None:
-        """Add a token at the end."""
-        self._kinds.append(token.kind)
-        self._texts.append(token.text)
-        self._starts.append(token.start)
+        self.kinds: list[Kind] = []
+        self.texts: list[str] = []
+        self.starts: list[int] = []
 
     def __len__(self) -> int:
-        return len(self._kinds)
+        return len(self.kinds)
 
     @overload
     def __getitem__(self, index: int) -> Token: ...
@@ -128,7 +136,7 @@ class Tokens(Sequence[Token]):
     def __getitem__(self, index: int | slice) -> Token | list[Token]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
-        return Token(self._kinds[index], self._texts[index], self._starts[index])
+        return Token(self.kinds[index], self.texts[index], self.starts[index])
 
 
 class UnreadableError(ValueError):
@@ -142,7 +150,8 @@ class Code:
     :ivar tokens: Without blanks and comments.
     :ivar partner: The index of the bracket that each bracket pairs with.
     :ivar parent: The index of the bracket each token is in; -1 for none.
-    :raise UnreadableError: The text is not what the bundler writes.
+    :raise UnreadableError: The text is not what the bundler writes, or its brackets
+        nest too deep.
     """
 
     def __init__(self, text: str) -> None:
@@ -150,6 +159,8 @@ class Code:
         self.partner: dict[int, int] = {}
         self.parent: list[int] = []
         self._open: list[int] = []
+        # Of each token its text, or an empty one in place of a string's.
+        self._plain: list[str] = []
         self._read(text)
         if self._open:
             raise UnreadableError
@@ -165,36 +176,41 @@ class Code:
             found = (_AFTER_VALUE if is_divided else _ELSEWHERE).match(text, end)
             if found is None or found.lastgroup is None:
                 raise UnreadableError
+            if found.group() in ("/", "/=") and not is_divided:
+                raise UnreadableError
             at = _end(text, found)
             if found.lastgroup != "comment":
-                self._add(Token(Kind(found.lastgroup), text[end:at], end))
+                self._add(_KINDS[found.lastgroup], text[end:at], end)
 
-    def _add(self, token: Token) -> None:
-        index = len(self.tokens)
-        self.tokens.append(token)
-        if token.kind is not Kind.MARK:
+    def _add(self, kind: Kind, text: str, start: int) -> None:
+        index = len(self._plain)
+        self.tokens.kinds.append(kind)
+        self.tokens.texts.append(text)
+        self.tokens.starts.append(start)
+        self._plain.append("" if kind in _TEXTS else text)
+        if kind is not Kind.MARK:
             self.parent.append(self._open[-1] if self._open else -1)
             return
-        opener = _PARTNERS.get(token.text)
+        opener = _PARTNERS.get(text)
         if opener is not None:
-            if not self._open or self.tokens[self._open[-1]].text != opener:
+            if not self._open or self._plain[self._open[-1]] != opener:
                 raise UnreadableError
             begun = self._open.pop()
             self.partner[begun], self.partner[index] = index, begun
         self.parent.append(self._open[-1] if self._open else -1)
-        if token.text in ("(", "[", "{"):
+        if text in ("(", "[", "{"):
             self._open.append(index)
+            if len(self._open) > _NESTING:
+                raise UnreadableError
 
     def text(self, index: int) -> str:
         """The text of a token that is no string; empty outside the text."""
-        if not 0 <= index < len(self.tokens):
-            return ""
-        token = self.tokens[index]
-        return "" if token.kind in (Kind.STRING, Kind.REGEX) else token.text
+        return self._plain[index] if 0 <= index < len(self._plain) else ""
 
     def is_kind(self, index: int, kind: Kind) -> bool:
         """Whether there is such a token of this kind."""
-        return 0 <= index < len(self.tokens) and self.tokens[index].kind is kind
+        kinds = self.tokens.kinds
+        return 0 <= index < len(kinds) and kinds[index] is kind
 
     def is_member(self, index: int) -> bool:
         """Whether a name is that of a member, after a dot."""
@@ -203,16 +219,16 @@ class Code:
     def is_word(self, index: int, words: frozenset[str]) -> bool:
         """Whether a token is one of these words, and no member's name."""
         return (
-            self.is_kind(index, Kind.NAME)
-            and self.tokens[index].text in words
+            self.text(index) in words
+            and self.is_kind(index, Kind.NAME)
             and not self.is_member(index)
         )
 
     def ends_value(self, index: int) -> bool:
         """Whether a value can end with a token, so that an operator comes next."""
-        if not 0 <= index < len(self.tokens):
+        if not 0 <= index < len(self._plain):
             return False
-        kind, text, _ = self.tokens[index]
+        kind, text = self.tokens.kinds[index], self._plain[index]
         if kind is Kind.NAME:
             return not self._is_operator(index)
         if kind is not Kind.MARK:
@@ -223,12 +239,26 @@ class Code:
                 before -= 1
             return not self.is_word(before, _HEADS)
         if text in ("++", "--"):
-            return self.ends_value(index - 1)
+            # Before its operand it begins a statement, or follows an operator.
+            return self.continues(index)
         return text in ("]", "}")
+
+    def continues(self, index: int) -> bool:
+        """
+        Whether a bracket or an operator belongs to the value right before it.
+
+        The bundler puts no blank there, and a line break between statements.
+        """
+        if not self.ends_value(index - 1):
+            return False
+        starts, texts = self.tokens.starts, self.tokens.texts
+        return starts[index - 1] + len(texts[index - 1]) == starts[index]
 
     def is_group(self, index: int) -> bool:
         """Whether a ``(`` only groups, and calls or declares nothing."""
-        if self.text(index) != "(" or self.ends_value(index - 1):
+        if self.text(index) != "(" or self.continues(index):
+            return False
+        if self.text(self.partner[index] + 1) == "=>":
             return False
         return not self.is_word(index - 1, _DECLARING | _HEADS)
 
@@ -243,10 +273,21 @@ class Code:
         return at
 
     def _ends_value(self) -> bool:
-        return self.ends_value(len(self.tokens) - 1)
+        return self.ends_value(len(self._plain) - 1)
 
     def _is_operator(self, index: int) -> bool:
         if self.is_word(index, _OPERATORS):
             return True
-        # The other words of a loop's head can be names, too.
-        return self.is_word(index, frozenset({"of"})) and self.ends_value(index - 1)
+        # Everywhere else than in a loop's head this is a name.
+        return (
+            self.is_word(index, frozenset({"of"}))
+            and self.ends_value(index - 1)
+            and self.is_loop(self.parent[index])
+        )
+
+    def is_loop(self, group: int) -> bool:
+        """Whether a bracket is the head of a ``for`` statement."""
+        if self.text(group) != "(":
+            return False
+        before = group - 2 if self.text(group - 1) == "await" else group - 1
+        return self.is_word(before, frozenset({"for"}))

@@ -8,7 +8,7 @@ from typing import Final
 
 from ....protocol.limits import SCAN_OUTPUT_BYTES
 from ...esbuild.pins import VERSION
-from .packets import PacketError, read_response, request
+from .packets import OversizeError, PacketError, read_response, request
 from .transform import Answer, answer, first_request, has_pragma, second_request
 
 _AT_ONCE: Final = 4
@@ -53,12 +53,13 @@ class Conversation:
         Take what the service writes.
 
         :return: What to send it.
-        :raise PacketError: It is not what the pinned version writes, or too much.
+        :raise OversizeError: It is too much.
+        :raise PacketError: It is not what the pinned version writes.
         """
         self._received += data
         self._total += len(data)
         if self._total > SCAN_OUTPUT_BYTES:
-            raise PacketError("the service writes too much")
+            raise OversizeError("the service writes too much")
         sent = []
         while (packet := self._packet()) is not None:
             if not self._greeted:
@@ -71,7 +72,7 @@ class Conversation:
         """
         Read every answer, in the order of the sources; blocks a little for each.
 
-        :raise ValueError: One is not what the pinned version answers.
+        :raise PacketError: One is not what the pinned version answers.
         """
         return [
             answer(read_response(self._packets[index])[1])

@@ -20,6 +20,10 @@ class PacketError(ValueError):
     """Bytes that are no packet of this protocol."""
 
 
+class OversizeError(PacketError):
+    """More bytes than any answer to honest sources takes."""
+
+
 class Encoded(bytes):
     """A value that is encoded already, since it is sent again and again."""
 
@@ -58,7 +62,7 @@ def read_response(body: bytes) -> tuple[int, Any]:
     try:
         (head,) = _LENGTH.unpack_from(body)
         value, end = _decode(body, _LENGTH.size)
-    except (struct.error, IndexError, UnicodeDecodeError, RecursionError):
+    except (struct.error, IndexError, RecursionError):
         raise PacketError("the service's packet cannot be read") from None
     if not head & 1 or end != len(body):
         raise PacketError("the service's packet is no response")
@@ -117,7 +121,8 @@ def _text(data: bytes, at: int, length: int, is_text: bool) -> tuple[str | bytes
     if end > len(data):
         raise PacketError("a value is longer than its packet")
     piece = data[at:end]
-    return (piece.decode() if is_text else piece), end
+    # Messages of the bundler's quote sources, which need not be UTF-8.
+    return (piece.decode("utf-8", "replace") if is_text else piece), end
 
 
 def _list(data: bytes, at: int, count: int) -> tuple[list[Any], int]:

@@ -21,7 +21,7 @@ from ...esbuild.executable import Executable
 from ...esbuild.pins import BINARY_NAME, VERSION
 from ...esbuild.process import limit_memory, settled
 from .conversation import Conversation
-from .packets import PacketError
+from .packets import OversizeError, PacketError
 
 
 class ReadingReactor(IReactorProcess, IReactorTime):
@@ -83,17 +83,22 @@ class _Service(ProcessProtocol):
 
     def outReceived(self, data: bytes) -> None:
         """Go on with the next sources; its standard error is read and dropped."""
-        if self.failure is not None:
+        if self._is_done():
             return
         process: Any = self.transport
         try:
             process.writeSequence(self.conversation.receive(data))
         except PacketError as e:
-            self.failure = e
+            # A source can blow its own output up; then the service is not at fault.
+            if not isinstance(e, OversizeError):
+                self.failure = e
             self.kill()
-        if self.conversation.is_over:
+        if self._is_done():
             # It has nothing else to do; its end would take it a while.
             self.kill()
+
+    def _is_done(self) -> bool:
+        return self.failure is not None or self.conversation.is_over
 
     def processEnded(self, reason: Failure) -> None:
         """Report the end; how it ended does not matter, what it has answered does."""

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from ...esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
 from ..rules.table import GLOBALS
-from .packets import Encoded, encoded
+from .packets import Encoded, PacketError, encoded
 
 FACTORY: Final = "jsx"
 """What the mark of an element's factory ends with."""
@@ -114,16 +114,16 @@ def answer(value: Any) -> Answer:
     """
     Read the bundler's answer.
 
-    :raise ValueError: It is not what the pinned version answers.
+    :raise PacketError: It is not what the pinned version answers.
     """
     if type(value) is not dict:
-        raise ValueError("the bundler's answer is no map")
+        raise PacketError("the bundler's answer is no map")
     errors = value.get("errors")
     if errors:
         return Answer("", "", _line_of(errors[0]))
     code, source_map = value.get("code"), value.get("map")
     if type(code) is not str or type(source_map) is not str:
-        raise ValueError("the bundler's answer has no code")
+        raise PacketError("the bundler's answer has no code")
     return Answer(code, source_map)
 
 

@@ -1,0 +1,61 @@
+"""Which lines the output comes from."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.policy.javascript.lines import Lines
+
+from ..scanning import read_source
+
+STATEMENTS = [
+    "mark{n}();\n",
+    "\n",
+    "/* a\n\n b */\n",
+    "interface A{n} {{\n  b: c;\n}}\n",
+    "if (a)\n  mark{n}(\n    'b'\n  );\n",
+    "const a{n} = [\n  1,\n  mark{n},\n];\n",
+    "function f{n}() {{\n  // a\n  return mark{n}; }}\n",
+    "type B{n} = {{ a: 1 }};  mark{n}();\n",
+    "x = `\n\n${{mark{n}}}\n`;\n",
+]
+
+
+class LinesTests(SynchronousTestCase):
+    """Places of real output."""
+
+    @given(st.lists(st.sampled_from(STATEMENTS), max_size=12))
+    @settings(deadline=None, max_examples=60)
+    def test_every_line(self, statements: list[str]) -> None:
+        """Every name is found on the line where it stands in the source."""
+        source = "".join(text.format(n=n) for n, text in enumerate(statements))
+        answer = read_source("a.ts", source.encode())
+        lines = Lines(answer.code, answer.source_map)
+        for n in range(len(statements)):
+            place = source.find(f"mark{n}")
+            if place < 0:
+                continue
+            line = source.count("\n", 0, place) + 1
+            self.assertEqual(lines.line(answer.code.index(f"mark{n}")), line)
+
+    def test_added(self) -> None:
+        """What the bundler adds comes from the line before it, or the first."""
+        lines = Lines("a\nb\nc", json.dumps({"mappings": ";AAEA"}))
+        self.assertEqual([lines.line(n) for n in (0, 2, 4)], [3, 3, 3])
+
+    def test_nothing(self) -> None:
+        """Without a map everything is on the first line."""
+        self.assertEqual(Lines("a", '{"mappings": ""}').line(0), 1)
+
+    def test_long_steps(self) -> None:
+        """Numbers have as many digits as they need, and a sign."""
+        lines = Lines("a\nb", json.dumps({"mappings": "AAkgBA,A;AAlgBA"}))
+        self.assertEqual((lines.line(0), lines.line(2)), (515, 1))
+
+    def test_rows_beyond_the_output(self) -> None:
+        """A map of more rows than there are is read as far as they go."""
+        self.assertEqual(Lines("a", '{"mappings": "AACA;AACA"}').line(0), 2)

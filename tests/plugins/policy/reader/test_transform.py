@@ -1,0 +1,160 @@
+"""What the bundler is asked about a source, and answers."""
+
+from __future__ import annotations
+
+import json
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.esbuild.language import LOADERS
+from bridge.plugins.policy.reader.packets import PacketError
+from bridge.plugins.policy.reader.transform import Answer, answer, has_pragma
+from bridge.plugins.policy.rules.table import GLOBALS
+
+from ..scanning import MARK, read_source
+
+
+class TransformTests(SynchronousTestCase):
+    """Answers of the real service."""
+
+    def code(self, code: str, name: str = "a.ts") -> str:
+        """What the bundler makes of a source."""
+        found = read_source(name, code.encode())
+        self.assertEqual(found.error_line, 0, code)
+        return found.code
+
+    def test_every_global_is_marked(self) -> None:
+        """Each name that matters is marked where nothing declares it."""
+        for name in sorted(GLOBALS):
+            for code in (f"x = {name}.y", f"x = [{name}]", f"f({{ {name} }})"):
+                self.assertIn(f"{MARK}{name}", self.code(code), code)
+
+    def test_declared_names_are_not(self) -> None:
+        """Declared names, members, keys, types and texts are none of them."""
+        for name in sorted(GLOBALS - {"eval"}):
+            for code in (
+                f"x.{name}",
+                f"x = {{ {name}: 1 }}",
+                f"x = (({name}) => {name}.y)",
+                f"const {name} = f(); x = {name}",
+                f"import {{ {name} }} from './a'; x = {name}",
+                f"x = '{name}' // {name}",
+            ):
+                self.assertNotIn(MARK, self.code(code), code)
+        for name in ("Function", "Worker", "window"):
+            self.assertNotIn(MARK, self.code(f"let x: {name} | typeof {name}; f(x)"))
+
+    def test_attack_erased_declarations(self) -> None:
+        """What declares a name for the types alone declares nothing that runs."""
+        for code in (
+            "declare const fetch: any",
+            "declare let a, fetch",
+            "declare function fetch(): void",
+            "export declare function fetch(): void",
+            "function fetch(): void",
+            "declare class fetch {}",
+            "declare enum fetch { a }",
+            "declare namespace fetch { const a: 1 }",
+            "declare global { const fetch: any }",
+            "namespace fetch {}",
+            "namespace fetch { export type a = 1 }",
+            "interface fetch {}",
+            "type fetch = 1",
+            "import type fetch from './a'",
+            "import type { fetch } from './a'",
+            "import { type fetch } from './a'",
+            "import type * as fetch from './a'",
+            "import type fetch = a.b",
+            "import type fetch = require('./a')",
+            "class A { fetch() {} }",
+            "fetch: for (;;) break fetch",
+            "x = class fetch {}",
+            "x = function fetch() {}",
+            "try { a() } catch (fetch) {}",
+            "for (let fetch of x);",
+            "{ let fetch }",
+        ):
+            self.assertIn(f"{MARK}fetch", self.code(f"{code}\nx = fetch(u)"), code)
+
+    def test_typescript(self) -> None:
+        """Types are gone, and what is only TypeScript is JavaScript."""
+        for name in ("a.ts", "a.mts", "a.cts", "a.tsx"):
+            code = "x = y as any as Z<string>; enum A { b }; let c: D = e!"
+            self.assertNotIn(" as ", self.code(code, name))
+        for name in ("a.ts", "a.mts", "a.cts"):
+            self.assertEqual(self.code("x = <any>y", name), "x = y;\n")
+
+    def test_javascript(self) -> None:
+        """Types are an error in JavaScript, elements in what has none."""
+        for name in ("a.js", "a.mjs", "a.cjs", "a.jsx"):
+            self.assertEqual(read_source(name, b"\nlet x: y").error_line, 2)
+        for suffix in LOADERS:
+            source = read_source(f"a{suffix}", b"x = <b />")
+            self.assertEqual(source.error_line == 0, suffix in (".jsx", ".tsx"))
+
+    def test_elements(self) -> None:
+        """Elements are calls of a marked factory."""
+        for name in ("a.tsx", "a.jsx"):
+            code = self.code("x = <><b c='d'>{e}</b></>", name)
+            self.assertIn(f'{MARK}jsx("b", {{ c: "d" }}, e)', code)
+            self.assertIn(f"{MARK}jsx({MARK}fragment", code)
+
+    def test_attack_pragmas(self) -> None:
+        """What a comment makes of elements is marked as any other name."""
+        for comment in (
+            "/* @jsx fetch */",
+            "// @jsx fetch.x",
+            "/* @jsx a @jsx fetch */",
+        ):
+            code = self.code(f"{comment}\nx = <b />", "a.tsx")
+            self.assertIn(f"{MARK}fetch", code, comment)
+        code = self.code("/* @jsx h @jsxFrag eval */ x = <></>", "a.jsx")
+        self.assertIn(f"h({MARK}eval", code)
+
+    def test_pragma_needs_elements(self) -> None:
+        """Only sources that can have elements, and the word, are read twice."""
+        self.assertTrue(has_pragma("a.tsx", b"// @jsx h"))
+        self.assertTrue(has_pragma("b/a.jsx", b"@jsxFrag"))
+        self.assertFalse(has_pragma("a.ts", b"// @jsx h"))
+        self.assertFalse(has_pragma("a.tsx", b"// jsx"))
+
+    def test_spelling(self) -> None:
+        """Strings, names and members have one spelling, in ASCII."""
+        for code, printed in (
+            ("x = a['b' + 'c']", "x = a.bc;\n"),
+            ("x = a[`b`]", "x = a.b;\n"),
+            ("x = \\u0061.b", "x = a.b;\n"),
+            ("x = '\\x3cb'", 'x = "<b";\n'),
+            ("x = `a${b}`", 'x = "a".concat(b);\n'),
+            ("x = 'é'", 'x = "\\xE9";\n'),
+        ):
+            self.assertEqual(self.code(code), printed)
+
+    def test_unused_imports_stay(self) -> None:
+        """An import whose names nothing uses is there to be checked."""
+        self.assertIn('"./a"', self.code("import { b } from './a'"))
+        self.assertIn('"./a"', self.code("import { type B } from './a'"))
+
+
+class AnswerTests(SynchronousTestCase):
+    """Values of answers."""
+
+    def test_code(self) -> None:
+        """Code comes with its map."""
+        self.assertEqual(answer({"code": "a", "map": "b"}), Answer("a", "b"))
+
+    def test_errors(self) -> None:
+        """Of an error only the line matters, which there may be none of."""
+        for place, line in (({"line": 7}, 7), ({"line": 0}, 1), ({}, 1), (None, 1)):
+            error = {"errors": [{"text": "x", "location": place}]}
+            self.assertEqual(answer(error), Answer("", "", line))
+
+    def test_attack_other_values(self) -> None:
+        """Other values are those of another program."""
+        values: tuple[object, ...] = (None, [], "a", {}, {"code": "a"})
+        for value in (*values, {"code": b"a", "map": "b"}):
+            self.assertRaises(PacketError, answer, value)
+
+    def test_map(self) -> None:
+        """The map is one of JSON."""
+        self.assertIn("mappings", json.loads(read_source("a.ts", b"x = 1").source_map))

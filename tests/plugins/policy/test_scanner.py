@@ -1,0 +1,218 @@
+"""Scans as the daemon makes them: with the real reactor, threads and bundler."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from twisted.internet import reactor
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import deferLater
+from twisted.internet.threads import deferToThread
+from twisted.trial.unittest import TestCase
+
+from bridge.plugins.esbuild.executable import BundlerError, Executable, temporary_copy
+from bridge.plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION
+from bridge.plugins.policy.reader import conversation as conversations
+from bridge.plugins.policy.reader import service
+from bridge.plugins.policy.scan import Scanner
+from bridge.protocol.limits import POLICY_HITS
+
+from ...directories import fresh_directory
+from ...npm import esbuild
+
+
+class ScannerCase(TestCase):
+    """A tree, and what scans it."""
+
+    timeout = 60
+
+    def setUp(self) -> None:
+        """Make a tree."""
+        self.root = fresh_directory(self)
+        self.copies: list[Executable] = []
+
+    def write(self, name: str, content: str) -> None:
+        """Write a file of the tree."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf-8")
+
+    def bundler(self, binary: bytes, digest: str = "") -> Path:
+        """A directory with a bundler, and its checksum or another."""
+        directory = fresh_directory(self)
+        (directory / BINARY_NAME).write_bytes(binary)
+        text = digest or sha256(binary).hexdigest()
+        (directory / CHECKSUM_NAME).write_text(text, "ascii")
+        return directory
+
+    def scanner(self, directory: Path | None = None) -> Scanner:
+        """What scans it with the bundler of a directory."""
+
+        def copy() -> Executable:
+            found = temporary_copy(directory) if directory else self.real()
+            self.copies.append(found)
+            return found
+
+        return Scanner(reactor, deferToThread, copy, os.urandom)  # type: ignore[arg-type]
+
+    def real(self) -> Executable:
+        """The bundler, without a copy."""
+        return Executable(str(esbuild()))
+
+    async def reports(self, scanner: Scanner | None = None) -> list[str]:
+        """What a scan reports."""
+        hits = await (scanner or self.scanner()).scan(self.root)
+        return [hit.report for hit in hits]
+
+    async def error(self, scanner: Scanner) -> str:
+        """Expect that the bundler cannot be used; return why."""
+        with self.assertRaises(BundlerError) as caught:
+            await scanner.scan(self.root)
+        return str(caught.exception)
+
+
+class ScanTests(ScannerCase):
+    """What comes of a scan."""
+
+    async def test_order(self) -> None:
+        """Documents come first, then the sources by name and line."""
+        self.write("b.ts", "x = 1\nx = fetch(u)\n")
+        self.write("a/b.tsx", "/* @jsx h */ x = <script />")
+        self.write("a.json", '"eslint.config.js"')
+        self.write("c.ts", "x = '" + "a" * 1_100 + "'")
+        self.write("d.css", "@import '/x';")
+        self.assertEqual(
+            sorted(await self.reports()),
+            [
+                "a.json:1 references a tooling config",
+                "a/b.tsx:1 script tag",
+                "b.ts:2 fetch",
+                "c.ts:1 minified",
+                *[one for one in await self.reports() if one.startswith("d.css")],
+            ],
+        )
+        self.assertEqual((await self.reports())[0][:6], "a.json")
+
+    async def test_nothing_to_read(self) -> None:
+        """Without sources, no bundler is needed."""
+
+        def none() -> Executable:
+            raise BundlerError("there is none")
+
+        scanner = Scanner(reactor, deferToThread, none, os.urandom)  # type: ignore[arg-type]
+        self.write("a.md", "eval(x)")
+        self.assertEqual(await self.reports(scanner), [])
+        self.write("a.ts", "eval(x)")
+        self.assertEqual(await self.error(scanner), "there is none")
+
+    async def test_verified_copy(self) -> None:
+        """The bundler that runs is a verified copy, which is closed in the end."""
+        directory = self.bundler(esbuild().read_bytes())
+        self.write("a.ts", "eval(x)")
+        self.assertEqual(await self.reports(self.scanner(directory)), ["a.ts:1 eval"])
+        (copy,) = self.copies
+        self.assertFalse(os.path.exists(copy.path))
+
+    async def test_at_most(self) -> None:
+        """No more than fifty hits are reported, of all files together."""
+        for name in ("a.ts", "b.ts"):
+            self.write(name, "x = eval(s)\n" * 40)
+        self.assertEqual(len(await self.reports()), POLICY_HITS)
+
+    async def test_modules(self) -> None:
+        """The host's own modules may be imported."""
+        self.write("a.ts", "import { a } from '/host'; a()")
+        self.assertEqual(len(await self.reports()), 1)
+        self.assertEqual(await self.scanner().scan(self.root, ["/host"]), [])
+
+    async def test_attack_known_mark(self) -> None:
+        """The mark is another one in every scan, so that no source can hold it."""
+        marks: list[str] = []
+        real: Callable[..., Any] = conversations.first_request
+
+        def first(name: str, content: bytes, mark: str) -> Any:
+            marks.append(mark)
+            return real(name, content, mark)
+
+        self.write("a.ts", "x = 1")
+        with mock.patch.object(conversations, "first_request", first):
+            await self.reports()
+            await self.reports()
+        self.assertEqual(len(set(marks)), 2)
+
+
+class BundlerTests(ScannerCase):
+    """Bundlers that are missing, wrong or overwhelmed."""
+
+    async def test_no_bundler(self) -> None:
+        """Without one there is no scan."""
+        self.write("a.ts", "x = 1")
+        error = await self.error(self.scanner(fresh_directory(self)))
+        self.assertIn("bundler missing", error)
+
+    async def test_attack_wrong_checksum(self) -> None:
+        """What is not what the checksum says is not run."""
+        self.write("a.ts", "x = 1")
+        found = fresh_directory(self) / "found"
+        script = f"#!/bin/sh\ntouch '{found}'\n".encode()
+        error = await self.error(self.scanner(self.bundler(script, "0" * 64)))
+        self.assertIn("checksum mismatch", error)
+        self.assertFalse(found.exists())
+
+    async def test_another_version(self) -> None:
+        """One that speaks otherwise is no bundler of ours."""
+        self.write("a.ts", "x = 1")
+        script = b"#!/bin/sh\nprintf '\\003\\000\\000\\000x.y'; exec sleep 600\n"
+        error = await self.error(self.scanner(self.bundler(script)))
+        self.assertEqual(
+            error,
+            "the bundler is not the pinned one: the service is of another version",
+        )
+
+    async def test_unreadable_answer(self) -> None:
+        """Nor is one whose answer cannot be read."""
+        self.write("a.ts", "x = 1")
+        octal = rf"\00{len(VERSION):o}\000\000\000{VERSION}"
+        answer = r"\005\000\000\000\001\000\000\000\007"
+        script = f"#!/bin/sh\nprintf '{octal}{answer}'; exec sleep 600\n".encode()
+        error = await self.error(self.scanner(self.bundler(script)))
+        self.assertTrue(error.startswith("the bundler is not the pinned one"), error)
+
+    async def test_attack_too_complex(self) -> None:
+        """Of what the bundler has not read, the first file is named, and no other."""
+        self.write("a.ts", "x = eval(s)")
+        self.write("b.ts", "x = " + ("(" * 90 + "\n") * 12_000)
+        self.write("c.ts", "x = fetch(u)")
+        self.assertEqual(await self.reports(), ["b.ts:1 too complex to check"])
+
+    async def test_attack_too_complex_and_more(self) -> None:
+        """What is known without the bundler is reported all the same."""
+        self.write("a.json", '"eslint.config.js"')
+        self.write("b.ts", "x = '\u200b'")
+        with mock.patch.object(service, "SCAN_SECONDS", 0.0):
+            self.assertEqual(
+                await self.reports(),
+                [
+                    "a.json:1 references a tooling config",
+                    "b.ts:1 invisible characters",
+                    "b.ts:1 too complex to check",
+                ],
+            )
+
+    async def test_cancelled(self) -> None:
+        """Once cancelled nothing is left of it."""
+        self.write("a.ts", "x = 1")
+        scanner = self.scanner(self.bundler(b"#!/bin/sh\nexec sleep 600\n"))
+        scan = Deferred.fromCoroutine(scanner.scan(self.root))
+        while not self.copies:
+            await deferLater(reactor, 0.01)
+        await deferLater(reactor, 0.05)
+        scan.cancel()
+        with self.assertRaises(CancelledError):
+            await scan
+        self.assertFalse(os.path.exists(self.copies[0].path))
