@@ -1,9 +1,10 @@
 """
 The prompt of a Unix desktop: a notification with the buttons Confirm and Deny.
 
-Any program on the session bus can claim that a button was pressed; which one to believe
-is for ``bridge.freedesktop``.  Here each prompt's buttons get keys that nobody can guess,
-so neither an earlier prompt's answer nor a server's default action confirms anything.
+Any program on the session bus can claim that a button was pressed; which one to
+believe is for ``bridge.freedesktop``.  Here each prompt's buttons get keys that nobody
+can guess, so neither an earlier prompt's answer nor a server's default action confirms
+anything.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Every way to interrupt an operation.
 
-As a program it interrupts one: ``python -m tests.plugins.operations.crashes update broken``.
+As a program (``python -m``) it interrupts one, such as ``update broken``.
 """
 
 from __future__ import annotations

@@ -58,9 +58,13 @@ _ELEMENT: Final = re.compile(
 )
 _CONSTRUCTOR: Final = re.compile(r"\.constructor|(?<![\w$])constructor(?!\()")
 _TIMER: Final = re.compile(
-    r"set(?:Timeout|Interval)(?:\??\.|\((?!(?:async )?\([\w$, ]*+\) =>"
+    r"\.set(?:Timeout|Interval)\b(?!\()"
+    r"|set(?:Timeout|Interval)(?:\??\.|\((?!(?:async )?\([\w$, ]*+\) =>"
     r"|[\w$]++(?:\.[\w$]++)*+[,)]))"
 )
+# Not a component's or another element's name that begins so.
+_BORROWED: Final = frozenset({"call", "apply", "bind"})
+_SCRIPT: Final = re.compile(r"<script(?![\w-])", re.IGNORECASE)
 _HARMLESS: Final = re.compile(
     r"document\.(?!cookie\b|location\b)[A-Za-z]"
     r"|location\.(?!href\b|assign\b|replace\b)[A-Za-z]"
@@ -229,7 +233,7 @@ class _Reading:
     def _string(self, index: int) -> None:
         code = self._code
         value = string_value(code, index) or ""
-        if "<script" in value.lower():
+        if _SCRIPT.search(value):
             self._add(index, "script tag")
         if CALLBACKS in value:
             self._add(index, CALLBACKS)
@@ -268,6 +272,8 @@ class _Reading:
         group = index + 3 if phase else index + 1
         if code.is_member(index) or code.text(group) != "(":
             return
+        if code.text(code.partner[group] + 1) == "{":
+            return  # a method of that name
         self._add(index, "dynamic import")
         for first in arguments(code, group)[:1]:
             for place, value in texts(self._code, first):
@@ -329,36 +335,40 @@ class _Reading:
             for argument in arguments(code, group[0]):
                 yield from texts(code, argument)
 
-    def _group(self, index: int) -> tuple[int, int] | None:
-        """The ``(`` of a call of what is at ``index``, and the shift of arguments."""
+    def _group(self, index: int) -> tuple[int, str] | None:
+        """The ``(`` of a call of what is at ``index``, and how it is borrowed."""
         code = self._code
         at = code.after(index)
-        shift = 0
-        if code.text(at) in (".", "?.") and code.text(at + 1) in (
-            "call",
-            "apply",
-            "bind",
-        ):
-            shift = 1
+        how = ""
+        if code.text(at) in (".", "?.") and code.text(at + 1) in _BORROWED:
+            how = code.text(at + 1)
             at += 2
         if code.text(at) == "?.":
             at += 1
-        return (at, shift) if code.text(at) == "(" else None
+        return (at, how) if code.text(at) == "(" else None
 
     def _argument(self, index: int, number: int) -> int | None:
         """The first token of one argument of a call of what is at ``index``."""
-        code = self._code
         found = self._group(index)
         if found is None:
             return None
-        group, shift = found
+        given = self._arguments(*found)
+        return given[number] if number < len(given) else None
+
+    def _arguments(self, group: int, how: str) -> list[int]:
+        code = self._code
         given = arguments(code, group)
-        if shift and code.text(group - 1) == "apply":
-            if len(given) < 2 or code.text(given[1]) != "[":
-                return None
-            given, shift = arguments(code, given[1]), 0
-        place = number + shift
-        return given[place] if place < len(given) else None
+        if how == "apply":
+            is_array = len(given) > 1 and code.text(given[1]) == "["
+            return arguments(code, given[1]) if is_array else []
+        if how == "bind":
+            called = code.partner[group] + 1
+            if code.text(called) == "?.":
+                called += 1
+            return given[1:] + (
+                arguments(code, called) if code.text(called) == "(" else []
+            )
+        return given[1:] if how == "call" else given
 
     def _element(self, index: int, number: int) -> None:
         argument = self._argument(index, number)

@@ -74,13 +74,13 @@ def elements(code: Code, bracket: int) -> Iterator[int]:
 def is_pattern(code: Code, bracket: int) -> bool:
     """Whether a ``{`` or ``[`` begins a pattern that is assigned to."""
     while True:
-        after = code.text(code.partner[bracket] + 1)
-        if after == "=" and code.text(bracket) != "(":
+        start, end = code.enclosed(bracket, code.partner[bracket])
+        after, outer = code.text(end + 1), code.parent[start]
+        if after == "=":
             return True
-        if after in _LOOPS and code.is_loop(code.parent[bracket]):
+        if after in _LOOPS and code.is_loop(outer):
             return True
-        outer, before = code.parent[bracket], code.text(bracket - 1)
-        if outer < 0 or before not in (":", ",", "[", "...", "("):
+        if outer < 0 or code.text(start - 1) not in (":", ",", "[", "...", "("):
             return False
         if code.text(outer) == "(":
             return _are_parameters(code, outer)
@@ -96,10 +96,13 @@ def _are_parameters(code: Code, group: int) -> bool:
 
 def is_assigned(code: Code, index: int) -> bool:
     """Whether a value is assigned to the member whose name is at ``index``."""
-    after = code.text(index + 1)
+    end = index
+    # Brackets that begin before the member's object end right after its name.
+    while code.text(end + 1) == ")" and code.is_group(code.partner[end + 1]):
+        end += 1
+    after, outer = code.text(end + 1), code.parent[end]
     if after in ("=", "+=", "||=", "&&=", "??="):
         return True
-    outer = code.parent[index]
     if outer < 0:
         return False
     if after in _LOOPS:

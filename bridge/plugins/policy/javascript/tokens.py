@@ -262,6 +262,20 @@ class Code:
             return False
         return not self.is_word(index - 1, _DECLARING | _HEADS)
 
+    def enclosed(self, start: int, end: int) -> tuple[int, int]:
+        """
+        Extend a value by the brackets around it that only group.
+
+        The bundler writes such around a value with a comment in front.
+
+        :param start: The value's first token; ``end`` is its last.
+        """
+        while self.text(end + 1) == ")" and self.partner[end + 1] == start - 1:
+            if not self.is_group(start - 1):
+                break
+            start, end = start - 1, end + 1
+        return start, end
+
     def after(self, index: int) -> int:
         """The index of what follows the value that a token is, or is a branch of."""
         at = index + 1

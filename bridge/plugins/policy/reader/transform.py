@@ -48,6 +48,8 @@ _WHOLE: Final = (
     "--minify-syntax",
     "--tree-shaking=false",
     "--ignore-annotations",
+    # The build's own value, for a browser and minified.
+    '--define:process.env.NODE_ENV="production"',
     "--sources-content=false",
     "--sourcemap=external",
 )

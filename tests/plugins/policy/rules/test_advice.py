@@ -34,7 +34,7 @@ NAMED = {
 
 def written_rules() -> Iterator[str]:
     """The rules that modules of the policy write out where they report them."""
-    for path in Path(policy.__file__).parent.glob("*.py"):
+    for path in Path(policy.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 found = node.args[2:3] if node.func.id == "Hit" else []
