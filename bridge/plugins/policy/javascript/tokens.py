@@ -258,8 +258,8 @@ class Code:
         """Whether a ``(`` only groups, and calls or declares nothing."""
         if self.text(index) != "(" or self.continues(index):
             return False
-        if self.text(self.partner[index] + 1) == "=>":
-            return False
+        if self.text(self.partner[index] + 1) in ("=>", "{"):
+            return False  # parameters
         return not self.is_word(index - 1, _DECLARING | _HEADS)
 
     def enclosed(self, start: int, end: int) -> tuple[int, int]:
