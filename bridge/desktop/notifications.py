@@ -26,6 +26,9 @@ SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = Remote(SERVICE, "/org/freedesktop/Notifications", SERVICE)
 # Of the reasons of NotificationClosed the one that is the server's own.
 _EXPIRED: Final = 1
+# What NotificationClosed may say before its note's id is known: of the last so many.
+_EARLY: Final = 64
+_MAX_ID: Final = 2**32 - 1
 
 
 @implementer(INotifications)
@@ -49,6 +52,8 @@ class Notifications:
     _owner: str = field(default="", init=False)
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
     _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
+    _asking: int = field(default=0, init=False)
+    _closed_early: dict[tuple[str, int], int] = field(factory=dict, init=False)
     _bus: Bus = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -161,8 +166,7 @@ class Notifications:
                 self._close(server.owner, _id(result))
 
         call = _notify(server.owner, note, actions)
-        number = _id(await link.call(call, withdraw_late))
-        key = (server.owner, number)
+        key, early = await self._note_of(link.call(call, withdraw_late), server.owner)
         if server.owner != self._owner:
             self._close(*key)
             raise _gone()
@@ -175,7 +179,22 @@ class Notifications:
 
         answer: Deferred[str | None] = Deferred(withdraw)
         self._open[key] = answer
+        if early is not None:
+            self._closed(key, early)
         return Question(server, answer)
+
+    async def _note_of(
+        self, notifying: Deferred[tuple[Any, ...]], owner: str
+    ) -> tuple[tuple[str, int], int | None]:
+        """Return the note's key, and why it was closed if it was before its answer."""
+        self._asking += 1
+        try:
+            key = (owner, _id(await notifying))
+            return key, self._closed_early.get(key)
+        finally:
+            self._asking -= 1
+            if not self._asking:
+                self._closed_early.clear()
 
     def _chosen(self, note: tuple[str, int], choice: str) -> None:
         answer = self._open.pop(note, None)
@@ -187,11 +206,18 @@ class Notifications:
     def _closed(self, note: tuple[str, int], reason: int) -> None:
         answer = self._open.pop(note, None)
         if answer is None:
-            return
-        if reason == _EXPIRED:
+            self._closed_unknown(note, reason)
+        elif reason == _EXPIRED:
             answer.errback(QuestionExpiredError("the notification server took it away"))
         else:
             answer.callback(None)
+
+    def _closed_unknown(self, note: tuple[str, int], reason: int) -> None:
+        """Remember a note that may be one whose id the server has yet to send."""
+        if self._asking:
+            if len(self._closed_early) >= _EARLY:
+                del self._closed_early[next(iter(self._closed_early))]
+            self._closed_early[note] = reason
 
     def _close(self, owner: str, number: int) -> None:
         link = self._bus.link
@@ -242,7 +268,8 @@ def _server(
 
 def _id(result: tuple[Any, ...]) -> int:
     match result:
-        case (int(number),):
+        # 0 is no note's id: the specification reserves it.
+        case (int(number),) if type(number) is int and 0 < number <= _MAX_ID:
             return number
     raise _nonsense()
 

@@ -19,6 +19,7 @@ class FakeScreen:
 
     :ivar failure: When not empty, nothing can be shown, and why.
     :ivar questions: What was asked: the note, its buttons, and the open answer.
+    :ivar dismissing: Whether it closes each question before it says that it shows it.
     :ivar withdrawn: How many questions were taken back.
     """
 
@@ -29,6 +30,7 @@ class FakeScreen:
         self.questions: list[
             tuple[Note, Sequence[tuple[str, str]], Deferred[str | None]]
         ] = []
+        self.dismissing = False
         self.withdrawn = 0
 
     @property
@@ -53,6 +55,8 @@ class FakeScreen:
             return fail(DesktopError(self.failure))
         answer: Deferred[str | None] = Deferred(self._withdraw)
         self.questions.append((note, actions, answer))
+        if self.dismissing:
+            answer.callback(None)
         return succeed(Question(SERVER, answer))
 
     def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
