@@ -15,6 +15,8 @@ from typing import IO
 
 from attrs import define, frozen
 
+from .ownership import check_open
+
 
 class LockedError(Exception):
     """
@@ -68,7 +70,7 @@ def acquire(
 
     :param patience: Seconds to wait for the present holder.
     :raise LockedError: It is still held.
-    :raise OSError: It can't be made or written.
+    :raise OSError: It can't be made or written, or another user may have written it.
     """
     waited = 0.0
     while (held := _attempt(path, os.O_RDWR | os.O_CREAT)) is None:
@@ -122,7 +124,13 @@ def _open(path: Path, access: int) -> IO[bytes]:
     # Not blocking: opening a pipe would wait for its writer.
     flags = access | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     mode = "rb" if access == os.O_RDONLY else "r+b"
-    return os.fdopen(os.open(path, flags, 0o600), mode, buffering=0)
+    file = os.fdopen(os.open(path, flags, 0o600), mode, buffering=0)
+    try:
+        check_open(path, file.fileno())
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def _pid(path: Path) -> int | None:

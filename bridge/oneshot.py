@@ -13,7 +13,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from . import __version__
-from .datadir import DataDir
+from .datadir import DataDir, DataDirError
 from .lock import FileLock, LockedError, acquire
 from .options import Place
 from .plugins.build import Builder, Report
@@ -66,12 +66,13 @@ class ExclusiveBuilder:
         return Deferred.fromCoroutine(self._build(directories))
 
     async def _build(self, directories: list[str]) -> Report:
-        path = self._data.build / "lock"
         try:
-            lock = await self._in_thread(acquire, path, BUILD_PATIENCE_SECONDS)
+            lock = await self._in_thread(self._lock)
         except (LockedError, OSError) as e:
             error = f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
-            if isinstance(e, OSError):
+            if isinstance(e, DataDirError):
+                error = str(e)
+            elif isinstance(e, OSError):
                 error = f"the bundle could not be made: {e.strerror or 'I/O error'}"
             ids = sorted(map(plugin_of, directories))
             return Report(ok=False, duration_ms=0, plugins=ids, errors=[error])
@@ -79,6 +80,11 @@ class ExclusiveBuilder:
             return await self._builder.build(directories)
         finally:
             lock.release()
+
+    def _lock(self) -> FileLock:
+        # Somebody may have removed what the daemon's start made.
+        self._data.create()
+        return acquire(self._data.build / "lock", BUILD_PATIENCE_SECONDS)
 
 
 def make_builder(reactor: Any, place: Place, in_thread: InThread) -> Builds:

@@ -21,7 +21,7 @@ from typing import Final
 
 from ..datadir import DataDir, write_atomically
 from ..plugins.executable import BundlerError, read_checksum
-from ..plugins.files import TooLargeError, read_bounded
+from ..plugins.files import TooLargeError, read_bounded, read_own
 from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
 from .hostsources import SetupError
@@ -152,7 +152,7 @@ def _runnable(data: DataDir) -> str | None:
     """Give the bundler's digest, when it is the one that its checksum file says."""
     try:
         said = read_checksum(data.bin)
-        binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
+        binary = read_own(data.bin / BINARY_NAME, BUNDLER_BYTES)
     except (OSError, BundlerError):
         return None
     digest = hashlib.sha256(binary).hexdigest()

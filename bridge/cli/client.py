@@ -17,6 +17,7 @@ from ..datadir import DataDir
 from ..lock import is_held
 from ..logs.text import visible
 from ..options import HostOptions
+from ..ownership import check
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads_own
 from ..token import PairingToken, TokenError
@@ -176,6 +177,12 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     nobody = f"no daemon uses {data.root}; start one: {start}"
     if not is_held(data.lock):
         raise NoDaemonError(nobody)
+    if data.is_open():
+        # Who can enter can hold the lock, and wait for the token where he listens.
+        raise CommandError(
+            f"{data.root} is open to other users; run: chmod 700 "
+            f"{shlex.quote(str(data.root))}"
+        )
     address = options.value("listen")
     try:
         # With port 0 the daemon was told to choose one.
@@ -200,9 +207,10 @@ def listens_on(data: DataDir) -> Address | UnixAddress:
     """
     Read where the running daemon listens.
 
-    :raise OSError: It does not say.
+    :raise OSError: There is no file, or another user may have written it.
     :raise ValueError: The file is broken.
     """
+    check(data.address)
     return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
 
 

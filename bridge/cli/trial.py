@@ -20,6 +20,7 @@ from attrs import define, field
 from .. import __version__, oneshot
 from ..datadir import DataDir
 from ..options import Place
+from ..ownership import NotOwnError, check_tree
 from ..plugins.build import Builder, DeferToThread
 from ..plugins.bundler import API_ENTRY, HOST_ENTRY
 from ..plugins.executable import BundlerError
@@ -218,6 +219,10 @@ class Trial:
 
     def _need_sources(self) -> None:
         self._need(_SOURCES, setup_command(self._place, self._where))
+        try:
+            check_tree(self._place.data.host)
+        except NotOwnError as e:
+            raise NotDoneError(str(e)) from None
 
     def _need(self, paths: Sequence[str], command: str) -> None:
         root = self._place.data.root
@@ -275,9 +280,7 @@ class Trial:
         data.create()
         data.bin.symlink_to(self._place.data.bin.resolve())
         # A copy: the bundler must not see the host's files by another name.
-        shutil.copytree(
-            self._place.data.host, data.host, True, copy_function=shutil.copyfile
-        )
+        shutil.copytree(self._place.data.host, data.host, True, copy_function=_copy)
         self._tree.rename(data.plugin(plugin_id))
         warnings: list[str] = []
         builder = Builder(
@@ -293,3 +296,9 @@ class Trial:
         if not report.ok:
             raise plugin_error(Prefix.BUILD_FAILED, "\n".join(report.errors))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])
+
+
+def _copy(source: str, target: str) -> None:
+    """Copy a file so that it is the user's alone, whatever the umask."""
+    shutil.copyfile(source, target)
+    os.chmod(target, 0o600)

@@ -275,7 +275,7 @@ class InstallingTests(SourcesCase):
             self.assertEqual(self.installed(), before)
         full = OSError(28, "No space left on device")
         with (
-            mock.patch.object(Path, "write_bytes", side_effect=full),
+            mock.patch("bridge.cli.hostsources.write_file", side_effect=full),
             self.assertRaises(OSError),
         ):
             install_sources(NEEDED, self.data, force=False)

@@ -324,7 +324,8 @@ class AskTests(NotificationsCase):
         attacker = await join(self, self.bus)
         us = (await self.client._bus.connected()).busName
         await self.client.find()
-        called, held = server.link.methodCallReceived, []
+        called = server.link.methodCallReceived
+        held: list[Any] = []
         server.link.methodCallReceived = held.append
         asking = self.client.ask(NOTE, CHOICES)
         await until(lambda: held)

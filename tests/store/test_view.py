@@ -46,4 +46,4 @@ class StateViewTests(SynchronousTestCase):
         """What the system refuses is told in its words."""
         self.path.mkdir()
         error = self.assertRaises(StoreError, StateView.read, self.path)
-        self.assertIn("cannot be read: Is a directory", str(error))
+        self.assertIn("cannot be read: not a regular file", str(error))
