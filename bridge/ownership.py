@@ -23,16 +23,14 @@ class NotOwnError(OSError):
     """
     Another user may have written a file.
 
-    :ivar command: Makes it usable, for those who know what is in it.
+    :ivar finding: Which file, and why it is not used.
+    :ivar fix: What to do about it: a clause with a command.
     """
 
     def __init__(self, path: Path, why: str, command: str) -> None:
-        self.command = command
-        super().__init__(
-            errno.EPERM,
-            f"{_printable(str(path))} {why}, so it is not used; remove it, or if you "
-            f"know what is in it run: {command}",
-        )
+        self.finding = f"{_printable(str(path))} {why}, so it is not used"
+        self.fix = f"remove it, or if you know what is in it run: {command}"
+        super().__init__(errno.EPERM, f"{self.finding}; {self.fix}")
 
     def __str__(self) -> str:
         return str(self.strerror)
