@@ -27,7 +27,7 @@ class NotOwnError(OSError):
     :ivar fix: What to do about it: a clause with a command.
     """
 
-    def __init__(self, path: Path, why: str, command: str) -> None:
+    def __init__(self, path: Path | str, why: str, command: str) -> None:
         self.finding = f"{_printable(str(path))} {why}, so it is not used"
         self.fix = f"remove it, or if you know what is in it run: {command}"
         super().__init__(errno.EPERM, f"{self.finding}; {self.fix}")
@@ -36,7 +36,7 @@ class NotOwnError(OSError):
         return str(self.strerror)
 
 
-def check(path: Path, top: Path | None = None) -> None:
+def check(path: Path | str, top: Path | None = None) -> None:
     """
     Check that only the user and root can have written a file or a directory.
 
@@ -72,7 +72,7 @@ def check_tree(top: Path) -> None:
     """
     Check a directory and everything below it; see ``check``.
 
-    Takes 6 ms for a thousand files.  What cannot be listed is passed over: it cannot be
+    Takes about 10 ms for a thousand files.  What cannot be listed is passed over: it cannot be
     read either.
 
     :raise NotOwnError: Naming the first that another user owns, or may write.
@@ -82,7 +82,7 @@ def check_tree(top: Path) -> None:
         return
     for folder, folders, names in os.walk(top):
         for name in (*folders, *names):
-            check(Path(folder, name), top)
+            check(os.path.join(folder, name), top)
 
 
 def make_directories(path: Path) -> None:
@@ -113,7 +113,7 @@ def write_file(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def _check_status(found: os.stat_result, path: Path, top: Path | None) -> None:
+def _check_status(found: os.stat_result, path: Path | str, top: Path | None) -> None:
     _check_owner(found, path, top)
     by_group = found.st_mode & stat.S_IWGRP and not _is_own_group(found, path)
     if by_group or found.st_mode & stat.S_IWOTH:
@@ -123,7 +123,7 @@ def _check_status(found: os.stat_result, path: Path, top: Path | None) -> None:
         )
 
 
-def _check_owner(found: os.stat_result, path: Path, top: Path | None) -> None:
+def _check_owner(found: os.stat_result, path: Path | str, top: Path | None) -> None:
     if _owner(found) not in (_ROOT, os.geteuid()):
         where = quote(_printable(str(top or path)))
         raise NotOwnError(
@@ -135,7 +135,7 @@ def _owner(found: os.stat_result) -> int:
     return found.st_uid
 
 
-def _is_own_group(found: os.stat_result, path: Path) -> bool:
+def _is_own_group(found: os.stat_result, path: Path | str) -> bool:
     """Whether a file's group is its owner alone, and no access list adds anybody."""
     return _is_private(found.st_gid, found.st_uid) and not _has_access_list(path)
 
@@ -155,7 +155,7 @@ def _is_private(gid: int, uid: int) -> bool:
     return group.gr_name == user.pw_name and user.pw_gid == gid and not members
 
 
-def _has_access_list(path: Path) -> bool:
+def _has_access_list(path: Path | str) -> bool:
     """Whether a POSIX access list has users or groups of its own; Linux shows these."""
     try:
         return "system.posix_acl_access" in os.listxattr(path)

@@ -114,10 +114,9 @@ def _files_of_others(place: Place) -> Iterator[Finding]:
         trees = sorted(data.plugins.iterdir())
     except OSError:
         trees = []
-    checks = [(check, data.plugins), *((check_tree, each) for each in (*files, *trees))]
-    for look, path in checks:
+    for path in (data.plugins, *files, *trees):
         try:
-            look(path)
+            check(path) if path == data.plugins else check_tree(path)
         except NotOwnError as e:
             yield Finding("files of others", Level.WRONG, e.finding, e.fix)
 
