@@ -20,19 +20,18 @@ from ..listening import StartError, bind
 from ..lock import is_held
 from ..logs.text import visible
 from ..options import Place
-from ..ownership import NotOwnError, check, check_tree
 from ..plugins.journal import Journal, JournalError
 from ..plugins.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..plugins.records import read_records
 from ..protocol.errors import BridgeError
 from ..protocol.wire import loads_own
 from ..store import StoreError
-from ..store.generations import Generations
 from ..store.view import StateView
 from ..token import PairingToken, TokenError
 from ..values import Address, UnixAddress
 from .bundlersource import installed_bundler, would_run
 from .client import connection_to, listens_on
+from .filesofothers import files_of_others
 from .hostsources import missing_sources, setup_command
 
 _ASK_SECONDS: Final = 5.0
@@ -69,7 +68,8 @@ def on_disk(place: Place, command: str) -> Iterator[Finding]:
     :param command: The options that name this place on a command line.
     """
     yield _directory(place, command)
-    yield from _files_of_others(place)
+    for other in files_of_others(place.data):
+        yield Finding("files of others", Level.WRONG, other.finding, other.fix)
     yield _token(place)
     yield _state(place)
     yield from _interrupted(place)
@@ -98,27 +98,9 @@ def _directory(place: Place, command: str) -> Finding:
     if place.data.is_open():
         writable = bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
         text = f"{root} is open to other users"
-        if writable:
-            text += ", who can change what the daemon runs"
         level = Level.WRONG if writable else Level.NOTE
         return Finding(name, level, text, f"run: chmod 700 {quote(str(root))}")
     return Finding(name, Level.OK, str(root))
-
-
-def _files_of_others(place: Place) -> Iterator[Finding]:
-    """Look for what another user may have written, as far down as it is used."""
-    data = place.data
-    previous = Generations(data.state).previous
-    files = (data.bin, data.host, data.build, previous, data.lock, data.address)
-    try:
-        trees = sorted(data.plugins.iterdir())
-    except OSError:
-        trees = []
-    for path in (data.plugins, *files, *trees):
-        try:
-            check(path) if path == data.plugins else check_tree(path)
-        except NotOwnError as e:
-            yield Finding("files of others", Level.WRONG, e.finding, e.fix)
 
 
 def _token(place: Place) -> Finding:
@@ -136,10 +118,7 @@ def _state(place: Place) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
-        mend = (
-            "do as it says, or start the daemon: it loads the previous generation, or "
-            "says why not"
-        )
+        mend = "do as it says, or start the daemon: it loads the previous generation"
         return Finding("settings", Level.WRONG, str(e), mend)
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
     counted = f"{values} value{'' if values == 1 else 's'}"
