@@ -280,7 +280,8 @@ class Trial:
         data.create()
         data.bin.symlink_to(self._place.data.bin.resolve())
         # A copy: the bundler must not see the host's files by another name.
-        shutil.copytree(self._place.data.host, data.host, True, copy_function=_copy)
+        # With their modes, which have been checked.
+        shutil.copytree(self._place.data.host, data.host, True)
         self._tree.rename(data.plugin(plugin_id))
         warnings: list[str] = []
         builder = Builder(
@@ -296,9 +297,3 @@ class Trial:
         if not report.ok:
             raise plugin_error(Prefix.BUILD_FAILED, "\n".join(report.errors))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])
-
-
-def _copy(source: str, target: str) -> None:
-    """Copy a file so that it is the user's alone, whatever the umask."""
-    shutil.copyfile(source, target)
-    os.chmod(target, 0o600)

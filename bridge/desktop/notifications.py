@@ -19,8 +19,9 @@ from zope.interface import implementer
 
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS
 from .bus import Bus, Link, Opener, load
-from .messages import BUS, Byte, Call, DesktopError, Remote, Signal
+from .messages import BUS, Call, DesktopError, Remote, Signal
 from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
+from .showing import notify_call
 
 SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = Remote(SERVICE, "/org/freedesktop/Notifications", SERVICE)
@@ -111,7 +112,7 @@ class Notifications:
             if name == SERVICE:
                 self._own(owner)
             return
-        server = evolve(REMOTE, destination=self._owner)
+        server = _remote(self._owner)
         if not self._owner or not signal.arguments:
             return
         note = (self._owner, signal.arguments[0])
@@ -130,7 +131,7 @@ class Notifications:
             await self._have_one_started(link)
         owner = self._owner
         if self.server is None or self.server.owner != owner:
-            remote = evolve(REMOTE, destination=owner)
+            remote = _remote(owner)
             capabilities = await link.call(Call(remote, "GetCapabilities"))
             described = await link.call(Call(remote, "GetServerInformation"))
             server = _server(owner, capabilities, described)
@@ -150,7 +151,7 @@ class Notifications:
     async def _show(self, note: Note) -> Shown:
         server = await self.find()
         link = await self._bus.connected()
-        call = _notify(server.owner, note, ())
+        call = notify_call(_remote(server.owner), note, ())
         return Shown(_id(await link.call(call)), server.owner)
 
     async def _ask(self, note: Note, actions: Sequence[tuple[str, str]]) -> Question:
@@ -165,7 +166,7 @@ class Notifications:
             with contextlib.suppress(DesktopError):
                 self._close(server.owner, _id(result))
 
-        call = _notify(server.owner, note, actions)
+        call = notify_call(_remote(server.owner), note, actions)
         key, early = await self._note_of(link.call(call, withdraw_late), server.owner)
         if server.owner != self._owner:
             self._close(*key)
@@ -223,7 +224,7 @@ class Notifications:
         link = self._bus.link
         if link is None:
             return
-        remote = evolve(REMOTE, destination=owner)
+        remote = _remote(owner)
         closing = link.call(Call(remote, "CloseNotification", "u", [number]))
         # It may be closed already, which some servers call an error.
         closing.addErrback(lambda _: None)
@@ -274,29 +275,8 @@ def _id(result: tuple[Any, ...]) -> int:
     raise _nonsense()
 
 
-def _notify(owner: str, note: Note, actions: Sequence[tuple[str, str]]) -> Call:
-    hints: dict[str, Any] = {"urgency": Byte(note.urgency)}
-    if note.suppress_sound:
-        hints["suppress-sound"] = True
-    if note.image_path:
-        hints["image-path"] = note.image_path
-    if note.desktop_entry:
-        hints["desktop-entry"] = note.desktop_entry
-    return Call(
-        evolve(REMOTE, destination=owner),
-        "Notify",
-        "susssasa{sv}i",
-        [
-            note.application,
-            0,
-            note.icon,
-            note.summary,
-            note.body,
-            [text for action in actions for text in action],
-            hints,
-            note.expire_ms,
-        ],
-    )
+def _remote(owner: str) -> Remote:
+    return evolve(REMOTE, destination=owner)
 
 
 def _nobody() -> DesktopError:
