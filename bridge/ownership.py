@@ -72,8 +72,8 @@ def check_tree(top: Path) -> None:
     """
     Check a directory and everything below it; see ``check``.
 
-    Takes about 10 ms for a thousand files.  What cannot be listed is passed over: it cannot be
-    read either.
+    Takes about 10 ms for a thousand files.  What cannot be listed is passed over: it
+    cannot be read either.
 
     :raise NotOwnError: Naming the first that another user owns, or may write.
     """
@@ -164,5 +164,5 @@ def _has_access_list(path: Path | str) -> bool:
 
 
 def _printable(text: str) -> str:
-    # Whoever planted a file chose its name.
+    # The name of a planted file is the choice of who planted it.
     return "".join(c if c.isprintable() else "?" for c in text)

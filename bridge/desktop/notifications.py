@@ -27,7 +27,7 @@ SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = Remote(SERVICE, "/org/freedesktop/Notifications", SERVICE)
 # Of the reasons of NotificationClosed the one that is the server's own.
 _EXPIRED: Final = 1
-# What NotificationClosed may say before its note's id is known: of the last so many.
+# Notes that were closed while an id was awaited: the last so many are remembered.
 _EARLY: Final = 64
 _MAX_ID: Final = 2**32 - 1
 

@@ -19,7 +19,7 @@ class FakeScreen:
 
     :ivar failure: When not empty, nothing can be shown, and why.
     :ivar questions: What was asked: the note, its buttons, and the open answer.
-    :ivar dismissing: Whether it closes each question before it says that it shows it.
+    :ivar dismissing: Whether it closes each question before confirming it.
     :ivar withdrawn: How many questions were taken back.
     """
 
