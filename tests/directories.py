@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.datadir import ownership
+
+_NOBODY = 65534
 
 
 def fresh_directory(test: SynchronousTestCase) -> Path:
@@ -14,3 +19,18 @@ def fresh_directory(test: SynchronousTestCase) -> Path:
     path = Path(tempfile.mkdtemp(prefix="bridge-test-"))
     test.addCleanup(shutil.rmtree, path)
     return path
+
+
+def planted(test: SynchronousTestCase, path: Path) -> None:
+    """Make a file or a directory another user's: really, when root runs the tests."""
+    if os.geteuid() == 0:
+        os.chown(path, _NOBODY, -1, follow_symlinks=False)
+        return
+    found = path.lstat()
+    owner = ownership._owner
+
+    def another(status: os.stat_result) -> int:
+        same = (status.st_dev, status.st_ino) == (found.st_dev, found.st_ino)
+        return _NOBODY if same else owner(status)
+
+    test.patch(ownership, "_owner", another)

@@ -4,6 +4,8 @@ import contextlib
 import errno
 import io
 import os
+import shutil
+import stat
 import sys
 from typing import Any
 from unittest import mock
@@ -24,6 +26,7 @@ from bridge.protocol.errors import CloseReason
 from bridge.wiring import oneshot
 
 from .directories import fresh_directory
+from .freedesktop.buses import at_once
 from .npm import esbuild
 
 
@@ -195,6 +198,24 @@ class DaemonTests(TestCase):
         self.assertEqual(status, 1)
         self.assertIn("cannot make", line)
 
+    def test_attack_planted_files(self):
+        """What others left in an open directory ends the start with one line."""
+        options = self.options()
+        data = options.place.data
+        data.create()
+        for path in (data.bin, data.host, data.lock, data.state, data.journal):
+            path.mkdir() if path in (data.bin, data.host) else path.write_text("{}")
+            path.chmod(0o777)
+            data.root.chmod(0o777)
+            if path == data.state:
+                # The process that ends would give the lock up.
+                self.patch(tap, "_lock", lambda data: None)
+            status, line = self.refused(lambda: tap.makeService(options))
+            self.assertEqual((status, line.count("\n")), (1, 1))
+            self.assertIn(f"{path} can be written by other users", line)
+            self.assertIn(f"run: chmod -R go-w {path}", line)
+            path.rmdir() if path.is_dir() else path.unlink()
+
     def test_one_shot_modes(self):
         """``--print-token`` and ``--rotate-token`` print a token and end with 0."""
         _, first = self.refused(lambda: self.options("--print-token"))
@@ -232,6 +253,28 @@ class DaemonTests(TestCase):
         report = await oneshot.build(reactor, place)
         self.assertFalse(report.ok)
         self.assertIn("another build", report.errors[0])
+
+    async def test_directories_removed(self):
+        """A build makes its directories again, for the user alone."""
+        place = self.options().place
+        place.data.create()
+        builder = oneshot.make_builder(reactor, place, at_once)
+        shutil.rmtree(place.data.build)
+        shutil.rmtree(place.data.plugins)
+        report = await builder.build([])
+        self.assertIn("bundler missing", report.errors[0])
+        for path in (place.data.build, place.data.plugins):
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700)
+
+    async def test_attack_planted_directory(self):
+        """A daemon does not build with what was planted since it started."""
+        place = self.options().place
+        place.data.create()
+        builder = oneshot.make_builder(reactor, place, at_once)
+        place.data.build.chmod(0o777)
+        report = await builder.build([])
+        (error,) = report.errors
+        self.assertIn("build can be written by other users", error)
 
     async def test_build_on_a_full_disk(self):
         """What the system refuses is reported, as any other error of a build."""

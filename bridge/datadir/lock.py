@@ -13,7 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from attrs import frozen
+from attrs import define, frozen
+
+from .ownership import check_open
 
 
 class LockedError(Exception):
@@ -28,27 +30,30 @@ class LockedError(Exception):
         self.pid = pid
 
 
-@frozen
-class FileLock:
-    """A lock that is held."""
-
-    _file: IO[bytes]
-
-    def release(self) -> None:
-        """Give the lock up."""
-        self._file.close()
-
-
-@frozen
+@define(eq=False)
 class DirectoryLock:
     """A lock of a directory that is held; it leaves no file in it."""
 
     _fd: int | None
 
     def release(self) -> None:
-        """Give the lock up."""
+        """Give the lock up; again does nothing."""
         if self._fd is not None:
             os.close(self._fd)
+            self._fd = None
+
+
+@frozen
+class FileLock:
+    """A lock of a file that is held, and of the directory the file is in."""
+
+    _file: IO[bytes]
+    _directory: DirectoryLock
+
+    def release(self) -> None:
+        """Give the lock up; again does nothing."""
+        self._file.close()
+        self._directory.release()
 
 
 def acquire(
@@ -57,52 +62,83 @@ def acquire(
     sleep: Callable[[float], None] = time.sleep,
 ) -> FileLock:
     """
-    Take the lock of ``path``, which is made when it is not there.
+    Acquire the lock of ``path``, which is made when it is not there.
 
-    Blocks while it is patient; ask from a thread, or with no patience.
+    The directory is locked too, so that removing the file frees nothing: a directory
+    has one lock at most.  Blocks while it is patient; call it from a thread, or with
+    no patience.
 
-    :param patience: Seconds to wait for whoever holds it.
+    :param patience: Seconds to wait for the present holder.
     :raise LockedError: It is still held.
-    :raise OSError: It can't be made or written.
+    :raise OSError: It can't be made or written, or another user may have written it.
     """
     waited = 0.0
-    file = os.fdopen(
-        os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600),
-        "r+b",
-        buffering=0,
-    )
-    while not _try(file):
+    while (held := _attempt(path, os.O_RDWR | os.O_CREAT)) is None:
         if waited >= patience:
-            pid = _pid(file)
-            file.close()
-            raise LockedError(pid)
+            raise LockedError(_pid(path))
         sleep(0.05)
         waited += 0.05
     try:
-        file.truncate(0)
-        file.write(b"%d\n" % os.getpid())
+        held._file.truncate(0)
+        held._file.write(b"%d\n" % os.getpid())
     except OSError:
-        file.close()
+        held.release()
         raise
-    return FileLock(file)
+    return held
 
 
 def is_held(path: Path) -> bool:
     """
-    Whether somebody holds the lock of ``path``.
+    Whether the lock of ``path`` is held.
 
-    To know it takes the lock for a moment, so who acquires it needs some patience.
+    To find out, it holds the lock for a moment: acquire it with some patience.
     """
     try:
-        with path.open("rb") as file:
-            return not _try(file)
+        held = _attempt(path, os.O_RDONLY)
     except OSError:
         return False
+    if held is not None:
+        held.release()
+    return held is None
 
 
-def _pid(file: IO[bytes]) -> int | None:
-    file.seek(0)
-    text = file.read(32).strip()
+def _attempt(path: Path, access: int) -> FileLock | None:
+    """Acquire a lock if it is free; ``None`` when it is held."""
+    try:
+        directory = acquire_directory(path.parent)
+    except LockedError:
+        return None
+    try:
+        file = _open(path, access)
+    except BaseException:
+        directory.release()
+        raise
+    lock = FileLock(file, directory)
+    if _try(file):
+        return lock
+    lock.release()
+    return None
+
+
+def _open(path: Path, access: int) -> IO[bytes]:
+    # Not blocking: opening a pipe would wait for its writer.
+    flags = access | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    mode = "rb" if access == os.O_RDONLY else "r+b"
+    file = os.fdopen(os.open(path, flags, 0o600), mode, buffering=0)
+    try:
+        check_open(path, file.fileno())
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _pid(path: Path) -> int | None:
+    try:
+        with _open(path, os.O_RDONLY) as file:
+            text = (file.read(32) or b"").strip()
+    except OSError:
+        return None
     return int(text) if text.isdigit() else None
 
 

@@ -10,6 +10,8 @@ from typing import Final
 
 from attrs import frozen
 
+from .ownership import NotOwnError, check
+
 LINKED: Final = ".tmp-dev-"
 """
 What the name of a linked tree's directory starts with, before the plugin's id.
@@ -36,18 +38,24 @@ class DataDir:
         """
         Make the directory and the two the daemon writes trees and tables to.
 
-        Whoever can write there decides which code runs, so nobody else may.
+        Who can write there decides which code runs, so nobody else may.
 
         :return: A notice when it was open to other users; it is closed to them now.
-        :raise DataDirError: They can't be made, or belong to another user.
+        :raise DataDirError: They can't be made, or another user owns the directory, or
+            owns or may write one of those in it that builds use.
         """
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             notice = self._close()
             for path in (self.plugins, self.build):
                 path.mkdir(mode=0o700, exist_ok=True)
+            # What is in them is checked where it is read.
+            for path in (self.bin, self.host, self.plugins, self.build):
+                check(path)
         except DataDirError:
             raise
+        except NotOwnError as e:
+            raise DataDirError(str(e)) from None
         except FileExistsError as e:
             raise DataDirError(f"{e.filename} is not a directory") from None
         except OSError as e:
@@ -61,13 +69,21 @@ class DataDir:
         found = self.root.stat()
         if found.st_uid != os.geteuid():
             raise DataDirError(f"{self.root} belongs to another user")
-        if not stat.S_IMODE(found.st_mode) & 0o077:
+        if not self.is_open():
             return None
         self.root.chmod(0o700)
         return (
             f"the data directory was open to other users (mode "
             f"{stat.S_IMODE(found.st_mode):04o}); it is 0700 now"
         )
+
+    def is_open(self) -> bool:
+        """
+        Whether other users may enter; never once a daemon has started.
+
+        :raise OSError: It is not there.
+        """
+        return os.name != "nt" and bool(self.root.stat().st_mode & 0o077)
 
     @property
     def token(self) -> Path:

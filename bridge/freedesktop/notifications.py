@@ -19,13 +19,17 @@ from zope.interface import implementer
 
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS
 from .bus import Bus, Link, Opener, load
-from .messages import BUS, Byte, Call, DesktopError, Remote, Signal
+from .messages import BUS, Call, DesktopError, Remote, Signal
 from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
+from .showing import notify_call
 
 SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = Remote(SERVICE, "/org/freedesktop/Notifications", SERVICE)
 # Of the reasons of NotificationClosed the one that is the server's own.
 _EXPIRED: Final = 1
+# Notes that were closed while an id was awaited: the last so many are remembered.
+_EARLY: Final = 64
+_MAX_ID: Final = 2**32 - 1
 
 
 @implementer(INotifications)
@@ -49,6 +53,8 @@ class Notifications:
     _owner: str = field(default="", init=False)
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
     _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
+    _asking: int = field(default=0, init=False)
+    _closed_early: dict[tuple[str, int], int] = field(factory=dict, init=False)
     _bus: Bus = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -106,7 +112,7 @@ class Notifications:
             if name == SERVICE:
                 self._own(owner)
             return
-        server = evolve(REMOTE, destination=self._owner)
+        server = _remote(self._owner)
         if not self._owner or not signal.arguments:
             return
         note = (self._owner, signal.arguments[0])
@@ -125,7 +131,7 @@ class Notifications:
             await self._have_one_started(link)
         owner = self._owner
         if self.server is None or self.server.owner != owner:
-            remote = evolve(REMOTE, destination=owner)
+            remote = _remote(owner)
             capabilities = await link.call(Call(remote, "GetCapabilities"))
             described = await link.call(Call(remote, "GetServerInformation"))
             server = _server(owner, capabilities, described)
@@ -145,7 +151,7 @@ class Notifications:
     async def _show(self, note: Note) -> Shown:
         server = await self.find()
         link = await self._bus.connected()
-        call = _notify(server.owner, note, ())
+        call = notify_call(_remote(server.owner), note, ())
         return Shown(_id(await link.call(call)), server.owner)
 
     async def _ask(self, note: Note, actions: Sequence[tuple[str, str]]) -> Question:
@@ -160,9 +166,8 @@ class Notifications:
             with contextlib.suppress(DesktopError):
                 self._close(server.owner, _id(result))
 
-        call = _notify(server.owner, note, actions)
-        number = _id(await link.call(call, withdraw_late))
-        key = (server.owner, number)
+        call = notify_call(_remote(server.owner), note, actions)
+        key, early = await self._note_of(link.call(call, withdraw_late), server.owner)
         if server.owner != self._owner:
             self._close(*key)
             raise _gone()
@@ -175,7 +180,22 @@ class Notifications:
 
         answer: Deferred[str | None] = Deferred(withdraw)
         self._open[key] = answer
+        if early is not None:
+            self._closed(key, early)
         return Question(server, answer)
+
+    async def _note_of(
+        self, notifying: Deferred[tuple[Any, ...]], owner: str
+    ) -> tuple[tuple[str, int], int | None]:
+        """Return the note's key, and why it was closed if it was before its answer."""
+        self._asking += 1
+        try:
+            key = (owner, _id(await notifying))
+            return key, self._closed_early.get(key)
+        finally:
+            self._asking -= 1
+            if not self._asking:
+                self._closed_early.clear()
 
     def _chosen(self, note: tuple[str, int], choice: str) -> None:
         answer = self._open.pop(note, None)
@@ -187,17 +207,24 @@ class Notifications:
     def _closed(self, note: tuple[str, int], reason: int) -> None:
         answer = self._open.pop(note, None)
         if answer is None:
-            return
-        if reason == _EXPIRED:
+            self._closed_unknown(note, reason)
+        elif reason == _EXPIRED:
             answer.errback(QuestionExpiredError("the notification server took it away"))
         else:
             answer.callback(None)
+
+    def _closed_unknown(self, note: tuple[str, int], reason: int) -> None:
+        """Remember a note that may be one whose id the server has yet to send."""
+        if self._asking:
+            if len(self._closed_early) >= _EARLY:
+                del self._closed_early[next(iter(self._closed_early))]
+            self._closed_early[note] = reason
 
     def _close(self, owner: str, number: int) -> None:
         link = self._bus.link
         if link is None:
             return
-        remote = evolve(REMOTE, destination=owner)
+        remote = _remote(owner)
         closing = link.call(Call(remote, "CloseNotification", "u", [number]))
         # It may be closed already, which some servers call an error.
         closing.addErrback(lambda _: None)
@@ -242,34 +269,14 @@ def _server(
 
 def _id(result: tuple[Any, ...]) -> int:
     match result:
-        case (int(number),):
+        # 0 is no note's id: the specification reserves it.
+        case (int(number),) if type(number) is int and 0 < number <= _MAX_ID:
             return number
     raise _nonsense()
 
 
-def _notify(owner: str, note: Note, actions: Sequence[tuple[str, str]]) -> Call:
-    hints: dict[str, Any] = {"urgency": Byte(note.urgency)}
-    if note.suppress_sound:
-        hints["suppress-sound"] = True
-    if note.image_path:
-        hints["image-path"] = note.image_path
-    if note.desktop_entry:
-        hints["desktop-entry"] = note.desktop_entry
-    return Call(
-        evolve(REMOTE, destination=owner),
-        "Notify",
-        "susssasa{sv}i",
-        [
-            note.application,
-            0,
-            note.icon,
-            note.summary,
-            note.body,
-            [text for action in actions for text in action],
-            hints,
-            note.expire_ms,
-        ],
-    )
+def _remote(owner: str) -> Remote:
+    return evolve(REMOTE, destination=owner)
 
 
 def _nobody() -> DesktopError:

@@ -155,7 +155,10 @@ class Prefix(Word):
     UNSIGNED = "unsigned", "plugin.sig is missing or does not verify"
     ALREADY_INSTALLED = "already_installed", "a plugin of this id is installed"
     NOT_INSTALLED = "not_installed", "no plugin of this id is installed"
-    NOT_TRUSTED = "not_trusted", "the signing key was not accepted"
+    NOT_TRUSTED = (
+        "not_trusted",
+        "the signing key was not accepted, or another user may have written the tree",
+    )
     INVALID_ID = "invalid_id", "the id breaks the id rule"
     DOWNGRADE = "downgrade", "a lower version, or an older signature"
     BUILD_FAILED = "build_failed", "the bundle does not build with the plugin"

@@ -22,7 +22,7 @@ from typing import Final
 from ..datadir.paths import DataDir, write_atomically
 from ..plugins.esbuild.executable import BundlerError, read_checksum
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin
-from ..plugins.tree.files import TooLargeError, read_bounded
+from ..plugins.tree.files import TooLargeError, read_bounded, read_own
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
 from .hostsources import SetupError
 
@@ -152,7 +152,7 @@ def _runnable(data: DataDir) -> str | None:
     """Give the bundler's digest, when it is the one that its checksum file says."""
     try:
         said = read_checksum(data.bin)
-        binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
+        binary = read_own(data.bin / BINARY_NAME, BUNDLER_BYTES)
     except (OSError, BundlerError):
         return None
     digest = hashlib.sha256(binary).hexdigest()

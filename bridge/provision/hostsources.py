@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import DataDir, sync_directory
 from ..plugins.bundle.run import API_ENTRY, HOST_ENTRY
 from ..plugins.tree.files import NotRegularError, open_regular, shown
@@ -190,7 +191,7 @@ def _refused(path: str, what: str) -> SetupError:
 
 def install_sources(sources: Sources, data: DataDir, *, force: bool) -> bool:
     """
-    Make ``host/`` hold these sources and nothing else.
+    Make ``host/`` hold these sources and nothing else, for the user alone.
 
     :param force: Also when it does already.
     :return: Whether anything was written.
@@ -222,8 +223,8 @@ def install_sources(sources: Sources, data: DataDir, *, force: bool) -> bool:
 
 def _write(sources: Sources, root: Path) -> None:
     for path, content in sources.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(content)
+        make_directories((root / path).parent)
+        write_file(root / path, content)
     if hasattr(os, "sync"):  # once for all of them: there may be thousands
         os.sync()
 

@@ -22,6 +22,7 @@ from typing import Final, TypeVar
 
 from attrs import frozen
 
+from ..datadir.ownership import NotOwnError, check_open
 from ..datadir.paths import sync_directory
 
 T = TypeVar("T")
@@ -73,6 +74,7 @@ class Generations:
             raises ends the loading before any damaged file is touched.
         :return: What was read, ``None`` when nothing could be; and what the
             operator should know, ``None`` when all is well.
+        :raise NotOwnError: Another user may have written it; nothing is touched.
         """
         _unlink(self._temporary)
         _unlink(self._spare)
@@ -81,9 +83,11 @@ class Generations:
         damaged = []
         for path in (self.path, self.previous):
             try:
-                found = read(_content(path))
+                found = read(read_file(path))
             except FileNotFoundError:
                 continue
+            except NotOwnError:
+                raise
             except (OSError, DamagedError):
                 damaged.append(path)
             else:
@@ -192,12 +196,19 @@ def _unlink_quietly(path: Path) -> None:
         os.unlink(path)
 
 
-def _content(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """
+    Read one generation.
+
+    :raise NotOwnError: Another user may have written it.
+    :raise OSError: It can't be read, or is not a regular file.
+    """
     # Opening a pipe would wait for its writer.
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
+        check_open(path, fd)
         with os.fdopen(fd, "rb", closefd=False) as file:
             return file.read()
     finally:

@@ -12,6 +12,7 @@ from twisted.logger import Logger
 
 from ..concurrency.singleflight import SingleFlight
 from ..concurrency.threads import InThread
+from ..datadir.ownership import NotOwnError
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads_unique
 from .generations import DamagedError, Generations
@@ -78,8 +79,9 @@ class Store:
         ``notice``.
 
         :param in_thread: Where writes happen, one at a time.
-        :raise StoreError: The file has a shape this version does not know, or
-            nothing can be set aside or removed in its directory.
+        :raise StoreError: The file has a shape this version does not know, another
+            user may have written it, or nothing can be set aside or removed in its
+            directory.
         """
         file = Generations(path)
 
@@ -88,6 +90,8 @@ class Store:
 
         try:
             tables, notice = file.load(read)
+        except NotOwnError as e:
+            raise StoreError(str(e)) from None
         except OSError as e:
             raise StoreError(f"{path}: {e.strerror}") from None
         return cls(notice, file, in_thread, tables or Tables())

@@ -8,9 +8,10 @@ from typing import Any
 
 from attrs import field, frozen
 
+from ..datadir.ownership import NotOwnError
 from ..protocol.errors import BridgeError
 from ..protocol.wire import loads_unique
-from .generations import Generations
+from .generations import Generations, read_file
 from .store import StoreError
 
 
@@ -27,7 +28,8 @@ class StateView:
 
         Where it is missing the previous generation is read, as the daemon does.
 
-        :raise StoreError: It can't be read; starting the daemon mends what can be.
+        :raise StoreError: It can't be read, or another user may have written it;
+            starting the daemon fixes what can be.
         """
         for file in (path, Generations(path).previous):
             with contextlib.suppress(FileNotFoundError):
@@ -45,9 +47,11 @@ class StateView:
 
 def _values(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        values = loads_unique(path.read_bytes())
+        values = loads_unique(read_file(path))
     except FileNotFoundError:
         raise
+    except NotOwnError as e:
+        raise StoreError(str(e)) from None
     except OSError as e:
         raise StoreError(f"{path} cannot be read: {e.strerror}") from None
     except BridgeError:

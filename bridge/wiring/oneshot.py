@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from .. import __version__
 from ..concurrency.threads import InThread
 from ..datadir.lock import FileLock, LockedError, acquire
-from ..datadir.paths import DataDir
+from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
 from ..plugins.bundle.build import Builder, Report
 from ..plugins.bundle.table import plugin_of
@@ -66,12 +66,13 @@ class ExclusiveBuilder:
         return Deferred.fromCoroutine(self._build(directories))
 
     async def _build(self, directories: list[str]) -> Report:
-        path = self._data.build / "lock"
         try:
-            lock = await self._in_thread(acquire, path, BUILD_PATIENCE_SECONDS)
+            lock = await self._in_thread(self._lock)
         except (LockedError, OSError) as e:
             error = f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
-            if isinstance(e, OSError):
+            if isinstance(e, DataDirError):
+                error = str(e)
+            elif isinstance(e, OSError):
                 error = f"the bundle could not be made: {e.strerror or 'I/O error'}"
             ids = sorted(map(plugin_of, directories))
             return Report(ok=False, duration_ms=0, plugins=ids, errors=[error])
@@ -79,6 +80,11 @@ class ExclusiveBuilder:
             return await self._builder.build(directories)
         finally:
             lock.release()
+
+    def _lock(self) -> FileLock:
+        # Somebody may have removed what the daemon's start made.
+        self._data.create()
+        return acquire(self._data.build / "lock", BUILD_PATIENCE_SECONDS)
 
 
 def make_builder(reactor: Any, place: Place, in_thread: InThread) -> Builds:

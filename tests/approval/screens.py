@@ -26,6 +26,7 @@ class FakeScreen:
 
     :ivar failure: When not empty, nothing can be shown, and why.
     :ivar questions: What was asked: the note, its buttons, and the open answer.
+    :ivar dismissing: Whether it closes each question before confirming it.
     :ivar withdrawn: How many questions were taken back.
     """
 
@@ -36,6 +37,7 @@ class FakeScreen:
         self.questions: list[
             tuple[Note, Sequence[tuple[str, str]], Deferred[str | None]]
         ] = []
+        self.dismissing = False
         self.withdrawn = 0
 
     @property
@@ -60,6 +62,8 @@ class FakeScreen:
             return fail(DesktopError(self.failure))
         answer: Deferred[str | None] = Deferred(self._withdraw)
         self.questions.append((note, actions, answer))
+        if self.dismissing:
+            answer.callback(None)
         return succeed(Question(SERVER, answer))
 
     def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:

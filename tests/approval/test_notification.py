@@ -93,6 +93,13 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             answer.callback(None if index is None else actions[index][0])
             self.assertEqual(self.refusal(approving), f"denied: {why}")
 
+    def test_closed_before_it_is_shown(self):
+        """A question that was closed at once is refused at once."""
+        self.screen.dismissing = True
+        self.assertEqual(
+            self.refusal(self.asker.approve(PROMPT)), "denied: the prompt was dismissed"
+        )
+
     def test_expired(self):
         """A prompt that the server takes away by itself was dismissed by nobody."""
         approving = self.asker.approve(PROMPT)
@@ -294,6 +301,36 @@ class AttackTests(TestCase):
         link._clock = HastyReactor()
         error = await self.refused()
         self.assertTrue(error.message.startswith("approval_unavailable: "))
+
+    async def test_closed_before_its_id_is_known(self):
+        """A server that closes the prompt before it answers has refused it."""
+        called = self.server.link.methodCallReceived
+
+        def overtaken(message):
+            if message.member == "Notify":
+                self.server.emit("NotificationClosed", 1, 2, signature="uu")
+            called(message)
+
+        self.server.link.methodCallReceived = overtaken
+        error = await self.refused()
+        self.assertEqual(error.message, "denied: the prompt was dismissed")
+
+    async def test_attack_unusable_ids(self):
+        """An id that no note can have is no prompt on a screen."""
+        for answer in (
+            ("u", [0]),
+            ("i", [-1]),
+            ("x", [2**32]),
+            ("b", [True]),
+            ("s", ["1"]),
+            ("", []),
+        ):
+            self.server.answers["Notify"] = answer
+            error = await self.refused()
+            self.assertEqual(
+                error.message,
+                "approval_unavailable: the notification server answers nonsense",
+            )
 
     async def test_server_restarted_between_prompts(self):
         """The next prompt goes to the server of then, and asks what it can do."""

@@ -1,5 +1,6 @@
 """Tests for bridge.datadir.lock."""
 
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -9,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.lock import LockedError, acquire, acquire_directory, is_held
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, planted
 
 
 class LockTests(SynchronousTestCase):
@@ -72,6 +73,57 @@ class LockTests(SynchronousTestCase):
         """A link in its place is not followed."""
         self.path.symlink_to(self.path.with_name("elsewhere"))
         self.assertRaises(OSError, acquire, self.path)
+
+    def test_attack_removed_file(self):
+        """Removing or replacing the file of a held lock frees nothing."""
+        first = acquire(self.path)
+        self.path.unlink()
+        self.assertTrue(is_held(self.path))
+        refused = self.assertRaises(LockedError, acquire, self.path)
+        self.assertIsNone(refused.pid)
+        self.assertFalse(self.path.exists())
+        self.path.write_bytes(b"1\n")
+        self.assertTrue(is_held(self.path))
+        self.assertEqual(self.assertRaises(LockedError, acquire, self.path).pid, 1)
+        first.release()
+        self.assertFalse(is_held(self.path))
+        acquire(self.path).release()
+
+    def test_attack_planted(self):
+        """A lock that another user left, and may hold, is refused."""
+        self.path.write_bytes(b"")
+        planted(self, self.path)
+        before = len(os.listdir("/proc/self/fd"))
+        error = self.assertRaises(OSError, acquire, self.path)
+        self.assertIn("belongs to another user", str(error.strerror))
+        self.assertFalse(is_held(self.path))
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+    def test_attack_pipe(self):
+        """A pipe in its place keeps nobody waiting."""
+        os.mkfifo(self.path)
+        self.assertFalse(is_held(self.path))
+
+    def test_held_without_the_directory(self):
+        """A daemon that locked the file alone is respected."""
+        with self.path.open("wb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.assertTrue(is_held(self.path))
+            self.assertRaises(LockedError, acquire, self.path)
+        acquire(self.path).release()
+
+    def test_nothing_stays_open(self):
+        """Neither a refusal nor a look leaves a file open."""
+        first = acquire(self.path)
+        before = len(os.listdir("/proc/self/fd"))
+        self.assertRaises(LockedError, acquire, self.path)
+        is_held(self.path)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+        first.release()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before - 2)
+        is_held(self.path)
+        is_held(self.path.with_name("no"))
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before - 2)
 
     def test_foreign_content(self):
         """A holder that wrote no number is just not named."""

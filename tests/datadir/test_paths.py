@@ -15,7 +15,7 @@ from bridge.datadir.paths import (
     write_atomically,
 )
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, planted
 
 
 class DataDirTests(SynchronousTestCase):
@@ -57,6 +57,23 @@ class DataDirTests(SynchronousTestCase):
         self.patch(os, "geteuid", lambda: self.root.stat().st_uid + 1)
         error = self.assertRaises(DataDirError, DataDir(self.root).create)
         self.assertEqual(str(error), f"{self.root} belongs to another user")
+
+    def test_attack_planted_directories(self) -> None:
+        """What others left in an open directory, which builds would use, is refused."""
+        data = DataDir(self.root)
+        data.create()
+        for path in (data.bin, data.host, data.plugins, data.build):
+            path.mkdir(exist_ok=True)
+            self.root.chmod(0o777)
+            path.chmod(0o777)
+            error = self.assertRaises(DataDirError, data.create)
+            self.assertIn(f"{path} can be written by other users", str(error))
+            self.assertIn(f"run: chmod -R go-w {path}", str(error))
+            path.chmod(0o700)
+            planted(self, path)
+            error = self.assertRaises(DataDirError, data.create)
+            self.assertIn(f"{path} belongs to another user", str(error))
+            path.rmdir()
 
     def test_windows_has_no_modes(self) -> None:
         """Where modes mean nothing, nothing is told."""

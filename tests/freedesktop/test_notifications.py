@@ -267,6 +267,87 @@ class AskTests(NotificationsCase):
         server.emit("NotificationClosed", 1, 1, signature="uu")
         await self.assertFailure(question.answer, QuestionExpiredError)
 
+    async def closing_early(self, *closed):
+        """Serve so that these notes are closed before ``Notify`` is answered."""
+        server = await serve(self, self.bus, "actions")
+        called = server.link.methodCallReceived
+
+        def overtaken(message):
+            if message.member == "Notify":
+                for number, reason in closed:
+                    server.emit("NotificationClosed", number, reason, signature="uu")
+            called(message)
+
+        server.link.methodCallReceived = overtaken
+        return server
+
+    async def test_closed_before_its_id_is_known(self):
+        """A signal that overtakes the answer of ``Notify`` ends the question."""
+        await self.closing_early((9, 1), (1, 2))
+        question = await self.client.ask(NOTE, CHOICES)
+        self.assertIsNone(await question.answer)
+        self.assertEqual(self.client._open, {})
+        self.assertEqual(self.client._closed_early, {})
+
+    async def test_expired_before_its_id_is_known(self):
+        """The reason counts as it does later."""
+        await self.closing_early((1, 1))
+        question = await self.client.ask(NOTE, CHOICES)
+        await self.assertFailure(question.answer, QuestionExpiredError)
+
+    async def test_another_note_closed_early(self):
+        """What closes meanwhile and is not the question leaves it open."""
+        await self.closing_early((2, 2), (0, 2))
+        question = await self.client.ask(NOTE, CHOICES)
+        await self.still_open(question)
+        question.answer.addErrback(lambda _: None)
+        question.answer.cancel()
+
+    async def test_attack_endless_early_signals(self):
+        """Only so many are remembered while an answer is awaited; the last count."""
+        await self.closing_early(*((n, 2) for n in range(500, 0, -1)))
+        sizes = []
+        early = self.client._closed_unknown
+
+        def remembered(note, reason):
+            early(note, reason)
+            sizes.append(len(self.client._closed_early))
+
+        self.patch(type(self.client), "_closed_unknown", lambda _, *a: remembered(*a))
+        question = await self.client.ask(NOTE, CHOICES)
+        self.assertIsNone(await question.answer)
+        self.assertEqual((len(sizes), max(sizes)), (500, 64))
+
+    async def test_attack_early_signal_of_another_program(self):
+        """Only the server closes its notes, also before their ids are known."""
+        server = await serve(self, self.bus, "actions")
+        attacker = await join(self, self.bus)
+        us = (await self.client._bus.connected()).busName
+        await self.client.find()
+        called = server.link.methodCallReceived
+        held: list[Any] = []
+        server.link.methodCallReceived = held.append
+        asking = self.client.ask(NOTE, CHOICES)
+        await until(lambda: held)
+        attacker.emit("NotificationClosed", 1, 2, signature="uu", destination=us)
+        await attacker.settled()
+        called(held[0])
+        question = await asking
+        await self.still_open(question)
+        question.answer.addErrback(lambda _: None)
+        question.answer.cancel()
+
+    async def test_unusable_ids(self):
+        """Note ids are positive numbers of 32 bits."""
+        server = await serve(self, self.bus, "actions")
+        for answer in ("u", [0]), ("i", [-1]), ("x", [2**32]), ("t", [2**63]):
+            server.answers["Notify"] = answer
+            await self.failure(self.client.ask(NOTE, CHOICES))
+            await self.failure(self.client.show(NOTE))
+        self.assertEqual(self.client._open, {})
+        server.answers["Notify"] = ("u", [2**32 - 1])
+        self.assertEqual((await self.client.show(NOTE)).id, 2**32 - 1)
+
     async def test_first_signal_counts(self):
         """What comes after the answer changes nothing."""
         server, question = await self.asked()

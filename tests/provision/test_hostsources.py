@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import tarfile
 from pathlib import Path
 from unittest import mock
@@ -236,6 +237,14 @@ class InstallingTests(SourcesCase):
         """The needed sources, and what was there besides."""
         return {"token": b"kept"} | {f"host/{p}": c for p, c in NEEDED.items()}
 
+    def test_modes(self):
+        """They are the user's alone, whatever their modes were, and the umask is."""
+        self.addCleanup(os.umask, os.umask(0))
+        install_sources(NEEDED, self.data, force=True)
+        for path in (self.data.host, *self.data.host.rglob("*")):
+            mode = stat.S_IMODE(path.stat().st_mode)
+            self.assertEqual(mode, 0o700 if path.is_dir() else 0o600, path)
+
     def test_replaced_as_a_whole(self):
         """Old files go, and everything beside the sources stays."""
         self.assertTrue(install_sources(NEEDED, self.data, force=False))
@@ -275,7 +284,7 @@ class InstallingTests(SourcesCase):
             self.assertEqual(self.installed(), before)
         full = OSError(28, "No space left on device")
         with (
-            mock.patch.object(Path, "write_bytes", side_effect=full),
+            mock.patch("bridge.provision.hostsources.write_file", side_effect=full),
             self.assertRaises(OSError),
         ):
             install_sources(NEEDED, self.data, force=False)

@@ -2,10 +2,10 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.store import StoreError
+from bridge.store import Store, StoreError
 from bridge.store.view import StateView
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, planted
 
 
 class StateViewTests(SynchronousTestCase):
@@ -42,8 +42,17 @@ class StateViewTests(SynchronousTestCase):
             self.assertEqual(self.path.read_bytes(), content)
         self.assertTrue(temporary.exists())
 
+    def test_attack_planted(self):
+        """Another user's file is not read; the message has the command."""
+        self.path.write_bytes(b"{}")
+        planted(self, self.path)
+        error = self.assertRaises(StoreError, StateView.read, self.path)
+        self.assertIn(f'run: sudo chown -R "$USER" {self.path}', str(error))
+        error = self.assertRaises(StoreError, Store.open, self.path, None)
+        self.assertIn(f'run: sudo chown -R "$USER" {self.path}', str(error))
+
     def test_unreadable(self):
         """What the system refuses is told in its words."""
         self.path.mkdir()
         error = self.assertRaises(StoreError, StateView.read, self.path)
-        self.assertIn("cannot be read: Is a directory", str(error))
+        self.assertIn("cannot be read: not a regular file", str(error))

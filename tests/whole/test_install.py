@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import os
+import shutil
+import stat
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.datadir.ownership import check_tree
 from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
@@ -249,6 +253,65 @@ class InstallTests(InstallCase):
             )
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         self.assertEqual(json.loads(ended.stdout)["errors"], [])
+
+    def test_attack_planted_in_an_open_directory(self):
+        """What others left in a directory that was open is neither run nor built."""
+        mark = self.home / "it ran"
+        script = f"#!/bin/sh\ntouch '{mark}'\n"
+        bundler = self.data / "bin" / "esbuild"
+        checksum = self.data / "bin" / "esbuild.sha256"
+        bundler.write_text(script)
+        checksum.write_text(hashlib.sha256(script.encode()).hexdigest())
+        place = ("--host=reference", f"--data-dir={self.data}")
+        for path in (checksum, bundler, bundler.parent, self.data / "host"):
+            path.chmod(0o777)
+            self.data.chmod(0o777)
+            ended = run(self.home, "run", *place, "--build-plugins")
+            self.assertEqual(ended.returncode, 1)
+            said = ended.stdout + ended.stderr
+            self.assertIn(f"{path} can be written by other users", said)
+            self.assertIn(f"chmod -R go-w {path}", said)
+            found = run(self.home, "doctor", *place)
+            self.assertEqual(found.returncode, 1)
+            self.assertIn(f"WRONG files of others: {path} can be writ", found.stdout)
+            path.chmod(0o755)
+        self.assertFalse(mark.exists())
+
+    def test_whatever_the_umask(self):
+        """What the daemon makes passes its own checks, under any umask."""
+        self.addCleanup(os.umask, os.umask(0))
+        ready = run(
+            self.home,
+            "setup",
+            "--host=reference",
+            "--force",
+            f"--data-dir={self.data}",
+            f"--bundler={esbuild()}",
+        )
+        self.assertEqual(ready.returncode, 0, ready.stderr)
+        url = self.publish("good", {**tree("good"), "deep/er/x.ts": "export {};\n"})
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            self.assertEqual(page.result("plugins", "list")["broken"], [])
+        check_tree(self.data / "plugins")
+        check_tree(self.data / "host")
+        check_tree(self.data / "bin")
+        check_tree(self.data / "build")
+        self.assertIn(b"Marker of good", self.bundle.read_bytes())
+
+    def test_directories_removed_under_a_daemon(self):
+        """``build`` and ``plugins`` are made again when they are needed."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            shutil.rmtree(self.data / "build")
+            shutil.rmtree(self.data / "plugins")
+            page.result("plugins", "install", {"url": url})
+            shutil.rmtree(self.data / "build")
+            self.assertTrue(page.result("plugins", "build")["ok"])
+        for name in ("build", "plugins"):
+            mode = (self.data / name).stat().st_mode
+            self.assertEqual(stat.S_IMODE(mode), 0o700)
+        self.assertIn(b"Marker of good", self.bundle.read_bytes())
 
     def test_without_a_prompt_nothing_is_installed(self):
         """Without ``--dev`` and without a prompt every install is refused."""

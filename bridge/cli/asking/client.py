@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 from attrs import evolve, frozen
 
 from ...datadir.lock import is_held
+from ...datadir.ownership import check
 from ...datadir.paths import DataDir
 from ...datadir.token import PairingToken, TokenError
 from ...protocol.errors import BridgeError, Code
@@ -171,6 +172,12 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     nobody = f"no daemon uses {data.root}; start one: {start}"
     if not is_held(data.lock):
         raise NoDaemonError(nobody)
+    if data.is_open():
+        # Who can enter can hold the lock, and wait for the token where he listens.
+        raise CommandError(
+            f"{data.root} is open to other users; run: chmod 700 "
+            f"{shlex.quote(str(data.root))}"
+        )
     address = options.value("listen")
     try:
         # With port 0 the daemon was told to choose one.
@@ -195,9 +202,10 @@ def listens_on(data: DataDir) -> Address | UnixAddress:
     """
     Read where the running daemon listens.
 
-    :raise OSError: It does not say.
+    :raise OSError: There is no file, or another user may have written it.
     :raise ValueError: The file is broken.
     """
+    check(data.address)
     return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
 
 

@@ -19,6 +19,7 @@ from attrs import define, field
 
 from ... import __version__
 from ...concurrency.threads import InThread
+from ...datadir.ownership import NotOwnError, check_tree
 from ...datadir.paths import DataDir
 from ...plugins.bundle.build import Builder
 from ...plugins.bundle.run import API_ENTRY, HOST_ENTRY
@@ -220,6 +221,10 @@ class Trial:
 
     def _need_sources(self) -> None:
         self._need(_SOURCES, setup_command(self._place, self._where))
+        try:
+            check_tree(self._place.data.host)
+        except NotOwnError as e:
+            raise NotDoneError(str(e)) from None
 
     def _need(self, paths: Sequence[str], command: str) -> None:
         root = self._place.data.root
@@ -277,9 +282,8 @@ class Trial:
         data.create()
         data.bin.symlink_to(self._place.data.bin.resolve())
         # A copy: the bundler must not see the host's files by another name.
-        shutil.copytree(
-            self._place.data.host, data.host, True, copy_function=shutil.copyfile
-        )
+        # With their modes, which have been checked.
+        shutil.copytree(self._place.data.host, data.host, True)
         self._tree.rename(data.plugin(plugin_id))
         warnings: list[str] = []
         builder = Builder(

@@ -32,6 +32,7 @@ from ...settings.values import Address, UnixAddress
 from ...store import StoreError
 from ...store.view import StateView
 from ..asking.client import connection_to, listens_on
+from .filesofothers import files_of_others
 
 _ASK_SECONDS: Final = 5.0
 
@@ -67,6 +68,8 @@ def on_disk(place: Place, command: str) -> Iterator[Finding]:
     :param command: The options that name this place on a command line.
     """
     yield _directory(place, command)
+    for other in files_of_others(place.data):
+        yield Finding("files of others", Level.WRONG, other.finding, other.fix)
     yield _token(place)
     yield _state(place)
     yield from _interrupted(place)
@@ -92,9 +95,11 @@ def _directory(place: Place, command: str) -> Finding:
         return Finding(
             name, Level.WRONG, text, f"run: sudo chown -R $USER {quote(str(root))}"
         )
-    if os.name != "nt" and stat.S_IMODE(found.st_mode) & 0o077:
+    if place.data.is_open():
+        writable = bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
         text = f"{root} is open to other users"
-        return Finding(name, Level.NOTE, text, f"run: chmod 700 {quote(str(root))}")
+        level = Level.WRONG if writable else Level.NOTE
+        return Finding(name, level, text, f"run: chmod 700 {quote(str(root))}")
     return Finding(name, Level.OK, str(root))
 
 
@@ -113,7 +118,7 @@ def _state(place: Place) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
-        mend = "start the daemon: it loads the previous generation, or says why not"
+        mend = "do as it says, or start the daemon: it loads the previous generation"
         return Finding("settings", Level.WRONG, str(e), mend)
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
     counted = f"{values} value{'' if values == 1 else 's'}"

@@ -14,13 +14,15 @@ import json
 import os
 import shutil
 from collections.abc import Collection, Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
 from attrs import Factory, define, field, frozen
 
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
-from ...datadir.paths import DataDir, sync_directory, write_atomically
+from ...datadir.ownership import NotOwnError, check
+from ...datadir.paths import DataDir, DataDirError, sync_directory, write_atomically
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
 from ..esbuild.executable import Executable, verified_copy
@@ -95,10 +97,14 @@ class Staging:
         Verify the bundler, and make what it needs; after ``claim``.
 
         :param directories: See ``Builder.build``.
-        :raise BuildError: The bundler is not what it should be.
+        :raise BuildError: The bundler is not what it should be, or another user may
+            have written what a build needs.
         :raise OSError: There is no room, or no permission.
         """
-        self._data.create()
+        try:
+            self._data.create()
+        except DataDirError as e:
+            raise BuildError(str(e)) from None
         # The bundler knows files by their real paths, and so do its answers.
         self.root = Path(os.path.realpath(self._data.root))
         self.folder = Path(os.path.realpath(self.folder))
@@ -121,6 +127,7 @@ class Staging:
             written = (self.bundle, f"{self.bundle}.map")
             inputs = check_metafile(metafile, directories, written, self._read)
             self._check_real(inputs)
+            self._check_owners(inputs)
             self._make_portable(inputs)
             bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
         except TooLargeError:
@@ -147,6 +154,20 @@ class Staging:
                 raise BuildError(f"{shown(path)} is reached through a symbolic link")
             if path.startswith(PLUGINS) and not exists.name(path):
                 raise BuildError(f"{shown(path)} is spelled differently on the disk")
+
+    def _check_owners(self, inputs: Collection[str]) -> None:
+        """Check each input, and what led there: directories and their packages."""
+        seen: set[Path] = set()
+        for path in sorted(inputs):
+            file = self.root / path
+            top = self.root.joinpath(*_top(path))
+            way = takewhile(lambda folder: folder != self.root, file.parents)
+            for folder in way:
+                if folder not in seen:
+                    seen.add(folder)
+                    _check_own(folder, top)
+                    _check_own(folder / "package.json", top)
+            _check_own(file, top)
 
     def _make_portable(self, inputs: Collection[str]) -> None:
         path = self.directory / f"{self.bundle}.map"
@@ -209,6 +230,18 @@ def _remove(path: Path) -> None:
             path.unlink()
     else:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _top(path: str) -> list[str]:
+    """Return what of an input's path names a whole: a plugin's tree, or ``host``."""
+    return path.split("/")[: 2 if path.startswith(PLUGINS) else 1]
+
+
+def _check_own(path: Path, top: Path) -> None:
+    try:
+        check(path, top)
+    except NotOwnError as e:
+        raise BuildError(str(e)) from None
 
 
 @frozen

@@ -11,6 +11,7 @@ import struct
 from pathlib import Path
 from typing import Final
 
+from ...datadir.ownership import make_directories, write_file
 from .pack import IndexEntry, Unpacked
 from .snapshot import File, Snapshot
 
@@ -44,20 +45,20 @@ def write_repository(
     git = root / ".git"
     packs = git / "objects" / "pack"
     for directory in (packs, git / "refs" / "heads", git / "refs" / "remotes/origin"):
-        directory.mkdir(parents=True)
+        make_directories(directory)
     name = f"pack-{unpacked.checksum.hex()}"
-    (packs / f"{name}.pack").write_bytes(pack)
-    (packs / f"{name}.idx").write_bytes(pack_index(unpacked))
-    (git / "index").write_bytes(stage(tree.files))
+    write_file(packs / f"{name}.pack", pack)
+    write_file(packs / f"{name}.idx", pack_index(unpacked))
+    write_file(git / "index", stage(tree.files))
     line = f"{commit}\n".encode("ascii")
-    (git / "refs" / "heads" / "main").write_bytes(line)
-    (git / "refs" / "remotes" / "origin" / "HEAD").write_bytes(line)
+    write_file(git / "refs" / "heads" / "main", line)
+    write_file(git / "refs" / "remotes" / "origin" / "HEAD", line)
     if tree.shallow:
-        (git / "shallow").write_bytes(line)
-    (git / "config").write_bytes(_CONFIG.format(url=url).encode("ascii"))
-    (git / "info").mkdir()
-    (git / "info" / "attributes").write_bytes(_ATTRIBUTES)
-    (git / "HEAD").write_bytes(b"ref: refs/heads/main\n")
+        write_file(git / "shallow", line)
+    write_file(git / "config", _CONFIG.format(url=url).encode("ascii"))
+    (git / "info").mkdir(mode=0o700)
+    write_file(git / "info" / "attributes", _ATTRIBUTES)
+    write_file(git / "HEAD", b"ref: refs/heads/main\n")
 
 
 def pack_index(unpacked: Unpacked) -> bytes:

@@ -16,6 +16,7 @@ from typing import Final
 
 from attrs import define, field, frozen
 
+from ...datadir.ownership import make_directories
 from ...protocol.errors import Prefix, plugin_error
 from .names import check_name
 from .pack import BLOB, COMMIT, TREE, Unpacked
@@ -87,7 +88,7 @@ def write_files(files: list[File], root: Path, check: Callable[[], None]) -> Non
         check()
         path = root.joinpath(*file.path.split("/"))
         if path.parent not in made:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_directories(path.parent)
             made.add(path.parent)
         with os.fdopen(os.open(path, flags, 0o644), "wb") as out:
             out.write(file.content)

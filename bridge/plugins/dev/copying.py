@@ -13,6 +13,7 @@ from pathlib import Path
 
 from attrs import define, field
 
+from ...datadir.ownership import write_file
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import TREE_BYTES, TREE_DEPTH, TREE_FILES, TREE_PATH_BYTES
 from ..clone.names import check_name
@@ -93,7 +94,7 @@ class _Copy:
                 continue
             if (self._root / folder).is_symlink():
                 raise plugin_error(Prefix.POLICY, f"{shown(folder)}:1 symlink")
-            (self._into / folder).mkdir()
+            (self._into / folder).mkdir(mode=0o700)
             self._folders.add(folder)
 
     def _copy(self, source: Path, target: Path) -> None:
@@ -106,4 +107,4 @@ class _Copy:
         except PermissionError:
             raise clone_failed("it cannot be read") from None
         self._bytes += len(content)
-        target.write_bytes(content)
+        write_file(target, content)

@@ -10,7 +10,6 @@ Everything here blocks; the caller runs it in a thread.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import os
@@ -23,8 +22,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
-from ..tree.files import NotRegularError, TooLargeError, open_regular, read_bounded
+from ..tree.files import NotRegularError, TooLargeError, open_own, read_own
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
 _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
@@ -66,14 +66,20 @@ def read_checksum(directory: Path) -> str:
 
     :param directory: The bundler's.
     :return: 64 lower-case hexadecimal digits.
-    :raise BundlerError: There is no such file, or no digest in it.
+    :raise BundlerError: There is no such file, or no digest in it, or another user may
+        have written it.
     """
     path = directory / CHECKSUM_NAME
-    with contextlib.suppress(OSError):
-        words = read_bounded(path, _CHECKSUM_FILE_BYTES).split()
+    try:
+        check(directory)
+        words = read_own(path, _CHECKSUM_FILE_BYTES).split()
         digest = words[0].decode("ascii", "replace").lower() if words else ""
         if _CHECKSUM.fullmatch(digest):
             return digest
+    except NotOwnError as e:
+        raise BundlerError(str(e)) from None
+    except OSError:
+        pass
     raise BundlerError(
         f"bin/{CHECKSUM_NAME} does not hold a SHA-256 digest; run plugin-bridge setup"
     )
@@ -104,7 +110,8 @@ def verified_copy(
     :param source: The directory with the binary and its checksum file.
     :param private: Nobody else's directory, for a copy on disk.
     :param in_memory: Makes a file for a copy in memory.
-    :raise BundlerError: The binary is not what the checksum file says.
+    :raise BundlerError: The binary is not what the checksum file says, or another user
+        may have written one of them or their directory.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """
     digest = read_checksum(source)
@@ -154,6 +161,8 @@ def temporary_copy(
 def _copy(binary: Path, to: int, digest: str) -> None:
     try:
         found = _copied(binary, to)
+    except NotOwnError as e:
+        raise BundlerError(str(e)) from None
     except NotRegularError:
         raise BundlerError(f"bin/{BINARY_NAME} is not a regular file") from None
     except TooLargeError:
@@ -169,7 +178,7 @@ def _copied(binary: Path, to: int) -> str:
     """Copy a file; gives the digest of what was written."""
     hashed = hashlib.sha256()
     left = BUNDLER_BYTES
-    with open_regular(binary) as file:
+    with open_own(binary) as file:
         while chunk := file.read(_CHUNK_BYTES):
             left -= len(chunk)
             if left < 0:

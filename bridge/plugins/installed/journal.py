@@ -14,11 +14,12 @@ from pathlib import Path
 
 from attrs import frozen
 
+from ...datadir.ownership import NotOwnError
 from ...datadir.paths import sync_directory, write_atomically
 from ...protocol.errors import BridgeError
 from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.wire import converter, dumps, loads_unique, structure, unstructure
-from ..tree.files import read_bounded
+from ..tree.files import read_own
 from .exchange import Exchange
 
 
@@ -58,13 +59,16 @@ class Journal:
         """
         Give what was under way; ``None`` when nothing was.
 
-        :raise JournalError: It can't be read, or not by this version.
+        :raise JournalError: It can't be read, or not by this version, or another user
+            may have written it.
         """
         try:
-            content = read_bounded(self._path, JOURNAL_BYTES)
+            content = read_own(self._path, JOURNAL_BYTES)
             return structure(converter, loads_unique(content), Exchange)
         except FileNotFoundError:
             return None
+        except NotOwnError as e:
+            raise JournalError(str(e)) from None
         except (OSError, BridgeError):
             raise JournalError(
                 f"{self._path} is not a journal of this version; look what is in "

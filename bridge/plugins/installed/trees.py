@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final
 from attrs import define, field, frozen
 from twisted.logger import Logger
 
+from ...datadir.ownership import NotOwnError, check, check_tree
 from ...datadir.paths import DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...settings.host import HostProfile
@@ -67,7 +68,8 @@ class Trees:
         return self._data.plugins
 
     def fresh(self) -> Path:
-        """Choose a name for a clone; nothing is made."""
+        """Choose a name for a clone; only the directory it goes to is made."""
+        self.directory.mkdir(mode=0o700, exist_ok=True)
         return self._data.temporary_clone(self._random())
 
     def has(self, plugin_id: str) -> bool:
@@ -189,8 +191,8 @@ class Trees:
         """
         See that an installed tree is still what its recorded author signed.
 
-        :raise BridgeError: It is gone or changed, the record names no key, or no
-            plugin may have this id.
+        :raise BridgeError: It is gone or changed, another user may have written it, the
+            record names no key, or no plugin may have this id.
         """
         check_new_id(plugin_id)
         if not record.key_id:
@@ -201,6 +203,7 @@ class Trees:
             )
         # It was accepted; that the clock was set back since changes nothing.
         root = self._root(plugin_id)
+        _own(check_tree, root)
         signed = verify_tree(root, plugin_id, self._profile, now=math.inf)
         if signed.key_id != record.key_id:
             raise plugin_error(
@@ -237,11 +240,19 @@ class Trees:
             raise plugin_error(
                 Prefix.NOT_INSTALLED, "its directory is gone; uninstall it"
             )
+        _own(check, root)
         return root
 
 
 def _id(entry: dict[str, Any]) -> str:
     return str(entry["id"])
+
+
+def _own(check: Callable[[Path], None], root: Path) -> None:
+    try:
+        check(root)
+    except NotOwnError as e:
+        raise plugin_error(Prefix.NOT_TRUSTED, str(e)) from None
 
 
 def iso_time(milliseconds: int) -> str:

@@ -9,6 +9,8 @@ import unicodedata
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from ...datadir.ownership import check_open
+
 SHOWN_CHARACTERS: Final = 200
 
 _FLAGS: Final = (
@@ -53,6 +55,32 @@ def open_regular(path: Path) -> BinaryIO:
     return os.fdopen(fd, "rb")
 
 
+def open_own(path: Path) -> BinaryIO:
+    """
+    Open a file of the data directory to read it: nobody else may have written it.
+
+    :raise NotOwnError: Another user owns it, or may write it.
+    :raise OSError: See ``open_regular``.
+    """
+    file = open_regular(path)
+    try:
+        check_open(path, file.fileno())
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def read_own(path: Path, most: int) -> bytes:
+    """
+    Read a whole file of the data directory; see ``open_own`` and ``read_bounded``.
+
+    :param most: Bytes.
+    """
+    with open_own(path) as file:
+        return _bounded(file, most)
+
+
 def read_bounded(path: Path, most: int) -> bytes:
     """
     Read a whole regular file.
@@ -62,7 +90,11 @@ def read_bounded(path: Path, most: int) -> bytes:
     :raise OSError: See ``open_regular``.
     """
     with open_regular(path) as file:
-        content = file.read(most + 1)
+        return _bounded(file, most)
+
+
+def _bounded(file: BinaryIO, most: int) -> bytes:
+    content = file.read(most + 1)
     if len(content) > most:
         raise TooLargeError
     return content

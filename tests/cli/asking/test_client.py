@@ -9,6 +9,7 @@ from unittest import mock
 from bridge.cli.asking.client import ended
 from bridge.cli.commands.call import main
 
+from ...directories import planted
 from ..commands.calls import CallCase
 
 
@@ -90,6 +91,20 @@ class ClientTests(CallCase):
         self.lock.release()
         self.assert_no_daemon()
         self.assert_no_daemon(f"--listen={self.address}")
+        self.assertEqual(self.server.asked, [])
+
+    def test_attack_planted_address(self):
+        """An address that another user wrote gets no token."""
+        planted(self, self.data.address)
+        self.assert_no_daemon()
+        self.assertEqual(self.server.asked, [])
+
+    def test_attack_lock_held_by_another_user(self):
+        """In an open directory the lock proves nothing, so no token is sent."""
+        self.data.root.chmod(0o755)
+        status, err = self.outcome(f"--listen={self.address}")
+        self.assertEqual(status, 1)
+        self.assertIn(f"run: chmod 700 {self.data.root}", err)
         self.assertEqual(self.server.asked, [])
 
     def test_unusable_token(self):

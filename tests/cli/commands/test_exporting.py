@@ -21,7 +21,7 @@ from bridge.cli.commands.importing import check_application, read_export
 from bridge.cli.terminal import CommandError
 from bridge.store.view import StateView
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, planted
 from ...whole.daemon import Daemon, run, running
 from ...whole.test_install import InstallCase, tree
 
@@ -79,6 +79,16 @@ class WrittenTests(SynchronousTestCase):
         status, said = self.written(self.root / "none")
         self.assertEqual(status, 1)
         self.assertIn("there is no data directory", said)
+        self.assertFalse(self.file.exists())
+
+    def test_attack_planted_state(self) -> None:
+        """Another user's settings are not exported as one's own."""
+        state = self.root / "state.json"
+        state.write_text("{}")
+        planted(self, state)
+        status, said = self.written(self.root)
+        self.assertEqual(status, 1)
+        self.assertIn(f"{state} belongs to another user", said)
         self.assertFalse(self.file.exists())
 
     def test_full_disk(self) -> None:

@@ -21,7 +21,7 @@ from bridge.settings.options import Place, locate
 from bridge.settings.values import Address
 
 from ...approval.screens import FakeScreen
-from ...directories import fresh_directory
+from ...directories import fresh_directory, planted
 
 COMMAND = "--host reference"
 
@@ -116,6 +116,53 @@ class DiskTests(SynchronousTestCase):
         found = self.found()["data directory"]
         self.assertEqual(found.level, Level.NOTE)
         self.assertIn("chmod 700", found.mend)
+
+    def test_attack_open_to_be_written(self) -> None:
+        """A directory that others can write is wrong: the daemon runs what is there."""
+        self.place.data.create()
+        for mode in (0o770, 0o702):
+            self.root.chmod(mode)
+            found = self.found()["data directory"]
+            self.assertEqual(found.level, Level.WRONG)
+            self.assertIn("chmod 700", found.mend)
+
+    def test_attack_planted_files(self) -> None:
+        """Whatever another user may have written is wrong, each with its command."""
+        data = self.place.data
+        data.create()
+        paths = [
+            data.bin / "esbuild",
+            data.host / "packages" / "host.ts",
+            data.build / "lock",
+            data.plugin("clock") / "main.ts",
+            data.plugin("watch") / "deep" / "main.ts",
+            data.root / "state.json.bak",
+            data.lock,
+            data.address,
+        ]
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"")
+        name = "files of others"
+        self.assertNotIn(name, self.found())
+        for path in paths:
+            planted(self, path)
+        data.plugins.chmod(0o777)
+        found = [f for f in checkup.on_disk(self.place, COMMAND) if f.name == name]
+        self.assertEqual({f.level for f in found}, {Level.WRONG})
+        named = {f.text.partition(" ")[0] for f in found}
+        self.assertEqual(named, set(map(str, [data.plugins, *paths])))
+        self.assertIn(f"chmod -R go-w {data.plugins}", found[0].mend)
+        self.assertTrue(all("run: " in f.mend for f in found))
+
+    def test_attack_planted_state_and_journal(self) -> None:
+        """Neither is read."""
+        self.place.data.create()
+        for path in self.place.data.state, self.place.data.journal:
+            path.write_bytes(b"{}")
+            planted(self, path)
+        self.assertLessEqual({"settings", "journal"}, self.wrong())
+        self.assertIn("belongs to another user", self.found()["settings"].text)
 
     def test_mends_are_commands(self) -> None:
         """A path with a space is one word of the command."""

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.bundle.metafile import BuildError
 from bridge.plugins.bundle.staging import Staging
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, planted
 from .workshop import Workshop
 
 
@@ -54,6 +54,46 @@ class StagingTests(SynchronousTestCase):
             str(caught.exception),
             "host/packages/host/src/x.ts is reached through a symbolic link",
         )
+
+    def test_attack_planted_inputs(self):
+        """Whatever a bundle was made of was written by nobody else."""
+        self.assertTrue(self.staging.claim())
+        self.staging.prepare([])
+        self.addCleanup(self.staging.discard)
+        entry = "host/packages/host/src/index.ts"
+        (self.staging.directory / "meta.json").write_text(
+            f'{{"inputs": {{"{entry}": {{}}}}, "outputs": {{}}}}'
+        )
+        root = self.shop.data.root.resolve()
+        for path in (
+            "host/packages/host/src/index.ts",
+            "host/packages/host/src",
+            "host/packages/host/package.json",
+            "host/packages",
+            "host/package.json",
+        ):
+            if path.endswith(".json"):
+                self.shop.write(path, "{}")
+            (root / path).chmod(0o757)
+            with self.assertRaises(BuildError) as caught:
+                self.staging.check([])
+            said = str(caught.exception)
+            self.assertIn(f"{root}/{path} can be written by other users", said)
+            self.assertTrue(said.endswith(f"run: chmod -R go-w {root}/host"), said)
+            (root / path).chmod(0o755)
+        planted(self, root / entry)
+        with self.assertRaises(BuildError) as caught:
+            self.staging.check([])
+        self.assertIn(f"{root}/{entry} belongs", str(caught.exception))
+
+    def test_attack_planted_between_builds(self):
+        """What was planted under a running daemon ends the next build."""
+        self.shop.data.host.chmod(0o777)
+        self.assertTrue(self.staging.claim())
+        self.addCleanup(self.staging.discard)
+        with self.assertRaises(BuildError) as caught:
+            self.staging.prepare([])
+        self.assertIn("host can be written by other users", str(caught.exception))
 
     def test_one_at_a_time(self):
         """While a build has the theme's folder, none of another daemon's gets it."""

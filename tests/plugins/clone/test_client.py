@@ -59,9 +59,9 @@ class FetchTests(CloneTestCase):
 
         def script(line: str, sent: bytes) -> Iterable[bytes]:
             for answer in serve(line, sent):
-                typed = answer.replace(b"-result", b"-result ;charset=utf-8")
-                typed = typed.replace(b"tisement\r", b"tisement; charset=utf-8\r")
-                yield typed.replace(b"application/x-git", b"Application/X-Git")
+                head, blank, content = answer.partition(b"\r\n\r\n")
+                typed = head.replace(b"application/x-git", b"Application/X-Git")
+                yield typed + b" ; charset=utf-8" + blank + content
 
         server = self.rogue(script)
         transfer = Transfer(

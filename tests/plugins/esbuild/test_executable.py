@@ -18,7 +18,7 @@ from bridge.plugins.esbuild.executable import (
 )
 from bridge.protocol.limits import BUNDLER_BYTES
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, planted
 
 SCRIPT = b"#!/bin/sh\necho it runs\n"
 
@@ -78,6 +78,23 @@ class CopyTests(ExecutableCase):
         self.assertEqual(copy.path, str(self.private / "esbuild"))
         self.assertEqual(os.stat(copy.path).st_mode & 0o777, 0o500)
         self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+
+    def test_attack_planted(self):
+        """A bundler that another user left is not run, though its checksum is right."""
+        for name in ("esbuild", "esbuild.sha256", "."):
+            path = self.source / name
+            for mode in (0o757, 0o755):
+                path.chmod(mode)
+                if mode == 0o755:
+                    planted(self, path)
+                for in_memory in (memory_file, lambda: None):
+                    said = self.refused(in_memory)
+                    self.assertIn(f"{path} ", said)
+                    self.assertIn("so it is not used; ", said)
+                    (self.private / "esbuild").unlink(missing_ok=True)
+            if name != ".":
+                path.unlink()
+            self.install(SCRIPT)
 
     def test_attack_tampered(self):
         """Another binary is refused, wherever the copy goes."""

@@ -11,7 +11,7 @@ from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal, JournalError
 from bridge.plugins.installed.records import Former
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, planted
 
 BEFORE = [
     Former("bridge.plugins", "good", {"signedAt": 4}),
@@ -51,6 +51,14 @@ class JournalTests(SynchronousTestCase):
         self.journal.end()
         self.assertIsNone(self.journal.read())
         self.assertEqual(list(self.path.parent.iterdir()), [])
+
+    def test_attack_planted(self):
+        """Another user's journal would move trees: it is not read, and it is kept."""
+        self.journal.begin(EXCHANGE)
+        planted(self, self.path)
+        error = self.assertRaises(JournalError, self.journal.read)
+        self.assertIn(f"{self.path} belongs to another user", str(error))
+        self.assertTrue(self.journal.exists())
 
     def test_mode(self):
         """Nobody else may read it."""

@@ -11,6 +11,7 @@ from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import iso_time
 from bridge.protocol.errors import BridgeError
 
+from ...directories import planted
 from ..operations.bench import (
     COMMIT,
     KEY,
@@ -147,6 +148,20 @@ class ListingTests(TreesTestCase):
         self.assertEqual([e["id"] for e in listing.plugins], ["sample"])
         self.assertEqual(listing.broken, [])
         self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
+
+    def test_attack_planted_tree(self):
+        """A tree that another user could change is not built, though it is signed."""
+        root = self.write()
+        planted(self, root / "main.ts")
+        self.assertIn(f"{root}/main.ts belongs to another user", self.fault())
+        self.assertTrue(self.fault().startswith("not_trusted: "))
+
+    def test_attack_planted_directory(self):
+        """Nor is one whose directory is another user's; it is not even listed."""
+        root = self.write()
+        root.chmod(0o777)
+        self.assertIn(f"{root} can be written by other users", self.fault())
+        self.assertEqual(self.trees.entries({"sample": RECORD}), [])
 
     def test_missing_tree(self):
         """A record without a tree is told as broken, so that it can be removed."""

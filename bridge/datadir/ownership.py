@@ -1,0 +1,168 @@
+"""
+Which files the daemon uses: those that only its user, or root, can have written.
+
+A data directory that was open for a while is closed at the next start, but what others
+put there meanwhile stays.  So every reader of the directory checks what it opens; see
+docs/decisions/0047.  On Windows nothing is checked: a profile's directories are closed
+by inheritance there.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import stat
+from pathlib import Path
+from shlex import quote
+
+_ROOT = 0
+
+
+class NotOwnError(OSError):
+    """
+    Another user may have written a file.
+
+    :ivar finding: Which file, and why it is not used.
+    :ivar fix: What to do about it: a clause with a command.
+    """
+
+    def __init__(self, path: Path | str, why: str, command: str) -> None:
+        self.finding = f"{_printable(str(path))} {why}, so it is not used"
+        self.fix = f"remove it, or if you know what is in it run: {command}"
+        super().__init__(errno.EPERM, f"{self.finding}; {self.fix}")
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def check(path: Path | str, top: Path | None = None) -> None:
+    """
+    Check that only the user and root can have written a file or a directory.
+
+    What is not there passes.  Of a symbolic link, its owner and its target count.
+
+    :param top: The directory that the command is for, when it is not ``path`` itself.
+    :raise NotOwnError: Another user owns it, or may write it.
+    """
+    if os.name == "nt":
+        return
+    try:
+        found = os.lstat(path)
+        if stat.S_ISLNK(found.st_mode):
+            _check_owner(found, path, top)
+            found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    _check_status(found, path, top)
+
+
+def check_open(path: Path, fd: int) -> None:
+    """
+    Check what was opened, and how it was reached; see ``check``.
+
+    :raise NotOwnError: Another user owns it, or may write it.
+    """
+    if os.name != "nt":
+        check(path)
+        _check_status(os.fstat(fd), path, None)
+
+
+def check_tree(top: Path) -> None:
+    """
+    Check a directory and everything below it; see ``check``.
+
+    Takes about 10 ms for a thousand files.  What cannot be listed is passed over: it
+    cannot be read either.
+
+    :raise NotOwnError: Naming the first that another user owns, or may write.
+    """
+    check(top)
+    if os.name == "nt":
+        return
+    for folder, folders, names in os.walk(top):
+        for name in (*folders, *names):
+            check(os.path.join(folder, name), top)
+
+
+def make_directories(path: Path) -> None:
+    """
+    Make a directory and what is missing above it, each with mode 0700.
+
+    ``Path.mkdir`` makes those above as the umask has it, which may let a group write.
+
+    :raise OSError: One can't be made.
+    """
+    missing = []
+    while not path.is_dir():
+        missing.append(path)
+        path = path.parent
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """
+    Make a file with mode 0600, whatever the umask.
+
+    :raise OSError: It can't be made, or is there already.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    fd = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(content)
+
+
+def _check_status(found: os.stat_result, path: Path | str, top: Path | None) -> None:
+    _check_owner(found, path, top)
+    by_group = found.st_mode & stat.S_IWGRP and not _is_own_group(found, path)
+    if by_group or found.st_mode & stat.S_IWOTH:
+        where = quote(_printable(str(top or path)))
+        raise NotOwnError(
+            path, "can be written by other users", f"chmod -R go-w {where}"
+        )
+
+
+def _check_owner(found: os.stat_result, path: Path | str, top: Path | None) -> None:
+    if _owner(found) not in (_ROOT, os.geteuid()):
+        where = quote(_printable(str(top or path)))
+        raise NotOwnError(
+            path, "belongs to another user", f'sudo chown -R "$USER" {where}'
+        )
+
+
+def _owner(found: os.stat_result) -> int:
+    return found.st_uid
+
+
+def _is_own_group(found: os.stat_result, path: Path | str) -> bool:
+    """Whether a file's group is its owner alone, and no access list adds anybody."""
+    return _is_private(found.st_gid, found.st_uid) and not _has_access_list(path)
+
+
+@functools.cache
+def _is_private(gid: int, uid: int) -> bool:
+    """Whether a group is the one that systems make for each user, with no members."""
+    # Not on Windows, and rarely needed: few files can be written by a group.
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(uid), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    members = set(group.gr_mem) - {user.pw_name}
+    return group.gr_name == user.pw_name and user.pw_gid == gid and not members
+
+
+def _has_access_list(path: Path | str) -> bool:
+    """Whether a POSIX access list has users or groups of its own; Linux shows these."""
+    try:
+        return "system.posix_acl_access" in os.listxattr(path)
+    except (AttributeError, OSError):
+        return False
+
+
+def _printable(text: str) -> str:
+    # The name of a planted file is the choice of who planted it.
+    return "".join(c if c.isprintable() else "?" for c in text)

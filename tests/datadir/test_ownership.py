@@ -1,0 +1,232 @@
+"""Tests for ``bridge.datadir.ownership``."""
+
+import grp
+import os
+import pwd
+import stat
+from types import SimpleNamespace
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.datadir import ownership
+from bridge.datadir.ownership import (
+    NotOwnError,
+    check,
+    check_open,
+    check_tree,
+    make_directories,
+    write_file,
+)
+
+from ..directories import fresh_directory, planted
+
+
+class OwnershipCase(SynchronousTestCase):
+    """A test with a file in a directory."""
+
+    def setUp(self):
+        """Make them."""
+        self.root = fresh_directory(self)
+        self.path = self.root / "a b"
+        self.path.write_bytes(b"x")
+        self.path.chmod(0o600)
+
+    def refusal(self, *arguments, of=check):
+        """Return the message of a refusal."""
+        return str(self.assertRaises(NotOwnError, of, *arguments))
+
+
+class CheckTests(OwnershipCase):
+    """Tests for ``check`` and ``check_open``."""
+
+    def test_own(self):
+        """The user's files pass, in every mode that nobody else can write."""
+        for mode in (0o600, 0o644, 0o755, 0o700, 0o400, 0o4755):
+            self.path.chmod(mode)
+            check(self.path)
+            with self.path.open("rb") as file:
+                check_open(self.path, file.fileno())
+        check(self.root)
+
+    def test_nothing_there(self):
+        """What is not there was planted by nobody."""
+        check(self.root / "no")
+        check(self.path / "below")
+        (self.root / "link").symlink_to("no")
+        check(self.root / "link")
+
+    def test_attack_planted(self):
+        """Another user's file is refused; the message has path and command."""
+        planted(self, self.path)
+        expected = (
+            f"{self.path} belongs to another user, so it is not used; remove it, or if "
+            f"""you know what is in it run: sudo chown -R "$USER" '{self.path}'"""
+        )
+        self.assertEqual(self.refusal(self.path), expected)
+        with self.path.open("rb") as file:
+            message = self.refusal(self.path, file.fileno(), of=check_open)
+        self.assertEqual(message, expected)
+
+    def test_attack_writable_by_everybody(self):
+        """So is a file or a directory that everybody may write."""
+        for path in self.path, self.root:
+            path.chmod(0o702)
+            self.assertIn("can be written by other users", self.refusal(path))
+            self.assertIn("chmod -R go-w ", self.refusal(path))
+        with self.path.open("rb") as file:
+            self.refusal(self.path, file.fileno(), of=check_open)
+
+    def test_attack_planted_link(self):
+        """A link that another user made is refused, whatever it leads to."""
+        link = self.root / "link"
+        link.symlink_to(self.path)
+        check(link)
+        planted(self, link)
+        self.assertIn("belongs to another user", self.refusal(link))
+
+    def test_attack_link_to_what_was_planted(self):
+        """So is what the user's own link leads to."""
+        link = self.root / "link"
+        link.symlink_to(self.path)
+        planted(self, self.path)
+        self.assertIn(f"{link} belongs to another user", self.refusal(link))
+
+    def test_attack_name_with_control_codes(self):
+        """Nothing in a planted name reaches a terminal as more than a letter."""
+        path = self.root / "a\n\x1b[31m\u202e\udcff"
+        path.write_bytes(b"")
+        planted(self, path)
+        message = self.refusal(path)
+        self.assertTrue(message.isprintable(), message)
+        self.assertIn("a??[31m??", message)
+
+    def test_top(self):
+        """The command is for the whole that a file is a part of."""
+        planted(self, self.path)
+        message = self.refusal(self.path, self.root)
+        self.assertIn(f"{self.path} belongs", message)
+        self.assertTrue(message.endswith(f'"$USER" {self.root}'), message)
+
+    def test_root(self):
+        """What root made is used by everybody."""
+        self.patch(ownership, "_owner", lambda found: 0)
+        self.patch(os, "geteuid", lambda: 12345)
+        check(self.path)
+
+    def test_windows(self):
+        """Modes mean nothing there."""
+        self.path.chmod(0o666)
+        self.patch(os, "name", "nt")
+        check(self.path)
+        check_tree(self.root)
+
+
+class GroupTests(OwnershipCase):
+    """Tests for files that a group may write."""
+
+    def setUp(self):
+        """Let the group write, and know what groups there are."""
+        super().setUp()
+        self.path.chmod(0o660)
+        self.path.chmod(0o664)
+        self.user = SimpleNamespace(pw_name="ann", pw_gid=self.path.stat().st_gid)
+        self.group = SimpleNamespace(gr_name="ann", gr_mem=[])
+        self.patch(pwd, "getpwuid", lambda uid: self.user)
+        self.patch(grp, "getgrgid", lambda gid: self.group)
+        self.patch(ownership, "_is_private", ownership._is_private.__wrapped__)
+
+    def test_private_group(self):
+        """A group that is the user alone, as with umask 002, is nobody else."""
+        check(self.path)
+        self.group.gr_mem = ["ann"]
+        check(self.path)
+
+    def test_attack_group_with_members(self):
+        """A group with other members is refused."""
+        self.group.gr_mem = ["ann", "bob"]
+        self.assertIn("can be written by other users", self.refusal(self.path))
+
+    def test_attack_shared_group(self):
+        """So is one that is not the user's own, or not the primary one."""
+        self.group.gr_name = "users"
+        self.refusal(self.path)
+        self.group.gr_name = "ann"
+        self.user.pw_gid += 1
+        self.refusal(self.path)
+
+    def test_attack_access_list(self):
+        """An access list may let others write with the group's mode."""
+        self.patch(os, "listxattr", lambda path: ["system.posix_acl_access"])
+        self.refusal(self.path)
+
+    def test_unknown_group(self):
+        """A group or a user without a name is refused."""
+
+        def unknown(number):
+            raise KeyError(number)
+
+        self.patch(grp, "getgrgid", unknown)
+        self.refusal(self.path)
+
+    def test_no_extended_attributes(self):
+        """Where there are none, or they can't be listed, the mode decides."""
+
+        def refused(path):
+            raise OSError(95, "Operation not supported")
+
+        self.patch(os, "listxattr", refused)
+        check(self.path)
+
+
+class TreeTests(OwnershipCase):
+    """Tests for ``check_tree``."""
+
+    def test_own(self):
+        """A tree of the user's passes; no link is followed out of it."""
+        (self.root / "deep" / "er").mkdir(parents=True)
+        (self.root / "deep" / "dangling").symlink_to("/no/such/file")
+        check_tree(self.root)
+        check_tree(self.root / "no")
+
+    def test_attack_planted_deep_in_a_tree(self):
+        """One file or directory anywhere refuses the tree, and is named."""
+        folder = self.root / "deep" / "er"
+        folder.mkdir(parents=True)
+        planted(self, folder)
+        message = self.refusal(self.root, of=check_tree)
+        self.assertIn(f"{folder} belongs to another user", message)
+        self.assertTrue(message.endswith(f' "$USER" {self.root}'), message)
+
+    def test_attack_planted_top(self):
+        """The top counts, too."""
+        self.root.chmod(0o777)
+        self.refusal(self.root, of=check_tree)
+
+
+class MakingTests(OwnershipCase):
+    """Tests for what makes files that pass."""
+
+    def setUp(self):
+        """Have the most generous umask."""
+        super().setUp()
+        self.addCleanup(os.umask, os.umask(0))
+
+    def test_directories(self):
+        """Every directory that is made is the user's alone; one there stays."""
+        (self.root / "old").mkdir(mode=0o755)
+        make_directories(self.root / "old" / "b" / "c")
+        make_directories(self.root / "old" / "b" / "c")
+        modes = {
+            path.name: stat.S_IMODE(path.stat().st_mode)
+            for path in (self.root / "old").rglob("*")
+        }
+        self.assertEqual(modes, {"b": 0o700, "c": 0o700})
+        self.assertEqual(stat.S_IMODE((self.root / "old").stat().st_mode), 0o755)
+        self.assertRaises(OSError, make_directories, self.path / "below")
+
+    def test_file(self):
+        """A file is the user's alone, and replaces none."""
+        write_file(self.root / "new", b"content")
+        self.assertEqual((self.root / "new").read_bytes(), b"content")
+        self.assertEqual(stat.S_IMODE((self.root / "new").stat().st_mode), 0o600)
+        self.assertRaises(FileExistsError, write_file, self.root / "new", b"")
