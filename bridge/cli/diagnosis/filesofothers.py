@@ -1,4 +1,4 @@
-"""What other users may have written in a data directory; see ``bridge.datadir.ownership``."""
+"""What other users may have written in a data directory."""
 
 from __future__ import annotations
 

@@ -68,7 +68,9 @@ class HonestTests(SynchronousTestCase):
     def test_method_called_import(self) -> None:
         """A method may be called import; a call of it is one of a member."""
         code = "class A { async import(key: any) { return key } static import(b) {} }"
-        self.assertEqual(self.rules(f"{code}\nx = {{ import(a) {{}} }}; x.import(1)"), [])
+        self.assertEqual(
+            self.rules(f"{code}\nx = {{ import(a) {{}} }}; x.import(1)"), []
+        )
 
     def test_names_of_elements(self) -> None:
         """Only the script tag is one, not what begins with its name."""
