@@ -1,0 +1,45 @@
+"""Tests for ``tests.suite`` and ``tests.trial``: which test is run, and how often."""
+
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from . import suite
+
+TESTS = Path(__file__).parent
+
+
+def below(name: str) -> Path:
+    """Return the path of a module for trial, or of a directory for pytest."""
+    path = suite.ROOT / name if "/" in name else TESTS / name.removeprefix("tests.")
+    return path if path.is_dir() else path.with_suffix(".py")
+
+
+class PartsTests(SynchronousTestCase):
+    """Tests for the parts."""
+
+    def test_every_test_runs_once(self):
+        """Each module of tests is in one part, with coverage and without."""
+        modules = sorted(TESTS.rglob("test_*.py"))
+        for measured in (False, True):
+            names = [*suite.OUTSIDE, *suite.PACKAGES]
+            for part in suite.units(measured=measured):
+                names += part.tests
+            found = []
+            for path in map(below, names):
+                found += path.rglob("test_*.py") if path.is_dir() else [path]
+            self.assertEqual(sorted(found), modules)
+
+    def test_packages_of_tests(self):
+        """Each directory of tests is a package, or trial would not see it."""
+        for path in TESTS.rglob("test_*.py"):
+            self.assertTrue((path.parent / "__init__.py").exists(), path)
+
+    def test_measured(self):
+        """Coverage is measured in every part that counts, each into its own files."""
+        parts = suite.units(measured=True)
+        for part in parts:
+            self.assertIn("coverage", part.command)
+        self.assertEqual(len({part.data for part in parts}), len(parts))
+        for part in suite.units(measured=False):
+            self.assertNotIn("coverage", part.command)
