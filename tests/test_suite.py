@@ -25,7 +25,7 @@ class PartsTests(SynchronousTestCase):
             names = [*suite.OUTSIDE, *suite.PACKAGES]
             for part in suite.units(measured=measured):
                 names += part.tests
-            found = []
+            found: list[Path] = []
             for path in map(below, names):
                 found += path.rglob("test_*.py") if path.is_dir() else [path]
             self.assertEqual(sorted(found), modules)
