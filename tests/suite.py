@@ -1,9 +1,10 @@
 """
 Runs the tests and the checks: ``python -m tests.suite check|test|packages``.
 
-Every test runs once: under trial what is tested from inside, under pytest what drives
-daemons, commands and pages from outside. Parts run at the same time, one for each
-processor. The report of each is in ``artefacts/test``; that of pytest is printed last.
+Every test runs once: under trial what is tested from inside; under pytest what drives
+daemons, commands and pages from outside, and what runs long. Parts run at the same
+time, one for each processor. The report of each is in ``artefacts/test``; that of
+pytest is printed last.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from .trial import modules
+from .trial import BY_PYTEST, modules
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 REPORTS: Final = ROOT / "artefacts" / "test"
-OUTSIDE: Final = ("tests/docs", "tests/whole")
 PACKAGES: Final = ("tests/packaging",)
+OUTSIDE: Final = tuple(
+    f"tests/{name}" for name in sorted(BY_PYTEST) if f"tests/{name}" not in PACKAGES
+)
 ALONE: Final = ("tests.protocol", "tests.plugins")
 """Run by themselves: one is measured by itself, the other takes longest."""
 

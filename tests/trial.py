@@ -1,9 +1,9 @@
 """
 Runs the tests under trial: ``python -m tests.trial [option ...] [module ...]``.
 
-Without a module, all of them except those that drive daemons and packages from outside,
-which pytest runs. As under pytest, what is raised where nobody can catch it fails the
-run; ``python -W error`` makes warnings fail their test.
+Without a module, all of them except those that only pytest runs. As under pytest, what
+is raised where nobody can catch it fails the run; ``python -W error`` makes warnings
+fail their test.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 
 from twisted.scripts import trial
 
-OUTSIDE = frozenset({"docs", "packaging", "whole"})
+# Drives daemons, commands and packages from outside, or has tests run by hand only.
+BY_PYTEST = frozenset({"differential", "docs", "honest", "packaging", "whole"})
 
 
 def modules() -> list[str]:
@@ -24,7 +25,7 @@ def modules() -> list[str]:
     here = Path(__file__).parent
     found = [path.parent.name for path in here.glob("*/__init__.py")]
     found += [path.stem for path in here.glob("test_*.py")]
-    return [f"tests.{name}" for name in sorted(found) if name not in OUTSIDE]
+    return [f"tests.{name}" for name in sorted(found) if name not in BY_PYTEST]
 
 
 def main() -> None:

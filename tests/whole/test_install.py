@@ -12,9 +12,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.host import load_profile
 from bridge.plugins.signature import sign_tree
 
-from ..forge import start_forge_process
-from ..npm import esbuild
-from .daemon import run, running
+from ..forge import empty_forge
+from .daemon import run, running, set_up
 
 SEED = b"\x01" * 32
 OTHER_SEED = b"\x02" * 32
@@ -61,17 +60,8 @@ class InstallCase(SynchronousTestCase):
         directory = TemporaryDirectory(prefix="bridge-home-")
         self.addCleanup(directory.cleanup)
         self.home = Path(directory.name)
-        self.data = self.home / "data"
-        ready = run(
-            self.home,
-            "setup",
-            "--host=reference",
-            f"--data-dir={self.data}",
-            f"--bundler={esbuild()}",
-        )
-        self.assertEqual(ready.returncode, 0, ready.stdout + ready.stderr)
-        self.forge = start_forge_process()
-        self.addCleanup(self.forge.stop)
+        self.data = set_up(self.home)
+        self.forge = empty_forge(self)
 
     def publish(self, name, files, signed_as=None, seed=SEED, signed_at=None):
         """Put a tree into a repository, signed unless ``signed_as`` is ''."""
