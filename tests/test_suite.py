@@ -35,6 +35,15 @@ class PartsTests(SynchronousTestCase):
         for path in TESTS.rglob("test_*.py"):
             self.assertTrue((path.parent / "__init__.py").exists(), path)
 
+    def test_functions(self):
+        """Where trial runs, no test is a function, which trial would not see."""
+        for part in suite.units(measured=False):
+            for path in map(below, part.tests):
+                for file in path.rglob("test_*.py") if path.is_dir() else [path]:
+                    self.assertNotRegex(
+                        file.read_text("utf-8"), r"(?m)^def test_", file
+                    )
+
     def test_measured(self):
         """Coverage is measured in every part that counts, each into its own files."""
         parts = suite.units(measured=True)
