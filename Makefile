@@ -13,7 +13,7 @@ test: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite test
 
-# What takes three minutes or less: the checks, and the tests that trial runs.
+# The quick loop: the checks, and the tests that trial runs, without coverage.
 check: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite check

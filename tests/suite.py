@@ -29,8 +29,13 @@ from .trial import BY_PYTEST, modules
 ROOT: Final = Path(__file__).resolve().parents[1]
 REPORTS: Final = ROOT / "artefacts" / "test"
 PACKAGES: Final = ("tests/packaging",)
-OUTSIDE: Final = tuple(
-    f"tests/{name}" for name in sorted(BY_PYTEST) if f"tests/{name}" not in PACKAGES
+WHOLE: Final = tuple(
+    str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
+)
+THIRD: Final = len(WHOLE) // 3
+"""How many of them take half of the time."""
+OTHERS: Final = tuple(
+    f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging"})
 )
 ALONE: Final = ("tests.protocol", "tests.plugins")
 """Run by themselves: one is measured by itself, the other takes longest."""
@@ -91,10 +96,17 @@ def units(*, measured: bool) -> list[Part]:
     ]
 
 
-def outside(
+def whole(*options: str) -> tuple[Part, Part]:
+    """What pytest runs, except for packages, in two parts that take about as long."""
+    return (
+        _pytest("pages", (*WHOLE[:THIRD], *OTHERS), *options, measured=True),
+        _pytest("whole", WHOLE[THIRD:], *options, measured=True),
+    )
+
+
+def _pytest(
     name: str, paths: tuple[str, ...], *more: str, measured: bool = False
 ) -> Part:
-    """What pytest runs."""
     command = _measured("-m", "pytest") if measured else (*_PYTHON, "pytest")
     return Part(name, (*command, "-q", *more, *paths), paths, measured)
 
@@ -223,8 +235,8 @@ def check() -> list[str]:
 def test(*options: str) -> list[str]:
     """Run the checks and all tests except those of packages; return what failed."""
     suite = Suite()
-    last = outside("outside", OUTSIDE, *options, measured=True)
-    measured = [last, *units(measured=True)]
+    first, last = whole(*options)
+    measured = [first, last, *units(measured=True)]
     suite.run([*measured, *checks()], last)
     suite.measure(measured)
     _end_with(last, suite.failed)
@@ -234,7 +246,7 @@ def test(*options: str) -> list[str]:
 def packages(*options: str) -> list[str]:
     """Run the tests of the packages; return what failed."""
     suite = Suite()
-    last = outside("packages", PACKAGES, *options)
+    last = _pytest("packages", PACKAGES, *options)
     suite.run([last], last)
     _end_with(last, suite.failed)
     return suite.failed

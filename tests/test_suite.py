@@ -11,6 +11,8 @@ TESTS = Path(__file__).parent
 
 def below(name: str) -> Path:
     """Return the path of a module for trial, or of a directory for pytest."""
+    if name.endswith(".py"):
+        return suite.ROOT / name
     path = suite.ROOT / name if "/" in name else TESTS / name.removeprefix("tests.")
     return path if path.is_dir() else path.with_suffix(".py")
 
@@ -22,8 +24,8 @@ class PartsTests(SynchronousTestCase):
         """Each module of tests is in one part, with coverage and without."""
         modules = sorted(TESTS.rglob("test_*.py"))
         for measured in (False, True):
-            names = [*suite.OUTSIDE, *suite.PACKAGES]
-            for part in suite.units(measured=measured):
+            names = list(suite.PACKAGES)
+            for part in (*suite.whole(), *suite.units(measured=measured)):
                 names += part.tests
             found: list[Path] = []
             for path in map(below, names):
@@ -46,7 +48,7 @@ class PartsTests(SynchronousTestCase):
 
     def test_measured(self):
         """Coverage is measured in every part that counts, each into its own files."""
-        parts = suite.units(measured=True)
+        parts = [*suite.whole(), *suite.units(measured=True)]
         for part in parts:
             self.assertIn("coverage", part.command)
         self.assertEqual(len({part.data for part in parts}), len(parts))
