@@ -140,7 +140,7 @@ class Suite:
 
         :param last: The part whose report the caller prints.
         """
-        with self._all_end(), ThreadPoolExecutor(_processors()) as pool:
+        with ThreadPoolExecutor(_processors()) as pool, self._all_end():
             futures = {pool.submit(self._run, part): part for part in parts}
             for future in as_completed(futures):
                 part = futures[future]
@@ -154,10 +154,10 @@ class Suite:
 
     def _run(self, part: Part) -> tuple[int, float]:
         begun = time.monotonic()
-        with part.report.open("wb") as report:
-            with self._starting:
-                if self._ending:
-                    return 1, 0.0
+        with self._starting:
+            if self._ending:
+                return 1, 0.0
+            with part.report.open("wb") as report:
                 process = subprocess.Popen(
                     part.command,
                     cwd=ROOT,
@@ -167,7 +167,7 @@ class Suite:
                     stderr=subprocess.STDOUT,
                 )
                 self._processes.append(process)
-            return process.wait(), time.monotonic() - begun
+        return process.wait(), time.monotonic() - begun
 
     @contextmanager
     def _all_end(self) -> Iterator[None]:

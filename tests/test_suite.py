@@ -1,10 +1,16 @@
 """Tests for ``tests.suite`` and ``tests.trial``: which test is run, and how often."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from . import suite
+from .directories import fresh_directory
+from .suite import ROOT
 
 TESTS = Path(__file__).parent
 
@@ -54,3 +60,30 @@ class PartsTests(SynchronousTestCase):
         self.assertEqual(len({part.data for part in parts}), len(parts))
         for part in suite.units(measured=False):
             self.assertNotIn("coverage", part.command)
+
+
+class RunTests(SynchronousTestCase):
+    """Tests for running parts."""
+
+    def test_terminated(self):
+        """A suite that is ended ends what it runs, and begins nothing more."""
+        program = (
+            "import sys\n"
+            "from pathlib import Path\n"
+            "from tests import suite\n"
+            "suite.REPORTS = Path(sys.argv[1])\n"
+            "work = (sys.executable, '-c', 'import os, time; print(os.getpid(), "
+            "flush=True); time.sleep(600)')\n"
+            "suite.Suite().run([suite.Part(f'p{n}', work) for n in range(99)])\n"
+        )
+        reports = fresh_directory(self)
+        running = subprocess.Popen([sys.executable, "-c", program, reports], cwd=ROOT)
+        first = reports / "p0.log"
+        end = time.monotonic() + 60
+        while not (first.exists() and first.read_text().endswith("\n")):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        running.terminate()
+        self.assertEqual(running.wait(60), 128 + signal.SIGTERM)
+        self.assertFalse(Path("/proc", first.read_text().strip()).exists())
+        self.assertFalse((reports / "p98.log").exists())
