@@ -37,9 +37,9 @@ ROUNDS = 60
 class Page(Resource):
     """Answers with so many characters."""
 
-    isLeaf = True  # noqa: N815 (Twisted's name)
+    isLeaf = True
 
-    def render_GET(self, request: Any) -> bytes:  # noqa: N802
+    def render_GET(self, request: Any) -> bytes:
         """Give them."""
         return b"x" * int(request.path.strip(b"/"))
 

@@ -88,13 +88,13 @@ class Daemon(Service):
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
 
-    def setServiceParent(self, parent: Any) -> None:  # noqa: N802
+    def setServiceParent(self, parent: Any) -> None:
         """Join the application, and be what prints its log, if that is wanted."""
         super().setServiceParent(parent)
         if self._logged.output is not None:
             parent.setComponent(ILogObserver, self._logged.output)
 
-    def startService(self) -> None:  # noqa: N802
+    def startService(self) -> None:
         """Listen."""
         super().startService()
         globalLogPublisher.addObserver(self._logged.push)
@@ -159,7 +159,7 @@ class Daemon(Service):
         self._supervisor.close()
         globalLogPublisher.removeObserver(self._logged.push)
 
-    def stopService(self) -> Deferred[None]:  # noqa: N802
+    def stopService(self) -> Deferred[None]:
         """Stop listening, finish or undo what was begun, close every socket."""
         super().stopService()
         return Deferred.fromCoroutine(self._stop())

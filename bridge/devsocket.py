@@ -98,11 +98,11 @@ class DevConnection(LineReceiver):
         self._gone = False
         self._flight = SingleFlight("linking a plugin", self._take_turn)
 
-    def connectionMade(self) -> None:  # noqa: N802
+    def connectionMade(self) -> None:
         """Say that there is a daemon."""
         self._say({"type": "ready", "version": self._version})
 
-    def lineReceived(self, line: bytes) -> None:  # noqa: N802
+    def lineReceived(self, line: bytes) -> None:
         """Link a tree; of what comes meanwhile, only the last is linked next."""
         try:
             self._next = read_work_tree(line)
@@ -111,7 +111,7 @@ class DevConnection(LineReceiver):
             return
         self._flight.ask()
 
-    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
+    def lineLengthExceeded(self, line: bytes) -> None:
         """Refuse what is too long to be a tree that can be installed."""
         self.refuse(f"a line is at most {DEV_LINE_BYTES} bytes")
 
@@ -120,9 +120,7 @@ class DevConnection(LineReceiver):
         self._say({"type": "error", "message": message})
         self._wire.loseConnection()
 
-    def connectionLost(  # noqa: N802
-        self, reason: Failure = connectionDone
-    ) -> None:
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Unlink, when what is under way has ended."""
         self._gone = True
         self._next = None
@@ -238,7 +236,7 @@ class _Connections(Factory):
     def __init__(self, socket: DevSocket) -> None:
         self._socket = socket
 
-    def buildProtocol(self, addr: Any) -> DevConnection | None:  # noqa: N802
+    def buildProtocol(self, addr: Any) -> DevConnection | None:
         """Take a client, unless there are too many."""
         return None if self._socket.full else self._socket.connection()
 

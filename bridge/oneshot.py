@@ -25,8 +25,8 @@ from .plugins.records import read_records
 from .plugins.recovery import recover
 from .plugins.table import plugin_of
 from .plugins.trees import Trees
-from .store.store import InThread
 from .store.view import StateView
+from .threads import InThread
 from .token import PairingToken
 
 BUILD_PATIENCE_SECONDS = 90.0

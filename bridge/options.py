@@ -43,7 +43,7 @@ class TableOptions(usage.Options):
             if not hasattr(cls, name):
                 setattr(cls, name, _taker(option))
 
-    def parseOptions(self, options: Any = None) -> None:  # noqa: N802
+    def parseOptions(self, options: Any = None) -> None:
         """
         Read the command line; options may follow arguments.
 
@@ -204,9 +204,7 @@ class DaemonOptions(TableOptions):
         "status: 0 done, 1 when it cannot start, 2 when an option is wrong."
     )
 
-    def parseArgs(  # noqa: N802
-        self, *arguments: str
-    ) -> None:
+    def parseArgs(self, *arguments: str) -> None:
         """Take none."""
         if arguments:
             raise usage.UsageError("it takes options, and no arguments")

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from twisted.application.service import IService
 from twisted.internet.defer import Deferred, DeferredList
 
-# Autobahn's parts in C take 50 ms to load; bridge.web.framing needs none of them.
+# Autobahn's parts in C take 50 ms to load; bridge.web.unmasking calls one without that.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__, oneshot
@@ -44,7 +44,7 @@ from .protocol.wire import dumps, unstructure
 from .rpc.dispatch import Dispatcher
 from .rpc.hub import Hub
 from .services.logs import Logs
-from .sinks.maker import find
+from .sinks.choosing import find
 from .store import Store, StoreError
 from .supervisor import this_process
 from .token import PairingToken, TokenError

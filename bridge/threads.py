@@ -13,6 +13,9 @@ from twisted.python.threadpool import ThreadPool
 
 T = TypeVar("T")
 
+InThread = Callable[..., Deferred[Any]]
+"""Calls a function, with the arguments after it, in a thread; see ``Pool.call``."""
+
 
 @define
 class Pool:

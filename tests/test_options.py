@@ -22,8 +22,8 @@ class TwoArguments(TableOptions):
     """A command line with two arguments."""
 
     synopsis = "Usage: two [--json] [--number N] A B"
-    optFlags: ClassVar = [["json", None, "a flag"]]  # noqa: N815 (Twisted's name)
-    optParameters: ClassVar = [["number", "n", None, "a value"]]  # noqa: N815
+    optFlags: ClassVar = [["json", None, "a flag"]]
+    optParameters: ClassVar = [["number", "n", None, "a value"]]
 
     def parseArgs(self, first, second):  # type: ignore[override]
         """Take both."""

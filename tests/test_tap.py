@@ -213,7 +213,7 @@ class DaemonTests(TestCase):
 
     async def test_build_once(self):
         """The one-shot build publishes a bundle, and waits for no daemon."""
-        from bridge.cli.setup import setup
+        from bridge.cli.provisioning import setup
 
         place = self.options().place
         setup(place.profile, place.data, esbuild(), None, lambda _: None)

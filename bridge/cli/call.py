@@ -27,7 +27,7 @@ class CallOptions(CallerOptions):
         + EXIT_STATUS
     )
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, service: str, method: str, params: str = "{}"
     ) -> None:
         """Take the method's name and its parameters."""

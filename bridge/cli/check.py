@@ -33,12 +33,12 @@ class CheckOptions(HostOptions):
         "status: 0 passed, 1 something was refused, 2 wrong usage, 4 nothing was "
         "refused, but a step could not be done."
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["unsigned", None, "leave the signature out"],
         ["json", None, "print one JSON object"],
     ]
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, directory: str
     ) -> None:
         """Take the plugin's directory."""

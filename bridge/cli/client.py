@@ -21,8 +21,7 @@ from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads_own
 from ..token import PairingToken, TokenError
 from ..values import Address, UnixAddress, listened_on
-from .keygen import CommandError, failed
-from .output import print_json
+from .output import CommandError, failed, print_json
 
 REFUSED: Final = 1
 NO_DAEMON: Final = 3
@@ -52,7 +51,7 @@ class CallerOptions(HostOptions):
             default=None,
         ),
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["compact", None, "print the JSON on one line"]
     ]
 

@@ -23,7 +23,7 @@ class CompletionOptions(TableOptions):
         "such, for bash: ~/.local/share/bash-completion/completions/plugin-bridge"
     )
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, shell: str
     ) -> None:
         """Take the shell's name."""

@@ -17,14 +17,14 @@ from ..demo.demo import DemoError, Place, Started, start
 from ..demo.forge import ForgeError
 from ..host import load_profile
 from ..options import TableOptions
-from .setup import SetupError
+from .hostsources import SetupError
 
 
 class DemoOptions(TableOptions):
     """The command line of ``plugin-bridge demo``."""
 
     synopsis = "Usage: plugin-bridge demo [--open]"
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["open", None, "open the page in your browser"]
     ]
     longdesc = (

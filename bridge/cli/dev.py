@@ -24,7 +24,7 @@ from ..plugins.policy.hits import Hit
 from ..protocol.errors import BridgeError
 from ..protocol.limits import DEV_LINE_BYTES
 from ..protocol.wire import dumps, loads
-from .keygen import CommandError, failed
+from .output import CommandError, failed
 from .sources import hit_lines, quoted, source_line, visible
 from .watch import IGNORED, Watch
 from .worktree import published
@@ -43,7 +43,7 @@ class DevOptions(HostOptions):
         "plugin of the same id is left as it is. Ctrl-C takes the plugin out again."
     )
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, directory: str
     ) -> None:
         """Take the plugin's directory."""
@@ -233,15 +233,13 @@ class _Connection(LineReceiver):
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def lineReceived(self, line: bytes) -> None:  # noqa: N802
+    def lineReceived(self, line: bytes) -> None:
         try:
             self._session.received(loads(line))
         except (BridgeError, AttributeError, KeyError, TypeError):
             self._session.fail("what answers there is no daemon of this version")
 
-    def connectionLost(  # noqa: N802
-        self, reason: Failure = connectionDone
-    ) -> None:
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._session.fail("the daemon has ended")
 
     def send(self, message: Any) -> None:

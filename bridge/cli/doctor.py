@@ -21,8 +21,7 @@ from ..protocol.errors import BridgeError
 from ..protocol.wire import unstructure
 from ..threads import Pool
 from .checkup import Finding, Level, daemon, notification_server, on_disk, told
-from .keygen import failed
-from .output import print_json, print_line
+from .output import failed, print_json, print_line
 from .supportfile import Support
 
 TEST_PROMPT: Final = Prompt(
@@ -49,11 +48,11 @@ class DoctorOptions(HostOptions):
         *HOST_OPTIONS,
         evolve(BY_NAME["listen"], about="where the daemon listens, or would"),
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["prompt", None, "show a test prompt, and wait for the answer"],
         ["json", None, "print one JSON object"],
     ]
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815
+    optParameters: ClassVar[list[list[str | None]]] = [
         ["bundle", None, None, "write what a bug report needs to this file (tar.gz)"]
     ]
 

@@ -11,7 +11,7 @@ from ..protocol.limits import REMOTE_MILLISECONDS, REMOTE_MOST_MILLISECONDS
 from ..values import whole
 from .call import given_or_read
 from .client import EXIT_STATUS, CallerOptions, ended, find
-from .keygen import failed
+from .output import failed
 
 
 class EvalOptions(CallerOptions):
@@ -27,7 +27,7 @@ class EvalOptions(CallerOptions):
         "plugin-bridge eval 'return text(\"h1\")'. What the code throws is told on "
         "standard error, with status 1. " + EXIT_STATUS
     )
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optParameters: ClassVar[list[list[str | None]]] = [
         [
             "timeout-ms",
             None,
@@ -36,13 +36,11 @@ class EvalOptions(CallerOptions):
         ]
     ]
 
-    def parseArgs(  # noqa: N802
-        self, code: str = "-"
-    ) -> None:
+    def parseArgs(self, code: str = "-") -> None:
         """Take the snippet."""
         self["code"] = code
 
-    def postOptions(self) -> None:  # noqa: N802
+    def postOptions(self) -> None:
         """Read the time to wait."""
         try:
             self["timeout"] = whole(1, REMOTE_MOST_MILLISECONDS)(self["timeout-ms"])

@@ -15,7 +15,7 @@ from ..plugins.records import RECORDS, read_record
 from ..protocol.wire import dumps, unstructure
 from ..store import DAEMON_PREFIX, StoreError
 from ..store.view import StateView
-from .keygen import failed
+from .output import failed
 
 VERSION: Final = 1
 """Of the file's shape; what is newer is refused by ``import``."""
@@ -64,7 +64,7 @@ class ExportOptions(HostOptions):
         "the file is yours alone, mode 0600, and an existing one is never replaced."
     )
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, file: str
     ) -> None:
         """Take the file's name."""

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from ..options import TableOptions
 from ..plugins.signature import key_id, public_key_of
-from .keygen import KEY_HELP, CommandError, chosen_key, failed
+from .keyfiles import KEY_HELP, chosen_key
+from .output import CommandError, failed
 
 
 class FingerprintOptions(TableOptions):
@@ -16,9 +17,7 @@ class FingerprintOptions(TableOptions):
 
     synopsis = "Usage: plugin-bridge fingerprint [--key FILE]"
     longdesc = "Prints the fingerprint of your signing key, which users compare."
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
-        ["key", "k", None, KEY_HELP]
-    ]
+    optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
 
 
 def main(arguments: list[str]) -> int:

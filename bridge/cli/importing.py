@@ -17,7 +17,7 @@ from ..protocol.limits import MIB, STATE_FILE_BYTES
 from ..protocol.wire import converter, loads_unique, structure
 from .client import CallerOptions, ended, find
 from .exporting import VERSION, Export
-from .keygen import CommandError
+from .output import CommandError
 from .pagesocket import PageSocket, connect
 
 _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
@@ -33,11 +33,11 @@ class ImportOptions(CallerOptions):
         "is installed or set already stays, with --replace the settings of FILE win. "
         "Exit status: 0 done, 1 when something was refused, 2 wrong usage, 3 no daemon."
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["replace", None, "replace settings that are there"]
     ]
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, file: str
     ) -> None:
         """Take the file's name."""

@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
 import secrets
-import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Final
-
-import platformdirs
-from attrs import frozen
+from typing import ClassVar
 
 from ..options import TableOptions
 from ..plugins.signature import key_id, public_key_of
-
-KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
-KEY_HELP: Final = (
-    f"the key file; else {KEY_VARIABLE} holds the key's 64 digits, else the file that "
-    "keygen makes is read"
-)
-
-SEED_BYTES: Final = 32
-_KEY_FILE_BYTES: Final = 4096
-_SEED = re.compile(r"[0-9A-Fa-f]{64}")
-
-
-class CommandError(Exception):
-    """Why a command failed: one line for whoever runs it, never a secret."""
-
-
-def default_key_file() -> Path:
-    """Where a signing key is kept unless it is said: never in a plugin's tree."""
-    return platformdirs.user_config_path("plugin-bridge") / "signing-key"
+from .keyfiles import SEED_BYTES, default_key_file, write_seed
+from .output import failed
 
 
 class KeygenOptions(TableOptions):
@@ -45,7 +20,7 @@ class KeygenOptions(TableOptions):
         "Makes a signing key and prints its fingerprint, which users compare. "
         "Whoever has the key file can sign as you: keep a copy, publish none."
     )
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optParameters: ClassVar[list[list[str | None]]] = [
         [
             "out",
             "o",
@@ -83,81 +58,3 @@ def keygen(options: KeygenOptions) -> int:
     print(f"key file     {path} (keep a copy; publish none)")
     print(f"fingerprint  {key_id(public_key_of(seed))} (publish it for users)")
     return 0
-
-
-def failed(command: str, why: str) -> int:
-    """Say in one line why a command failed, and give its exit status."""
-    print(f"plugin-bridge {command}: {why}", file=sys.stderr)
-    return 1
-
-
-def write_seed(path: Path, seed: bytes) -> None:
-    """
-    Make a key file: 64 hexadecimal digits, for its owner only.
-
-    :raise FileExistsError: There is something at ``path``.
-    :raise OSError: It could not be made, and nothing of it is left.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    fd = os.open(path, flags, 0o600)
-    try:
-        with os.fdopen(fd, "w", encoding="ascii") as file:
-            file.write(seed.hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        raise
-
-
-def read_seed(path: Path) -> bytes:
-    """
-    Read a key file.
-
-    :raise CommandError: It cannot be read, or is no key file.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(_KEY_FILE_BYTES)
-    except FileNotFoundError:
-        raise CommandError(
-            f"there is no key file {path}; plugin-bridge keygen makes one"
-        ) from None
-    except OSError as e:
-        raise CommandError(f"{path} cannot be read: {e.strerror}") from None
-    return parse_seed(content.decode("ascii", "replace"), str(path))
-
-
-def parse_seed(text: str, source: str) -> bytes:
-    """
-    Read a key's text.
-
-    :param source: What holds it, for the message.
-    :raise CommandError: It is not 64 hexadecimal digits.
-    """
-    text = text.strip()
-    if _SEED.fullmatch(text) is None:
-        raise CommandError(f"{source} does not hold 64 hexadecimal digits")
-    return bytes.fromhex(text)
-
-
-@frozen
-class SigningKey:
-    """A signing key, and the file it was read from, if any."""
-
-    seed: bytes
-    file: Path | None
-
-
-def chosen_key(chosen: str | None, environ: Mapping[str, str]) -> SigningKey:
-    """
-    Read the key that ``KEY_HELP`` describes.
-
-    :param chosen: What ``--key`` names.
-    :raise CommandError: It cannot be read, or is no key.
-    """
-    if not chosen and environ.get(KEY_VARIABLE):
-        return SigningKey(parse_seed(environ[KEY_VARIABLE], KEY_VARIABLE), None)
-    file = Path(chosen) if chosen else default_key_file()
-    return SigningKey(read_seed(file), file)

@@ -19,8 +19,7 @@ from ..logs.text import visible
 from ..options import HostOptions
 from ..protocol.wire import dumps, unstructure
 from ..values import one_of, whole
-from .keygen import failed
-from .output import print_line
+from .output import failed, print_line
 
 _LINES: Final = 50
 _POLL_SECONDS: Final = 0.25
@@ -40,17 +39,17 @@ class LogsOptions(HostOptions):
         "lines are where it prints them. Exit status: 0 done, 1 there is no log file "
         "or it can't be read, 2 wrong usage."
     )
-    optFlags: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optFlags: ClassVar[list[list[str | None]]] = [
         ["follow", "f", "go on with what is logged from now on"],
         ["json", None, "print each line as a JSON object"],
     ]
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
+    optParameters: ClassVar[list[list[str | None]]] = [
         ["lines", "n", str(_LINES), "show so many of the last lines"],
         ["level", None, LOG_LEVELS[0], "show only this level and those above"],
         ["scope", None, None, "show only this scope, such as a plugin's id"],
     ]
 
-    def postOptions(self) -> None:  # noqa: N802
+    def postOptions(self) -> None:
         """Read the values."""
         for name, read in (
             ("lines", whole(0, 1_000_000)),

@@ -22,6 +22,16 @@ _TOKEN = re.compile(
 )
 
 
+class CommandError(Exception):
+    """Why a command failed: one line for whoever runs it, never a secret."""
+
+
+def failed(command: str, why: str) -> int:
+    """Say in one line why a command failed, and give its exit status."""
+    print(f"plugin-bridge {command}: {why}", file=sys.stderr)
+    return 1
+
+
 def json_text(value: Any, compact: bool = False, colour: bool = False) -> str:
     """
     Write plain JSON, every character of it one that shows.

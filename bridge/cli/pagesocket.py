@@ -23,7 +23,7 @@ from ..protocol.limits import CLOSE_SECONDS
 from ..protocol.wire import dumps, loads_own
 from ..values import Address, UnixAddress
 from .client import CONNECT_SECONDS, Client, NoDaemonError, refusal
-from .keygen import CommandError
+from .output import CommandError
 
 Pushed = Callable[[str, Any], None]
 
@@ -109,7 +109,7 @@ class _Protocol(WebSocketClientProtocol):
     def say(self, frame: Any) -> None:
         self.sendMessage(dumps(frame))
 
-    def onOpen(self) -> None:  # noqa: N802
+    def onOpen(self) -> None:
         self.say(
             {
                 "type": "hello",
@@ -118,7 +118,7 @@ class _Protocol(WebSocketClientProtocol):
             }
         )
 
-    def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N802, N803
+    def onMessage(self, payload: bytes, isBinary: bool) -> None:
         frame = loads_own(payload)
         if self._page is not None:
             self._page.received(frame)
@@ -126,9 +126,9 @@ class _Protocol(WebSocketClientProtocol):
             self._page = PageSocket(self)
             self.paired.callback(self._page)
 
-    def onClose(  # noqa: N802
+    def onClose(
         self,
-        wasClean: bool,  # noqa: N803
+        wasClean: bool,
         code: int | None,
         reason: str | None,
     ) -> None:

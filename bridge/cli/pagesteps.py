@@ -15,7 +15,7 @@ from ..plugins.ranges import admits
 from ..protocol.limits import SOURCE_BYTES
 from .exported import exported_id, lacks_default_export
 from .hostapi import COMPILER, Compiler, TypesUnknownError, api_version, check_types
-from .keygen import CommandError
+from .output import CommandError
 from .sources import visible
 from .verdict import LeftOutError, NotDoneError, WarnedError, counted
 

@@ -23,7 +23,8 @@ from ..plugins.files import shown
 from ..plugins.manifest import ENTRY_FILE, MANIFEST_FILE, load_manifest
 from ..plugins.signature import key_id, public_key_of, sign_tree
 from ..protocol.errors import BridgeError
-from .keygen import KEY_HELP, CommandError, SigningKey, chosen_key, failed
+from .keyfiles import KEY_HELP, SigningKey, chosen_key
+from .output import CommandError, failed
 from .worktree import (
     LINK,
     SUBMODULE,
@@ -45,11 +46,9 @@ class SignOptions(HostOptions):
         "Signs the plugin in DIR and writes its plugin.sig. When DIR is a git work "
         "tree, what is committed is signed, and nothing else may be in it."
     )
-    optParameters: ClassVar[list[list[str | None]]] = [  # noqa: N815 (Twisted's name)
-        ["key", "k", None, KEY_HELP]
-    ]
+    optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, directory: str
     ) -> None:
         """Take the plugin's directory."""

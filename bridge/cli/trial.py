@@ -20,7 +20,7 @@ from attrs import define, field
 from .. import __version__, oneshot
 from ..datadir import DataDir
 from ..options import Place
-from ..plugins.build import Builder, DeferToThread
+from ..plugins.build import Builder
 from ..plugins.bundler import API_ENTRY, HOST_ENTRY
 from ..plugins.executable import BundlerError
 from ..plugins.files import read_bounded
@@ -38,9 +38,10 @@ from ..plugins.signature import verify_tree
 from ..protocol.errors import BridgeError, Prefix, plugin_error
 from ..protocol.limits import MANIFEST_BYTES, POLICY_HITS
 from ..protocol.wire import loads_unique
+from ..threads import InThread
 from .hostapi import find_compiler
 from .hostsources import setup_command
-from .keygen import CommandError
+from .output import CommandError
 from .pagesteps import compare_id, compare_types, compare_version, need_entry
 from .sources import quoted, source_line
 from .verdict import (
@@ -79,7 +80,7 @@ class Trial:
     """
 
     _reactor: Any
-    _in_thread: DeferToThread
+    _in_thread: InThread
     _place: Place
     _host: str
     _root: Path

@@ -12,7 +12,7 @@ from ..plugins.manifest import load_manifest
 from ..plugins.signature import verify_tree
 from ..plugins.trees import iso_time
 from ..protocol.errors import BridgeError
-from .keygen import CommandError, failed
+from .output import CommandError, failed
 from .worktree import copy_published
 
 
@@ -26,7 +26,7 @@ class VerifyOptions(HostOptions):
         "When DIR is a git work tree, what git ignores is left out."
     )
 
-    def parseArgs(  # type: ignore[override] # noqa: N802
+    def parseArgs(  # type: ignore[override]
         self, directory: str
     ) -> None:
         """Take the plugin's directory."""

@@ -18,7 +18,7 @@ from attrs import frozen
 from ..plugins.copying import copy_files
 from ..plugins.files import shown
 from ..protocol.limits import TREE_BYTES
-from .keygen import CommandError
+from .output import CommandError
 
 LINK: Final = "120000"
 SUBMODULE: Final = "160000"

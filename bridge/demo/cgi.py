@@ -29,7 +29,7 @@ class CGIAnswer(ProcessProtocol):
         self._head: bytes | None = b""
         self._gone = False
 
-    def connectionMade(self) -> None:  # noqa: N802 - Twisted's name
+    def connectionMade(self) -> None:
         """See ``ProcessProtocol.connectionMade``."""
         finished = self._request.notifyFinish()
         finished.addErrback(self._abandoned)
@@ -37,7 +37,7 @@ class CGIAnswer(ProcessProtocol):
         self._transport.write(self._body)
         self._transport.closeStdin()
 
-    def outReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+    def outReceived(self, data: bytes) -> None:
         """See ``ProcessProtocol.outReceived``."""
         if self._head is not None:
             self._head += data
@@ -48,7 +48,7 @@ class CGIAnswer(ProcessProtocol):
             self._start(head)
         self._request.write(data)
 
-    def processEnded(self, reason: Failure) -> None:  # noqa: N802 - Twisted's name
+    def processEnded(self, reason: Failure) -> None:
         """See ``ProcessProtocol.processEnded``."""
         if self._gone:
             return
@@ -57,15 +57,15 @@ class CGIAnswer(ProcessProtocol):
         self._request.unregisterProducer()
         self._request.finish()
 
-    def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
+    def pauseProducing(self) -> None:
         """See ``IPushProducer.pauseProducing``."""
         self._transport.pauseProducing()
 
-    def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
+    def resumeProducing(self) -> None:
         """See ``IPushProducer.resumeProducing``."""
         self._transport.resumeProducing()
 
-    def stopProducing(self) -> None:  # noqa: N802 - Twisted's name
+    def stopProducing(self) -> None:
         """See ``IProducer.stopProducing``: ``notifyFinish`` says it too."""
 
     @property

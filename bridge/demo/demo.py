@@ -22,7 +22,7 @@ from twisted.internet.interfaces import IProcessTransport
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-from ..cli.setup import setup
+from ..cli.provisioning import setup
 from ..datadir import DataDir
 from ..host import HostProfile
 from ..plugins.signature import sign_tree
@@ -79,7 +79,7 @@ class DaemonProcess(ProcessProtocol):
     ended: Deferred[None] = field(factory=Deferred)
     _text: bytes = b""
 
-    def outReceived(self, data: bytes) -> None:  # noqa: N802
+    def outReceived(self, data: bytes) -> None:
         """Keep its log; the last line of its banner tells its address."""
         self._log(data)
         if self.listening.called:
@@ -89,9 +89,9 @@ class DaemonProcess(ProcessProtocol):
         if found and b"\n" in rest:
             self.listening.callback(rest.partition(b"\n")[0].strip().decode("ascii"))
 
-    errReceived = outReceived  # noqa: N815 (Twisted's name)
+    errReceived = outReceived
 
-    def processEnded(self, reason: Failure) -> None:  # noqa: N802
+    def processEnded(self, reason: Failure) -> None:
         """Tell who waits."""
         if not self.listening.called:
             told = self._text.decode("utf-8", "replace").strip()

@@ -184,7 +184,7 @@ class _Certified:
 
     _context: SSL.Context
 
-    def getContext(self) -> SSL.Context:  # noqa: N802 - Twisted's name
+    def getContext(self) -> SSL.Context:
         """See ``IOpenSSLContextFactory.getContext``."""
         return self._context
 
@@ -192,7 +192,7 @@ class _Certified:
 class _Backend(Resource):
     """Hands every request to ``git http-backend``, with an environment of its own."""
 
-    isLeaf = True  # noqa: N815 - Twisted's name
+    isLeaf = True
 
     def __init__(self, reactor: Any, program: Path, root: Path, *, old: bool) -> None:
         super().__init__()

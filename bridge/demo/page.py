@@ -34,14 +34,14 @@ class PageFile(Resource):
     twisted.web.static would do, but imports what Python warns of.
     """
 
-    isLeaf = True  # noqa: N815 (Twisted's name)
+    isLeaf = True
 
     def __init__(self, path: Path, snippets: bool = False) -> None:
         super().__init__()
         self._path = path
         self._snippets = snippets
 
-    def render_GET(self, request: Request) -> bytes:  # noqa: N802
+    def render_GET(self, request: Request) -> bytes:
         """Give the file."""
         try:
             content = self._path.read_bytes()
@@ -66,7 +66,7 @@ class PageFile(Resource):
 class _Folder(Resource):
     """Has the files put into it, and says plainly when there is none."""
 
-    def getChild(self, path: bytes, request: Request) -> IResource:  # noqa: N802
+    def getChild(self, path: bytes, request: Request) -> IResource:
         """Answer for what is not there."""
         return notFound()
 

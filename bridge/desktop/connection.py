@@ -35,7 +35,7 @@ class _External(ClientAuthenticator):
 
     preference: ClassVar[list[bytes]] = [b"EXTERNAL"]
 
-    def _usesUnixSocketTransport(self, _: Any) -> bool:  # noqa: N802
+    def _usesUnixSocketTransport(self, _: Any) -> bool:
         """Take no file descriptors, which nobody would close."""
         return False
 
@@ -121,7 +121,7 @@ class Connection(DBusClientConnection):
         """Close the connection when all is sent that was written."""
         self.transport.loseConnection()
 
-    def signalReceived(self, signal: Any) -> None:  # noqa: N802
+    def signalReceived(self, signal: Any) -> None:
         """Pass a signal on; see ``txdbus.client``."""
         try:
             self.received(
@@ -137,7 +137,7 @@ class Connection(DBusClientConnection):
         except Exception:  # noqa: BLE001
             self._log.failure("a signal could not be handled")
 
-    def connectionAuthenticated(self) -> None:  # noqa: N802
+    def connectionAuthenticated(self) -> None:
         """Say hello to the bus; see ``txdbus.protocol``."""
         # Answers whoever calls us that nothing is here.
         self.objHandler = DBusObjectHandler(self)
@@ -152,7 +152,7 @@ class Connection(DBusClientConnection):
         if not self._made.called:
             self._made.errback(failure)
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+    def dataReceived(self, data: bytes) -> None:
         """Read what arrived; the library trusts the bus to speak D-Bus."""
         try:
             super().dataReceived(data)
@@ -160,7 +160,7 @@ class Connection(DBusClientConnection):
             self._log.warn("what listens as the session bus does not speak D-Bus")
             self.drop()
 
-    def connectionLost(self, reason: Failure) -> None:  # noqa: N802
+    def connectionLost(self, reason: Failure) -> None:
         """Fail all that waits, when nothing can be added to it any more."""
         self._is_lost = True
         pending, self._pendingCalls = self._pendingCalls, {}

@@ -11,7 +11,7 @@ from attrs import frozen
 class Byte(int):
     """A number that goes over the bus as a byte (``y``) where any type may stand."""
 
-    dbusSignature: Final = "y"  # noqa: N815 (what the D-Bus library looks for)
+    dbusSignature: Final = "y"
 
 
 class DesktopError(Exception):

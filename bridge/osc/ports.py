@@ -93,7 +93,7 @@ class Receiver(_OscPort):
     received: int = 0
     undecodable: int = 0
 
-    def datagramReceived(self, datagram: bytes, addr: Any) -> None:  # noqa: N802
+    def datagramReceived(self, datagram: bytes, addr: Any) -> None:
         """Read a datagram of anybody on this machine."""
         try:
             messages = decode(datagram)

@@ -1,5 +1,5 @@
 """
-Speaks HTTP with a server at a judged address.
+Speaks HTTP with a server at a judged address: treq, over an agent of ours.
 
 Each request has a connection of its own: what a connection leads to was judged for this
 request, and for no other.  No redirect is followed, no proxy asked, no cookie kept, and
@@ -15,11 +15,10 @@ from typing import Any
 from attrs import define, field
 from OpenSSL.SSL import Error as TLSError
 from service_identity import VerificationError
+from treq.client import HTTPClient
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectError
-from twisted.internet.interfaces import (
-    IConsumer,
-)
+from twisted.internet.interfaces import IConsumer
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.ssl import (
     Certificate,
@@ -28,14 +27,11 @@ from twisted.internet.ssl import (
 )
 from twisted.python.failure import Failure
 from twisted.web.client import (
-    Agent,
-    HTTPConnectionPool,
     RequestTransmissionFailed,
     ResponseDone,
     ResponseFailed,
 )
 from twisted.web.http import PotentialDataLoss
-from twisted.web.http_headers import Headers
 from twisted.web.iweb import (
     UNKNOWN_LENGTH,
     IBodyProducer,
@@ -49,7 +45,8 @@ from ..protocol.limits import (
     OUTBOUND_RESPONSE_BYTES,
     OUTBOUND_RESPONSE_PIECES,
 )
-from .dial import Always, Dialled
+from .agent import ANY_URL, CheckedAgent
+from .dial import Dialled
 from .request import Request
 from .target import refused
 from .text import too_large
@@ -85,19 +82,19 @@ class _Body:
     def __attrs_post_init__(self) -> None:
         self.length = len(self._content)
 
-    def startProducing(self, consumer: IConsumer) -> Deferred[None]:  # noqa: N802
+    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
         consumer.write(self._content)
         done: Deferred[None] = Deferred()
         done.callback(None)
         return done
 
-    def pauseProducing(self) -> None:  # noqa: N802
+    def pauseProducing(self) -> None:
         """There is nothing left to pause."""
 
-    def resumeProducing(self) -> None:  # noqa: N802
+    def resumeProducing(self) -> None:
         """There is nothing left to resume."""
 
-    def stopProducing(self) -> None:  # noqa: N802
+    def stopProducing(self) -> None:
         """There is nothing left to stop."""
 
 
@@ -110,7 +107,7 @@ class _Collector(Protocol):
         self.whole: Deferred[None] = Deferred()
         self._size = 0
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+    def dataReceived(self, data: bytes) -> None:
         if self.whole.called:
             return
         self._size += len(data)
@@ -121,7 +118,7 @@ class _Collector(Protocol):
             # Chunks of a byte or so: to parse them takes all of the reactor's time.
             self.whole.errback(_unavailable("the response comes in too many chunks"))
 
-    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self.whole.called:
             return
         # A body without a length ends with its connection: whoever made that sees
@@ -178,22 +175,23 @@ class Client:
             raise refused("over TLS, a host name by the rules of IDNA") from None
 
     async def _ask(self, request: Request, dialled: Dialled) -> Reply:
-        pool = HTTPConnectionPool(self._reactor, persistent=False)
-        agent = Agent.usingEndpointFactory(self._reactor, Always(dialled), pool)
-        headers = Headers()
-        for name, value in request.headers:
-            headers.addRawHeader(name, value.encode("latin-1"))
-        response: IResponse = await agent.request(
-            request.method.encode("ascii"),
-            request.target.url.encode("ascii"),
-            headers,
-            _Body(request.body) if request.body else None,
+        agent = CheckedAgent(self._reactor, request, dialled)
+        body = _Body(request.body) if request.body else None
+        answer: Any = await HTTPClient(agent).request(
+            request.method,
+            ANY_URL,
+            data=body,
+            allow_redirects=False,
+            unbuffered=True,
+            reactor=self._reactor,
         )
+        response = agent.response
+        assert response is not None  # noqa: S101 (treq has one from this agent alone)
         length = response.length
         if length is not UNKNOWN_LENGTH and length > OUTBOUND_RESPONSE_BYTES:
             raise too_large()
         collector = _Collector()
-        response.deliverBody(collector)
+        answer.deliverBody(collector)
         await collector.whole
         connection = dialled.connection
         if collector.until_closed and connection and not connection.orderly:

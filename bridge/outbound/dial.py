@@ -40,7 +40,7 @@ class Dialled:
     _seconds: float
     connection: Guarded | None = field(default=None, init=False)
 
-    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:  # noqa: N803
+    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
         """Connect; fires with the protocol of ``protocolFactory``."""
         return Deferred.fromCoroutine(self._connect(protocolFactory))
 
@@ -71,6 +71,6 @@ class Always:
 
     endpoint: Dialled
 
-    def endpointForURI(self, uri: object) -> Dialled:  # noqa: N802
+    def endpointForURI(self, uri: object) -> Dialled:
         """Give it, whatever the URI: its host was judged already."""
         return self.endpoint

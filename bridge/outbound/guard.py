@@ -52,14 +52,14 @@ class Guarded(Protocol):
         self._interim = 0
         self._received = 0
 
-    def connectionMade(self) -> None:  # noqa: N802
+    def connectionMade(self) -> None:
         """Connect the client's protocol."""
         transport: Any = self.transport
         # Of TLS, the transport below it reads.
         getattr(transport, "transport", transport).bufferSize = _READ_BYTES
         self.inner.makeConnection(transport)
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+    def dataReceived(self, data: bytes) -> None:
         """Judge what is received, and pass it on."""
         if self.refusal is not None:
             return
@@ -73,7 +73,7 @@ class Guarded(Protocol):
             self._head += data
             self._read_heads(self._head, searched)
 
-    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Tell the client's protocol, and who waits for it."""
         self.orderly = reason.check(ConnectionDone) is not None
         self.inner.connectionLost(reason)
@@ -119,6 +119,6 @@ class GuardedFactory(Factory):
     def __init__(self, build: Callable[[Any], Any]) -> None:
         self._build = build
 
-    def buildProtocol(self, addr: IAddress | None) -> Guarded:  # noqa: N802
+    def buildProtocol(self, addr: IAddress | None) -> Guarded:
         """Build a protocol, and stand before it."""
         return Guarded(self._build(addr))

@@ -20,8 +20,9 @@ from ..services.plugins import PluginService
 from ..services.remote import Remote
 from ..services.sql import Sql
 from ..services.state import State
+from ..sinks.choosing import chosen, find
 from ..sinks.fanout import Fanout
-from ..sinks.maker import SinkParts, chosen, find
+from ..sinks.maker import SinkParts
 from .foundation import Foundation
 
 LIGHT: Final = frozenset({("osc", "send"), ("remote", "result")})

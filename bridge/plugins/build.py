@@ -18,6 +18,7 @@ from twisted.internet.task import deferLater
 from ..datadir import DataDir
 from ..host import HostProfile
 from ..protocol.limits import BUILD_SECONDS
+from ..threads import InThread
 from .bundler import BuildReactor, arguments, run_bundler
 from .executable import BundlerError
 from .metafile import BuildError
@@ -25,8 +26,6 @@ from .pins import BINARY_NAME
 from .process import settled
 from .staging import Staging
 from .table import plugin_of
-
-DeferToThread = Callable[..., Deferred[Any]]
 
 _CLAIM_SECONDS: Final = 0.1
 
@@ -64,7 +63,7 @@ class Builder:
     data: DataDir
     theme_dir: Path
     reactor: BuildReactor
-    defer_to_thread: DeferToThread
+    defer_to_thread: InThread
     version: str
     warn: Callable[[str], None]
 

@@ -138,12 +138,12 @@ class _Run(ProcessProtocol):
     expired: bool = field(default=False, init=False)
     _output: bytearray = field(factory=bytearray, init=False)
 
-    def childDataReceived(self, childFD: int, data: bytes) -> None:  # noqa: N802, N803
+    def childDataReceived(self, childFD: int, data: bytes) -> None:
         """Keep the beginning of what it says, on whichever stream."""
         room = BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES - len(self._output)
         self._output += data[: max(0, room)]
 
-    def processEnded(self, reason: Failure) -> None:  # noqa: N802
+    def processEnded(self, reason: Failure) -> None:
         """Tell that it is over and all it said has come."""
         # As a value: to end is no failure, however it ends.
         self.ended.callback(reason.value)

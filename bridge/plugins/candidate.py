@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from ..approval import host_of
 from ..host import HostProfile
 from ..protocol.errors import Prefix, plugin_error
-from ..store.store import InThread
+from ..threads import InThread
 from .executable import BundlerError
 from .manifest import Manifest, load_manifest
 from .operations import Running

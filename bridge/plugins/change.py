@@ -16,7 +16,7 @@ from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..store import Edit, Store
-from ..store.store import InThread
+from ..threads import InThread
 from .exchange import Exchange, make_durable
 from .journal import Journal
 from .operations import Running

@@ -49,6 +49,8 @@ class Answer:
     """
     A successful answer.
 
+    :ivar content_type: The media type in lower case, without parameters; empty when
+        there is none.
     :ivar redirect_location: The URL it came from in the end, empty when that is
         the one that was asked for.
     """
@@ -97,8 +99,10 @@ class Server:
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise clone_failed("the host's answer is compressed unasked")
         content_type = response.headers.get("Content-Type", "")
+        # RFC 9110, 8.3.1: parameters may follow, and case plays no part.
+        media_type = content_type.partition(";")[0].strip().lower()
         moved = "" if target == url else target
-        return Answer(response, content_type, moved)
+        return Answer(response, media_type, moved)
 
     def close(self) -> None:
         """Drop the connection."""

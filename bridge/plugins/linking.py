@@ -26,7 +26,7 @@ from ..datadir import LINKED
 from ..host import HostProfile
 from ..protocol.errors import BridgeError, Prefix, plugin_error
 from ..store import Store
-from ..store.store import InThread
+from ..threads import InThread
 from .build import Report
 from .candidate import Scans
 from .copying import copy_files

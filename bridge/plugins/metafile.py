@@ -15,12 +15,12 @@ from attrs import frozen
 
 from .digest import SIGNATURE_FILE
 from .executable import BundlerError
+from .exempt import EXEMPT, is_test_name
 from .files import shown
 from .inputs import Input, parse_metafile
 from .language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from .manifest import ENTRY_FILE, MANIFEST_FILE
 from .places import PATTERN, Edge, place_of, specifier_shown
-from .policy.tree import EXEMPT, is_test_name
 from .table import TABLE_FILE
 
 API: Final = "host/packages/api/src/"

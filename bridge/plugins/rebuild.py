@@ -23,7 +23,7 @@ from ..protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
 from ..protocol.wire import loads
 from ..singleflight import SingleFlight
 from ..store import Store
-from ..store.store import InThread
+from ..threads import InThread
 from .build import Report
 from .files import read_bounded
 from .operations import Operations, shutting_down

@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred, fail
 from ..approval import Operation
 from ..protocol.errors import BridgeError
 from ..store import Drop, Edit, Remove, Store
-from ..store.store import InThread
+from ..threads import InThread
 from .change import Change
 from .exchange import Exchange
 from .manifest import check_id

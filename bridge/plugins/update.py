@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from ..approval import Operation
 from ..protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..store import Store
-from ..store.store import InThread
+from ..threads import InThread
 from .candidate import Candidate, Fetcher
 from .change import Change
 from .exchange import Exchange

@@ -24,7 +24,7 @@ from ..protocol.limits import (
     UPDATES_AT_ONCE,
     UPDATES_FRESH_SECONDS,
 )
-from ..store.store import InThread
+from ..threads import InThread
 from .history import Behind, LogEntry
 from .operations import shutting_down
 from .records import Entries, Record, read_records

@@ -27,7 +27,7 @@ from ..protocol.wire import unstructure
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method
 from ..store import Store
-from ..store.store import InThread
+from ..threads import InThread
 
 
 @frozen

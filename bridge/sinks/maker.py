@@ -8,14 +8,14 @@ the maker only names where the class is, so that nothing is imported which is no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 from twisted.internet.defer import Deferred
-from twisted.plugin import IPlugin, getPlugins
+from twisted.plugin import IPlugin
 from zope.interface import Attribute, Interface, implementer
 
 from ..values import Address
@@ -73,20 +73,3 @@ class SinkMaker:
         """See ``ISinkMaker``."""
         module, _, function = self.maker.rpartition(".")
         return getattr(import_module(module), function)(parts)
-
-
-def find() -> list[Any]:
-    """Find every ``ISinkMaker``, the first of each name, in their order."""
-    from . import plugins
-
-    found: dict[str, Any] = {}
-    ordered: Iterable[Any] = getPlugins(ISinkMaker, plugins)
-    for maker in sorted(ordered, key=lambda maker: (maker.rank, maker.name)):
-        found.setdefault(maker.name, maker)
-    return list(found.values())
-
-
-def chosen(makers: Iterable[Any], names: Iterable[str]) -> list[Any]:
-    """Give the makers that are named; when no name is, the default ones."""
-    wanted = set(names)
-    return [m for m in makers if (m.name in wanted if wanted else m.is_default)]

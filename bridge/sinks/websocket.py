@@ -48,25 +48,25 @@ class Connection(WebSocketClientProtocol):
         self.is_serving = False
         self.is_paused = False
 
-    def onOpen(self) -> None:  # noqa: N802
+    def onOpen(self) -> None:
         """Be of use: see Autobahn."""
         self.is_serving = True
         self.registerProducer(self, True)
         self._opened(self)
 
-    def onClose(self, wasClean: bool, code: int, reason: str) -> None:  # noqa: N802, N803
+    def onClose(self, wasClean: bool, code: int, reason: str) -> None:
         """Be of use no more; also called when it never was."""
         self.is_serving = False
 
-    def pauseProducing(self) -> None:  # noqa: N802
+    def pauseProducing(self) -> None:
         """Take it that the other end reads too slowly."""
         self.is_paused = True
 
-    def resumeProducing(self) -> None:  # noqa: N802
+    def resumeProducing(self) -> None:
         """Take it that it has caught up."""
         self.is_paused = False
 
-    def stopProducing(self) -> None:  # noqa: N802
+    def stopProducing(self) -> None:
         """Take it that the connection is lost; ``onClose`` is told too."""
 
 
@@ -80,12 +80,12 @@ class Client(ReconnectingClientFactory, WebSocketClientFactory):  # type: ignore
     noisy = False
     ended: Deferred[None] | None = None
 
-    def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:  # noqa: N802
+    def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:
         """Try again, or end."""
         super().clientConnectionFailed(connector, reason)
         self._end()
 
-    def clientConnectionLost(self, connector: Any, reason: Failure) -> None:  # noqa: N802
+    def clientConnectionLost(self, connector: Any, reason: Failure) -> None:
         """Try again, or end."""
         super().clientConnectionLost(connector, reason)
         self._end()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, fail, succeed
@@ -13,11 +13,9 @@ from twisted.logger import Logger
 from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads_unique
 from ..singleflight import SingleFlight
+from ..threads import InThread
 from .generations import DamagedError, Generations
 from .tables import Edit, Snapshot, Tables, Undo, take_back
-
-InThread: TypeAlias = Callable[..., Deferred[Any]]
-"""Calls a function with arguments in a thread: ``deferToThread``, or one like it."""
 
 
 class StoreError(Exception):

@@ -42,9 +42,9 @@ _TLS_HANDSHAKE = b"\x16"
 class GuardedChannel(HTTPChannel):
     """Reads requests from one connection, one after the other."""
 
-    requestFactory = GuardedRequest  # noqa: N815 (Twisted's name)
-    maxHeaders = limits.HEADERS  # noqa: N815
-    totalHeadersSize = limits.HEAD_BYTES  # noqa: N815
+    requestFactory = GuardedRequest
+    maxHeaders = limits.HEADERS
+    totalHeadersSize = limits.HEAD_BYTES
     MAX_LENGTH = limits.HEAD_BYTES
 
     transport: Any
@@ -53,9 +53,9 @@ class GuardedChannel(HTTPChannel):
     paused: bool
     line_mode: int
     _busyReceiving: bool  # noqa: N815
-    _waitingForTransport: bool  # noqa: N815
-    callLater: Callable[..., IDelayedCall]  # noqa: N815
-    _networkProducer: Any  # noqa: N815
+    _waitingForTransport: bool
+    callLater: Callable[..., IDelayedCall]
+    _networkProducer: Any
     _deadline: IDelayedCall | None = None
     _begun = False
     _unread = False
@@ -65,18 +65,18 @@ class GuardedChannel(HTTPChannel):
     _dropped = False
     _discarded = 0
 
-    def connectionMade(self) -> None:  # noqa: N802
+    def connectionMade(self) -> None:
         """Wait for the first head."""
         super().connectionMade()
         self._wait(limits.HEAD_SECONDS)
 
-    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Forget the connection."""
         self._wait_no_more()
         self.shares.leave(self)
         super().connectionLost(reason)
 
-    def readConnectionLost(self) -> None:  # noqa: N802
+    def readConnectionLost(self) -> None:
         """Send what is answered: the client sends no more, and may wait for that."""
         self._whole = True
         if self._lingering:
@@ -84,10 +84,10 @@ class GuardedChannel(HTTPChannel):
         else:
             self._end_if_whole()
 
-    def writeConnectionLost(self) -> None:  # noqa: N802
+    def writeConnectionLost(self) -> None:
         """Read on: it was this side that ended it."""
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+    def dataReceived(self, data: bytes) -> None:
         """Accept bytes: of a head, of a body, or nobody wants them."""
         if self._dropped:
             return
@@ -122,23 +122,23 @@ class GuardedChannel(HTTPChannel):
         else:
             self._end_if_whole()
 
-    def lineReceived(self, line: bytes) -> None:  # noqa: N802
+    def lineReceived(self, line: bytes) -> None:
         """Take one line of a head."""
         if not self._lingering:
             super().lineReceived(line)
             self._answer_early()
 
-    def rawDataReceived(self, data: bytes) -> None:  # noqa: N802
+    def rawDataReceived(self, data: bytes) -> None:
         """Take a piece of a body, or of the request after it."""
         if not self._lingering:
             super().rawDataReceived(data)
             self._answer_early()
 
-    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
+    def lineLengthExceeded(self, line: bytes) -> None:
         """Refuse a line that does not end."""
         self._refuse(_too_long(of_a_header=bool(self.requests)))
 
-    def headerReceived(self, line: bytes) -> bool:  # noqa: N802
+    def headerReceived(self, line: bytes) -> bool:
         """Take one header."""
         try:
             return bool(super().headerReceived(line))
@@ -147,7 +147,7 @@ class GuardedChannel(HTTPChannel):
             self._respondToBadRequestAndDisconnect()
             return False
 
-    def allHeadersReceived(self) -> None:  # noqa: N802
+    def allHeadersReceived(self) -> None:
         """Judge the head, before any of the body is read."""
         request = self.requests[-1]
         if self._is_ambiguous(request):
@@ -161,7 +161,7 @@ class GuardedChannel(HTTPChannel):
             if request.expects_continue():
                 self._send100Continue()
 
-    def allContentReceived(self) -> None:  # noqa: N802
+    def allContentReceived(self) -> None:
         """Answer the request."""
         if self._lingering:
             return
@@ -169,7 +169,7 @@ class GuardedChannel(HTTPChannel):
         self.shares.turns.spend()
         super().allContentReceived()
 
-    def requestDone(self, request: GuardedRequest) -> None:  # noqa: N802
+    def requestDone(self, request: GuardedRequest) -> None:
         """Wait for the next request, or end."""
         self._begun = False
         full = self._waitingForTransport
@@ -189,7 +189,7 @@ class GuardedChannel(HTTPChannel):
             self._wait_for_turn()
         self._end_if_whole()
 
-    def resumeProducing(self) -> None:  # noqa: N802
+    def resumeProducing(self) -> None:
         """Go on: what was written has been read, except for the last of it."""
         super().resumeProducing()
         self.shares.unsent.leave(self)
@@ -200,7 +200,7 @@ class GuardedChannel(HTTPChannel):
         if self.paused:
             self._wait_for_turn()
 
-    def loseConnection(self) -> None:  # noqa: N802
+    def loseConnection(self) -> None:
         """Close when all is sent; but not for ever, if nobody reads it."""
         if self._unread:
             self._linger()
@@ -252,7 +252,7 @@ class GuardedChannel(HTTPChannel):
             self._unread = True
             self.allContentReceived()
 
-    def _respondToBadRequestAndDisconnect(self) -> None:  # noqa: N802
+    def _respondToBadRequestAndDisconnect(self) -> None:
         """Refuse what is no HTTP; Twisted would send a bare status line."""
         if self._receivedHeaderSize > self.totalHeadersSize:
             error = _too_long(of_a_header=bool(self.requests))

@@ -10,7 +10,6 @@ several turns, and after a violation nothing more is read.
 from __future__ import annotations
 
 import codecs
-from functools import cache
 from typing import Any
 
 from autobahn.twisted.websocket import WebSocketServerProtocol
@@ -19,28 +18,9 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 
 from ..protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
+from .unmasking import unmasked
 
 _Utf8 = codecs.getincrementaldecoder("utf-8")
-_EVERY_BYTE = int.from_bytes(bytes(range(256)))
-
-
-@cache
-def _xor_table(byte: int) -> bytes:
-    """Give what each byte becomes when it is XORed with ``byte``."""
-    return (_EVERY_BYTE ^ int.from_bytes(bytes([byte]) * 256)).to_bytes(256)
-
-
-def unmasked(payload: bytes, mask: bytes, offset: int) -> bytes:
-    """
-    Unmask a piece of a frame (RFC 6455, 5.3).
-
-    :param offset: Where in the frame the piece begins.
-    """
-    plain = bytearray(len(payload))
-    for i in range(4):
-        table = _xor_table(mask[(offset + i) % 4])
-        plain[i::4] = payload[i::4].translate(table)
-    return bytes(plain)
 
 
 class _Quiet:

@@ -25,7 +25,7 @@ from .headers import WrongTokenError
 class Headers(Protocol):
     """The headers of a request; ``twisted.web.http_headers.Headers`` is one."""
 
-    def getRawHeaders(self, name: bytes) -> Sequence[bytes] | None:  # noqa: N802
+    def getRawHeaders(self, name: bytes) -> Sequence[bytes] | None:
         """Every value of one header, or ``None``."""
 
 

@@ -112,7 +112,7 @@ class GuardedRequest(Request):
             self.clientproto == b"HTTP/1.1" and expected[0].lower() == b"100-continue"
         )
 
-    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802
+    def handleContentChunk(self, data: bytes) -> None:
         """Keep a piece of the body, unless it is too large already."""
         self._received += len(data)
         if self._received > limits.REST_BODY_BYTES:
@@ -120,9 +120,7 @@ class GuardedRequest(Request):
         if self.refusal is None:
             self.content.write(data)
 
-    def requestReceived(  # noqa: N802
-        self, command: bytes, path: bytes, version: bytes
-    ) -> None:
+    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
         """
         Answer the request, whose body is here as far as it is wanted.
 

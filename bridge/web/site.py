@@ -310,7 +310,7 @@ class GuardedSite(HTTPFactory):
         """See ``bridge.web.request.Judge``."""
         return self._guard.allowed_origin(headers)
 
-    def buildProtocol(self, addr: IAddress | None) -> Any:  # noqa: N802
+    def buildProtocol(self, addr: IAddress | None) -> Any:
         """Take a connection."""
         channel: Any = super().buildProtocol(addr)
         channel.shares = self.shares
@@ -319,7 +319,7 @@ class GuardedSite(HTTPFactory):
     def log(self, request: Any) -> None:
         """Write no access log: it would hold what callers sent."""
 
-    def _updateLogDateTime(self) -> None:  # noqa: N802
+    def _updateLogDateTime(self) -> None:
         """Keep no time for that log: Twisted would wake up for it every second."""
 
 

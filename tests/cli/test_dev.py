@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 
 from bridge.cli import dev as module
 from bridge.cli.dev import DevOptions, Session, dev, is_ours
-from bridge.cli.keygen import CommandError
+from bridge.cli.output import CommandError
 from bridge.devsocket import read_work_tree
 from bridge.plugins.policy.advice import ADVICE
 from bridge.protocol.limits import DEV_POLL_SECONDS

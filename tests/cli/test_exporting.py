@@ -18,7 +18,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli import exporting
 from bridge.cli.exporting import Export, PluginSource, taken
 from bridge.cli.importing import check_application, read_export
-from bridge.cli.keygen import CommandError
+from bridge.cli.output import CommandError
 from bridge.store.view import StateView
 
 from ..directories import fresh_directory

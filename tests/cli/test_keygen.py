@@ -17,13 +17,9 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import keygen as module
-from bridge.cli.keygen import (
-    CommandError,
-    default_key_file,
-    main,
-    parse_seed,
-    read_seed,
-)
+from bridge.cli.keyfiles import default_key_file, parse_seed, read_seed
+from bridge.cli.keygen import main
+from bridge.cli.output import CommandError
 from bridge.plugins.signature import key_id, public_key_of
 
 

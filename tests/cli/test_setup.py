@@ -13,7 +13,9 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import setup as command
-from bridge.cli.setup import SetupError, main, setup
+from bridge.cli.hostsources import SetupError
+from bridge.cli.provisioning import setup
+from bridge.cli.setup import main
 from bridge.datadir import DataDir
 from bridge.host import load_profile
 

@@ -10,7 +10,7 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import worktree
-from bridge.cli.keygen import CommandError
+from bridge.cli.output import CommandError
 from bridge.cli.worktree import copy_published, published
 from bridge.protocol.errors import BridgeError
 

@@ -36,7 +36,7 @@ class Watched(CGIAnswer):
 class Shell(Resource):
     """Runs a shell script for every request."""
 
-    isLeaf = True  # noqa: N815 - Twisted's name
+    isLeaf = True
 
     def __init__(self, script: str) -> None:
         super().__init__()

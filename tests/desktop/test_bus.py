@@ -280,7 +280,7 @@ class UnixClock(Clock):
         """See ``IReactorUNIX``; the test opens connections itself."""
         raise NotImplementedError
 
-    listenUNIX = connectUNIX  # noqa: N815
+    listenUNIX = connectUNIX
 
 
 class BusTests(SynchronousTestCase):

@@ -60,7 +60,9 @@ class Build:
         # What cannot be linked is only reported once everything can be read.
         while refused := self._run(list(names.values())):
             names = {at: name for at, name in names.items() if at not in refused}
-        bundles = [self._bundle(at) if at in names else None for at in range(len(programs))]
+        bundles = [
+            self._bundle(at) if at in names else None for at in range(len(programs))
+        ]
         for file in files:
             (self._root / file).unlink()
         shutil.rmtree(self._out, ignore_errors=True)

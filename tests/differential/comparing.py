@@ -19,6 +19,7 @@ from .programs import Program, disguised, honest
 BATCH: Final = 400
 _ATTEMPTS: Final = 150
 _SHOWN: Final = 12
+FAILED: Final = "the scan fails:"
 _WHOLE: Final = frozenset({"syntax error", "minified", "packed source"})
 _SHAPES: Final = frozenset({"invisible characters", "escape sequences", "minified"})
 
@@ -41,7 +42,9 @@ class Miss:
     @property
     def report(self) -> str:
         """What is wrong, and the program."""
-        wrong = f"live, not found: {', '.join(self.missed)}" if self.missed else "honest"
+        wrong = (
+            f"live, not found: {', '.join(self.missed)}" if self.missed else "honest"
+        )
         head = f"==== seed {self.seed} {self.program.suffix} | {wrong}"
         return f"{head} | reported: {', '.join(self.found)}\n{self.program.scanned}\n"
 
@@ -102,7 +105,7 @@ class Comparison:
             name: program.scanned.encode()
             for name, program in zip(names, programs, strict=True)
         }
-        hits = every_hit(texts)
+        hits = _hits(texts)
         # What the scan refuses as a whole need not be built: nothing of it can be live.
         refused = [bool(_rules(hits, name) & _WHOLE) for name in names]
         bundles = self._build.bundles(programs, refused)
@@ -120,6 +123,19 @@ class Comparison:
         return misses
 
 
+def _hits(texts: dict[str, bytes]) -> dict[str, list[tuple[int, str]]]:
+    """Scan sources; one that the scan fails on has an error in place of hits."""
+    try:
+        return every_hit(texts)
+    except Exception as e:  # noqa: BLE001 - it may be any
+        if len(texts) == 1:
+            return dict.fromkeys(texts, [(1, f"{FAILED} {e!r}")])
+    found: dict[str, list[tuple[int, str]]] = {}
+    for name, text in texts.items():
+        found |= _hits({name: text})
+    return found
+
+
 def _rules(hits: dict[str, list[tuple[int, str]]], name: str) -> set[str]:
     return {rule for _, rule in hits.get(name, ())}
 
@@ -134,7 +150,7 @@ def comparison() -> Iterator[Comparison]:
 def _missed(
     program: Program, bundle: str, found: set[str], tally: Tally
 ) -> tuple[str, ...]:
-    missed = []
+    missed = [rule for rule in found if rule.startswith(FAILED)]
     for one in program.expected:
         if one.mark.search(bundle) is None:
             tally.dead += 1
@@ -169,5 +185,7 @@ def compare(seconds: float, seed: int) -> Tally:
             first += BATCH
         tally = comparing.tally
         # A kind of miss comes up again and again: some of each are enough.
-        tally.misses[:_SHOWN] = [comparing.smaller(one) for one in tally.misses[:_SHOWN]]
+        tally.misses[:_SHOWN] = [
+            comparing.smaller(one) for one in tally.misses[:_SHOWN]
+        ]
     return tally

@@ -117,9 +117,9 @@ def member(writer: Writer) -> tuple[str, Expected]:
     word = writer.choices.pick(MEMBERS)
     text = writer.marked(word)
     way = writer.choices.below(12)
-    if way < 5:  # noqa: PLR2004
+    if way < 5:
         code = _member(writer, _object(writer, "o"), text)
-    elif way == 5 and writer.has_types:  # noqa: PLR2004
+    elif way == 5 and writer.has_types:
         name = writer.fresh()
         inner = writer.literal(text)
         # An enum is a statement, and its members are constants.
@@ -161,7 +161,9 @@ def element(writer: Writer) -> tuple[str, Expected]:
         code = _markup(writer, text)
     else:
         string = writer.string(writer.choices.pick(("", "", " ", "\t")) + text)
-        maker = writer.choices.pick(("createElement", "d.createElement", "void (0,d.createElement)"))
+        maker = writer.choices.pick(
+            ("createElement", "d.createElement", "void (0,d.createElement)")
+        )
         code = f"{maker}{SAME_LINE}{_called(writer, string)}"
     # An element that is written as a tag is a script tag, too.
     rule = "createElement of a code-loading tag or script tag"
@@ -196,7 +198,9 @@ def script_tag(writer: Writer) -> tuple[str, Expected]:
     text = writer.choices.pick(("<script", "a<script>b", "\n<script src=x>"))
     if writer.has_elements and writer.choices.rarely(2):
         text = writer.entities(text)
-        form = writer.choices.pick(("<b>{}</b>", '<b a="{}"/>', "<>{}</>", "<b a='{}'/>"))
+        form = writer.choices.pick(
+            ("<b>{}</b>", '<b a="{}"/>', "<>{}</>", "<b a='{}'/>")
+        )
         code = form.format(text)
     else:
         code = writer.string(text.replace("\n", ""))
@@ -228,12 +232,16 @@ def listed(writer: Writer) -> tuple[str, Expected]:
 def _object(writer: Writer, code: str) -> str:
     """Write an object in a wrapper that the bundler removes."""
     way = writer.choices.below(10)
-    if way == 7:  # noqa: PLR2004
+    if way == 7:
         return f"({GAP}{code}{GAP})"
-    if way == 8:  # noqa: PLR2004
+    if way == 8:
         return f"(0,{GAP}{code}{GAP})"
-    if way == 9 and writer.has_types:  # noqa: PLR2004
-        forms = [f"({code} as{GAP} any)", f"{code}{SAME_LINE}!", f"({code} satisfies any)"]
+    if way == 9 and writer.has_types:
+        forms = [
+            f"({code} as{GAP} any)",
+            f"{code}{SAME_LINE}!",
+            f"({code} satisfies any)",
+        ]
         if writer.suffix == ".ts":
             forms.append(f"(<{GAP}any{GAP}>{GAP}{code})")
         return writer.choices.pick(forms)
@@ -250,9 +258,9 @@ def _member(writer: Writer, owner: str, text: str, *, is_optional: bool = True) 
 
 def _key(writer: Writer, text: str) -> str:
     way = writer.choices.below(4)
-    if way == 2:  # noqa: PLR2004
+    if way == 2:
         return writer.plain(text)
-    if way == 3:  # noqa: PLR2004
+    if way == 3:
         return f"[{GAP}{writer.string(text)}{GAP}]"
     return writer.name(text)
 

@@ -150,7 +150,9 @@ def _pragma(writer: Writer) -> tuple[str, Expected]:
         f"/* @jsxFrag {mark} */",
         f"/*\n * @jsx {mark}.x\n */",
     )
-    return writer.choices.pick(forms) + "\n;f(<></>, <b/>);\n", expect("", mark_for("eval"))
+    return writer.choices.pick(forms) + "\n;f(<></>, <b/>);\n", expect(
+        "", mark_for("eval")
+    )
 
 
 def _statements(writer: Writer) -> Sequence[str]:

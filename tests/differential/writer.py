@@ -11,7 +11,7 @@ from .choices import Choices
 GAP: Final = "\N{MIDDLE DOT}"
 """In a template: blanks, comments and line ends may stand here."""
 
-SAME_LINE: Final = "\N{CEDILLA}"
+SAME_LINE: Final = "\N{SECTION SIGN}"
 """In a template: blanks and comments may stand here, but no line may end."""
 
 _SHORT: Final = ("", " ", "\t", "/**/", "/* eval('\" */", "\u00a0", "\v")
@@ -70,19 +70,21 @@ class Writer:
     def string(self, text: str) -> str:
         """Write a constant string: quotes, escapes, pieces, templates, wrappers."""
         way = self.choices.below(12)
-        if way < 6 or not text:  # noqa: PLR2004
+        if way < 6 or not text:
             return self.literal(text)
         if way in (6, 7):
             at = self.choices.below(len(text))
             return f"({self.string(text[:at])}{GAP}+{GAP}{self.string(text[at:])})"
-        if way == 8:  # noqa: PLR2004
+        if way == 8:
             at = self.choices.below(len(text))
             inner = self.literal(text[at:])
-            return "`" + self._letters(text[:at], "`") + "${" + f"{GAP}{inner}{GAP}" + "}`"
-        if way == 9 and self.has_types:  # noqa: PLR2004
+            return (
+                "`" + self._letters(text[:at], "`") + "${" + f"{GAP}{inner}{GAP}" + "}`"
+            )
+        if way == 9 and self.has_types:
             wrapped = self.choices.pick(("as const", "as any", "satisfies string"))
             return f"({self.literal(text)} {wrapped})"
-        if way == 10:  # noqa: PLR2004
+        if way == 10:
             return f"(0,{GAP}{self.literal(text)})"
         return f"({GAP}{self.literal(text)}{GAP})"
 
@@ -125,11 +127,11 @@ class Writer:
 
     def _letter(self, letter: str, quote: str) -> str:
         way = self.choices.below(16)
-        if way == 13:  # noqa: PLR2004
+        if way == 13:
             return self._escape(letter)
-        if way == 14:  # noqa: PLR2004
+        if way == 14:
             return f"\\x{ord(letter):02x}"
-        if way == 15:  # noqa: PLR2004
+        if way == 15:
             return "\\\n" + letter
         return letter
 

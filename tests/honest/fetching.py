@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from bridge.plugins.policy.tree import SOURCE_SUFFIXES, is_test_name
+from bridge.plugins.exempt import is_test_name
+from bridge.plugins.policy.tree import SOURCE_SUFFIXES
 from bridge.protocol.limits import SOURCE_BYTES
 
 from ..npm import INSTALL_SECONDS, ROOT, locked, npm

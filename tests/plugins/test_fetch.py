@@ -11,7 +11,7 @@ from bridge.plugins.http import open_server
 from bridge.plugins.pack import unpack
 from bridge.plugins.transfer import CloneLimits, Transfer
 
-from ..forge import packet, respond
+from ..forge import packet, respond, serve_pack
 from .clones import CloneTestCase
 
 ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
@@ -52,6 +52,45 @@ class FetchTests(CloneTestCase):
             kinds = [one.kind for one in unpacked.objects.values()]
             self.assertEqual(kinds, ["commit"] * commits)
             self.assertEqual(fetched.commit, tip)
+
+    def test_content_type_with_parameters(self) -> None:
+        """Media types may have parameters, and be written in any case."""
+        serve = serve_pack(b"PACK", "ab" * 20)
+
+        def script(line: str, sent: bytes) -> Iterable[bytes]:
+            for answer in serve(line, sent):
+                answer = answer.replace(b"-result", b"-result ;charset=utf-8")
+                answer = answer.replace(b"tisement\r", b"tisement; charset=utf-8\r")
+                yield answer.replace(b"application/x-git", b"Application/X-Git")
+
+        server = self.rogue(script)
+        transfer = Transfer(
+            CloneLimits(), self.cloner().now, self.progress.append, self.stop
+        )
+        with transfer:
+            opened = open_server(
+                server.url,
+                transfer,
+                ca_file=server.ca_file,
+                public_only=False,
+                look_up=socket.getaddrinfo,
+            )
+            try:
+                fetched = fetch(server.url, opened, transfer)
+            finally:
+                opened.close()
+        self.assertEqual(fetched, Fetched("ab" * 20, b"PACK"))
+
+    def test_another_content_type(self) -> None:
+        """What only begins like the media type of git is refused."""
+        for kind in (f"{ADVERTISEMENT}2", "text/html", ""):
+
+            def script(line: str, sent: bytes, kind: str = kind) -> Iterable[bytes]:
+                return [respond("200 OK", b"", Content_Type=kind)]
+
+            server = self.rogue(script)
+            message = self.refusal(server.url, self.cloner(server.ca_file))
+            self.assertEqual(message, "clone_failed: not a git repository")
 
     def refused_refs(self, *lines: bytes) -> str:
         """The refusal of a server that lists these refs."""

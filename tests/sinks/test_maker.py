@@ -13,8 +13,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
 import bridge
+from bridge.sinks.choosing import chosen, find
 from bridge.sinks.fanout import ISink
-from bridge.sinks.maker import ISinkMaker, SinkMaker, SinkParts, chosen, find
+from bridge.sinks.maker import ISinkMaker, SinkMaker, SinkParts
 from bridge.values import Address
 from tests.directories import fresh_directory
 
@@ -26,7 +27,7 @@ phone = SinkMaker("phone", "elsewhere.make")
 again = SinkMaker("overlay", "elsewhere.make")
 '''
 
-NAMES = "from bridge.sinks.maker import find; print([m.name for m in find()])"
+NAMES = "from bridge.sinks.choosing import find; print([m.name for m in find()])"
 
 
 def names(*paths: Path, code: str = NAMES) -> str:
@@ -94,7 +95,7 @@ class FindTests(SynchronousTestCase):
     def test_nothing_is_loaded_to_find_them(self):
         """Finding sinks loads none: neither their modules nor what those need."""
         code = (
-            "import sys; from bridge.sinks.maker import find; find(); find();"
+            "import sys; from bridge.sinks.choosing import find; find(); find();"
             "late = 'autobahn', 'PIL', 'txdbus', 'bridge.sinks.websocket';"
             "print([m for m in sys.modules if m.startswith(late)])"
         )

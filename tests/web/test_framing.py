@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
-from bridge.web.framing import unmasked
 
-from ..rawsocket import PING, TEXT, close_frame, frame, masked, text
+from ..rawsocket import PING, TEXT, close_frame, frame, text
 from .stack import TOKEN, Stack, write_request
 from .test_socket import UPGRADE
 
 HELLO = text({"type": "hello", "token": TOKEN, "client": "c"})
 REQUEST = text({"type": "request", "id": "7", "service": "x", "method": "y"})
-
-
-class UnmaskingTests(SynchronousTestCase):
-    """Tests for unmasking."""
-
-    @given(st.binary(max_size=40), st.binary(min_size=4, max_size=4), st.integers(0, 9))
-    @settings(deadline=None)
-    def test_by_definition(self, payload: bytes, mask: bytes, offset: int) -> None:
-        """Byte i is XORed with byte i modulo 4 of the mask (RFC 6455, 5.3)."""
-        expected = bytes(b ^ mask[(offset + i) % 4] for i, b in enumerate(payload))
-        self.assertEqual(unmasked(payload, mask, offset), expected)
-
-    def test_tests_own(self) -> None:
-        """The tests' client masks as the daemon unmasks."""
-        self.assertEqual(unmasked(masked(b"hello"), b"\x37\xfa\x21\x3d", 0), b"hello")
 
 
 class RawCase(SynchronousTestCase):

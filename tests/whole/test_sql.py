@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.setup import _make_sample
+from bridge.cli.provisioning import _make_sample
 
 from .daemon import running
 

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...protocol.limits import MANIFEST_BYTES
+from ..exempt import EXEMPT, is_test_name
 from .escapes import unescape
-from .tree import EXEMPT, is_test_name
 
 TEST_FILE = "imports a test file"
 OUTSIDE = "import outside the plugin"

@@ -11,13 +11,12 @@ import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from attrs import Factory, frozen
-from twisted.internet.defer import Deferred
 
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
+from ...threads import InThread
 from ..executable import BundlerError, Executable
 from .conversation import Conversation
 from .hits import Hit, printable
@@ -32,8 +31,6 @@ from .transform import Answer, has_pragma
 from .tree import Listing, list_tree
 
 _UNREAD = frozenset({MINIFIED, PACKED})
-
-InThread = Callable[..., Deferred[Any]]
 
 
 @frozen

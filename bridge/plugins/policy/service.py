@@ -75,13 +75,13 @@ class _Service(ProcessProtocol):
     ended: Deferred[Any] = field(factory=Deferred, init=False)
     failure: PacketError | None = field(default=None, init=False)
 
-    def connectionMade(self) -> None:  # noqa: N802
+    def connectionMade(self) -> None:
         """Limit it before it has anything to read."""
         process: Any = self.transport
         limit_memory(process.pid)
         process.writeSequence(self.conversation.begin())
 
-    def outReceived(self, data: bytes) -> None:  # noqa: N802
+    def outReceived(self, data: bytes) -> None:
         """Go on with the next sources; its standard error is read and dropped."""
         if self.failure is not None:
             return
@@ -95,7 +95,7 @@ class _Service(ProcessProtocol):
             # It has nothing else to do; its end would take it a while.
             self.kill()
 
-    def processEnded(self, reason: Failure) -> None:  # noqa: N802
+    def processEnded(self, reason: Failure) -> None:
         """Report the end; how it ended does not matter, what it has answered does."""
         self.ended.callback(None)
 

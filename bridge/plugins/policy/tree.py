@@ -9,23 +9,12 @@ from pathlib import Path
 
 from attrs import Factory, frozen
 
+from ..exempt import EXEMPT, is_test_name
 from .hits import Hit, printable
 
 SOURCE_SUFFIXES = frozenset(
     {".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"}
 )
-EXEMPT = frozenset(
-    {
-        "eslint.config.js",
-        "eslint.config.mjs",
-        "eslint.config.cjs",
-        "vitest.config.ts",
-        "vitest.config.js",
-        "vitest.config.mts",
-        "scripts/sign-plugin.mjs",
-    }
-)
-"""Paths of tooling that plugins carry and that nothing may load."""
 
 
 @frozen
@@ -43,11 +32,6 @@ class Listing:
     documents: list[str] = Factory(list)
     styles: list[str] = Factory(list)
     hits: list[Hit] = Factory(list)
-
-
-def is_test_name(name: str) -> bool:
-    """Whether a base name is a test file's: ``a.test.ts``, ``a.spec.d.ts``."""
-    return bool({"test", "spec"}.intersection(name.lower().split(".")[1:-1]))
 
 
 def list_tree(root: Path) -> Listing:

@@ -14,12 +14,12 @@ from bridge.plugins.pins import VERSION
 from bridge.plugins.policy.conversation import Conversation
 from bridge.plugins.policy.hits import Hit
 from bridge.plugins.policy.scan import (
-    InThread,
     Survey,
     all_hits,
     survey_source,
     survey_tree,
 )
+from bridge.threads import InThread
 
 from ...npm import esbuild
 

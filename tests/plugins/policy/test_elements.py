@@ -6,6 +6,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from .scanning import scan_source
 
+AUTOMATIC = "/* @jsxRuntime automatic */"
+OUTSIDE = "import outside the plugin"
+SRCDOC = ["srcdoc"]
+
 
 class ElementTests(SynchronousTestCase):
     """One element, or one comment on all of a file."""
@@ -15,19 +19,19 @@ class ElementTests(SynchronousTestCase):
         return [hit.rule for hit in scan_source(name, code.encode())]
 
     def test_attack_comments(self) -> None:
-        """Every word of a comment that the bundler takes for one is judged."""
+        """What a comment makes of the elements is checked as any other code."""
         for comment, rule in (
             ("/* @jsx\teval*/", "eval"),
-            ("/* x@jsx\n fetch */", "fetch"),
+            ("/* x @jsx fetch */", "fetch"),
             ("// @jsx a @jsx eval", "eval"),
-            ("//@jsxFrag require.x", "require"),
             ("/* @jsx process.exit */", "process"),
             ("/* @jsx Reflect.get */", "Reflect.get"),
             ("/* @jsx a.b.localStorage */", "localStorage"),
             ("/* @jsx a.document.location */", "document.location"),
             ("/* @jsx opener.focus */", "opener"),
-            ("/* @jsxImportSource /etc */", "import outside the plugin"),
-            ("/* @jsxImportSource data:, */", "import outside the plugin"),
+            (f"{AUTOMATIC} /* @jsxImportSource /etc */", OUTSIDE),
+            (f"{AUTOMATIC} /* @jsxImportSource data:, */", OUTSIDE),
+            (f"{AUTOMATIC} /* @jsxImportSource ../../x */", OUTSIDE),
         ):
             self.assertEqual(self.rules(f"{comment}\na = <b />"), [rule], comment)
             self.assertEqual(self.rules(comment, "src/a.ts"), [], comment)
@@ -47,9 +51,40 @@ class ElementTests(SynchronousTestCase):
         ):
             self.assertEqual(self.rules(f"{comment}\na = <b />"), [], comment)
 
-    def test_attack_constant_tags(self) -> None:
-        """A tag can be a name that the file gave to a string."""
-        rule = "createElement of a code-loading tag"
-        self.assertEqual(self.rules("const A = 'embed'; x = <A></A>"), [rule])
-        self.assertEqual(self.rules("const A = 'em'; x = <A></A>"), [])
-        self.assertEqual(self.rules("const a = 'embed'; x = <a.b />"), [])
+    def test_attack_fragments(self) -> None:
+        """What a comment makes of fragments is checked, too."""
+        for code in ("<></>", "<><b /></>"):
+            code = f"//@jsxFrag require.x\na = {code}"
+            self.assertEqual(self.rules(code), ["require"])
+
+    def test_attack_any_factory(self) -> None:
+        """A code-loading tag is one whatever makes the element."""
+        embed = "createElement of a code-loading tag"
+        for comment in ("", "/* @jsx h */", "/* @jsx a.b.c */", AUTOMATIC):
+            for tag, rule in (
+                ("script", "script tag"),
+                ("svg:script", "script tag"),
+                ("iframe", embed),
+                ("object", embed),
+            ):
+                self.assertEqual(self.rules(f"{comment} a = <{tag} />"), [rule])
+                code = f"{comment} a = <b {{...c}}>d<{tag} key='e' /></b>"
+                self.assertEqual(self.rules(code), [rule])
+
+    def test_attack_attributes(self) -> None:
+        """An attribute that loads code is found in any letters, and in spreads."""
+        for attribute in ("srcDoc={h}", "srcdoc='h'", "{...{ srcDoc: h }}"):
+            for comment in ("", "/* @jsx h */", AUTOMATIC):
+                self.assertEqual(self.rules(f"{comment} a = <b {attribute} />"), SRCDOC)
+
+    def test_attack_tags_of_members(self) -> None:
+        """The object of a tag is used."""
+        self.assertEqual(self.rules("a = <window.b />"), ["window"])
+        self.assertEqual(self.rules("a = <self.b.c />"), ["self"])
+        self.assertEqual(self.rules("/* @jsx h */ a = <b><fetch.c /></b>"), ["fetch"])
+
+    def test_honest_tags(self) -> None:
+        """Members, custom elements and components may be called anything."""
+        for tag in ("script.a", "object-x", "Iframe", "embed.window"):
+            for comment in ("", "/* @jsx h */", AUTOMATIC):
+                self.assertEqual(self.rules(f"{comment} a = <{tag} />"), [], tag)

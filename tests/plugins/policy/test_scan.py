@@ -40,8 +40,7 @@ class CorpusTests(SynchronousTestCase):
     def test_enough(self) -> None:
         """Each construct of the specification stands in three disguises or more."""
         thin = {rule for rule, codes in REFUSED.items() if len(codes) < 3}
-        ours = {"location.replace", "with statement", "html comment"}
-        self.assertEqual(thin, ours)
+        self.assertEqual(thin, {"location.replace"})
         self.assertGreaterEqual(len(ACCEPTED) + len(ACCEPTED_TSX), 60)
 
     def test_honest(self) -> None:
@@ -63,8 +62,9 @@ class CorpusTests(SynchronousTestCase):
     def test_attack_types_in_javascript(self) -> None:
         """Nothing hides in what a JavaScript file can only seem to call a type."""
         self.assertEqual(rules("f(a < import('x') > (b))", "a.js"), ["dynamic import"])
-        for code in ("f(a < b, c > (d))", "let x: self", "x as y", "enum A {}"):
-            self.assertIn("type syntax in JavaScript", rules(code, "a.js"))
+        self.assertEqual(rules("f(a < fetch, c > (d))", "a.js"), ["fetch"])
+        for code in ("let x: self", "x as y", "enum A {}"):
+            self.assertEqual(rules(code, "a.js"), ["syntax error"], code)
 
     def test_combined(self) -> None:
         """All honest snippets that declare nothing twice pass in one file."""
@@ -85,7 +85,7 @@ class SourceTests(SynchronousTestCase):
         """Tooling comes first, then the shape, then line by line imports and words."""
         code = (
             "fetch(u); eval(s)\n"
-            "import x from '/x'; window\n"
+            "import x from '/x'; f(window)\n"
             "const a = '../eslint.config.mjs' // _0xdeadbeef\n"
         )
         self.assertEqual(
@@ -136,7 +136,8 @@ class SourceTests(SynchronousTestCase):
     def test_large_file(self) -> None:
         """A hit far into a large file has its line in the whole file."""
         unit = b"export function f(a: number): number {\n  return a / 2;\n}\n"
-        code = unit * 4000 + b"\nconst self = 1; self.x; fetch(u)\n" + unit * 10
+        code = unit.replace(b"export ", b"x = ") * 4000
+        code += b"\nconst self = 1; self.x; fetch(u)\n" + unit
         (hit,) = scan_source("a.ts", code)
         self.assertEqual(hit.report, "a.ts:12002 fetch")
 
@@ -148,11 +149,11 @@ class SourceTests(SynchronousTestCase):
         self.assertEqual(hit.report, "a.ts:2502 fetch")
 
     def test_syntax_error_late(self) -> None:
-        """A file that stops parsing is refused with what was found before."""
+        """A file that does not compile is refused for that, and only for that."""
         code = b"eval(s);\n" + b"f(1);\n" * 20_000 + b"const = 1;\n"
         self.assertEqual(
             [hit.report for hit in scan_source("a.ts", code)],
-            ["a.ts:1 eval", "a.ts:20002 syntax error"],
+            ["a.ts:20002 syntax error"],
         )
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.tree import is_test_name, list_tree
+from bridge.plugins.exempt import is_test_name
+from bridge.plugins.policy.tree import list_tree
 
 
 class TreeTests(SynchronousTestCase):

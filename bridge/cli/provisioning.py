@@ -1,0 +1,155 @@
+"""
+What the daemon builds with, put in place: the bundler, and the host's sources.
+
+What is in place already is left alone, so that it can be done again at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Mapping
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from ..datadir import DataDir, DataDirError
+from ..host import HostProfile
+from ..plugins.bundler import API_ENTRY, HOST_ENTRY
+from ..plugins.pins import VERSION, Pin, pin_for
+from .bundlersource import (
+    find_bundler,
+    install_bundler,
+    installed_bundler,
+    read_bundler,
+)
+from .hostsources import OWN_HOST, SetupError, install_sources, read_sources
+
+_SAMPLE: Final = "sample"
+_SAMPLE_TABLE: Final = """
+CREATE TABLE places (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    visits INTEGER NOT NULL,
+    last_visit TEXT
+);
+INSERT INTO places (name, visits, last_visit) VALUES
+    ('The Lighthouse', 12, '2025-03-01T20:15:00Z'),
+    ('Night Market', 7, '2025-03-04T22:40:00Z'),
+    ('Glass Garden', 3, '2025-02-11T18:05:00Z'),
+    ('Nowhere Yet', 0, NULL);
+"""
+
+
+def setup(
+    profile: HostProfile,
+    data: DataDir,
+    bundler: Path | None,
+    host_sources: Path | None,
+    say: Callable[[str], None],
+    *,
+    force: bool = False,
+    bundler_only: bool = False,
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """
+    Install the bundler and the host's sources.
+
+    :param bundler: The bundler's binary or npm package; ``None``: find it.
+    :param host_sources: Their directory or tar archive; ``None``: those that came
+        with the profile, if any did.
+    :param say: Told each thing that was done or was in place.
+    :param force: Install again what is in place.
+    :param bundler_only: Install nothing else.
+    :param environ: For npm.
+    :raise SetupError: Something could not be installed; all else was.
+    """
+    try:
+        data.create()
+    except DataDirError as e:
+        raise SetupError(str(e)) from None
+    steps = _Steps(profile, data, bundler, host_sources, say, force, environ)
+    failures = []
+    others = () if bundler_only else (steps.host, steps.sample)
+    for step in (steps.bundler, *others):
+        try:
+            step()
+        except SetupError as e:
+            failures.append(str(e))
+        except (OSError, sqlite3.Error) as e:
+            why = getattr(e, "strerror", None) or str(e)
+            failures.append(f"the data directory cannot be written: {why}")
+    if failures:
+        raise SetupError("; ".join(dict.fromkeys(failures)))
+
+
+@frozen
+class _Steps:
+    """What setup does, in order; each step stands alone."""
+
+    _profile: HostProfile
+    _data: DataDir
+    _bundler: Path | None
+    _sources: Path | None
+    _say: Callable[[str], None]
+    _force: bool
+    _environ: Mapping[str, str]
+
+    def bundler(self) -> None:
+        """Install the bundler."""
+        pin = pin_for()
+        if pin is None:
+            raise SetupError(f"there is no esbuild {VERSION} for this system")
+        content = read_bundler(self._bundler, pin) if self._bundler else None
+        if installed_bundler(self._data, pin) and not self._force:
+            self._say(f"bundler: esbuild {VERSION} is in place")
+            return
+        self._install(content or find_bundler(pin, self._environ), pin)
+
+    def _install(self, content: bytes, pin: Pin) -> None:
+        install_bundler(content, self._data, pin)
+        self._say(f"bundler: installed esbuild {VERSION} for {pin.platform}")
+
+    def host(self) -> None:
+        """Install the host's sources."""
+        if self._sources is not None:
+            self._install_sources(self._sources)
+        elif self._profile.name == OWN_HOST:
+            with as_file(files("bridge").joinpath("reference")) as own:
+                self._install_sources(own)
+        elif all((self._data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
+            self._say("host sources: in place")
+        else:
+            raise SetupError(
+                f"the sources of {self._profile.application}'s plugin system are "
+                "missing: get the release archive of its plugin host, or a checkout "
+                "of it, and give it with --host-sources"
+            )
+
+    def _install_sources(self, given: Path) -> None:
+        sources = read_sources(given)
+        changed = install_sources(sources, self._data, force=self._force)
+        done = "installed" if changed else "in place"
+        self._say(f"host sources: {done} ({len(sources)} files)")
+
+    def sample(self) -> None:
+        """Make the database that the reference host's pages may read."""
+        if self._profile.name != OWN_HOST or _SAMPLE not in self._profile.databases:
+            return
+        path = self._profile.database(_SAMPLE, self._data.root)
+        if path.exists():
+            self._say("sample database: in place")
+            return
+        _make_sample(path)
+        self._say("sample database: made")
+
+
+def _make_sample(path: Path) -> None:
+    unfinished = path.with_name(path.name + ".tmp")
+    unfinished.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(unfinished)) as database:
+        database.executescript(_SAMPLE_TABLE)
+    unfinished.rename(path)

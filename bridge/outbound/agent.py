@@ -1,0 +1,87 @@
+"""
+The agent below treq: it sends what was checked, to where that was judged.
+
+treq's client wraps an agent in others, which keep cookies, inflate bodies without a
+bound, and add ``Accept-Encoding``; and it reads the URL with a parser of its own, which
+knows no IPv6 literal and no underscore.  So neither the target nor any header goes
+through it; bodies do, both ways.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+from twisted.python.components import proxyForInterface
+from twisted.web.client import Agent, HTTPConnectionPool
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import IAgent, IBodyProducer, IResponse
+from zope.interface import implementer
+
+from .dial import Always, Dialled
+from .request import Request
+
+ANY_URL: Final = "http://target.invalid/"
+"""What treq is given for a URL; nothing is ever sent there."""
+
+_ResponseProxy: Any = proxyForInterface(IResponse)
+
+
+class Bare(_ResponseProxy):  # type: ignore[misc]
+    """
+    A response without its headers: for treq they hold neither cookie nor coding.
+
+    :ivar received: The whole response.
+    """
+
+    def __init__(self, received: IResponse) -> None:
+        super().__init__(received)
+        self.received = received
+        self._none = Headers()
+
+    @property
+    def headers(self) -> Headers:
+        """None of them."""
+        return self._none
+
+
+@implementer(IAgent)
+@define
+class CheckedAgent:
+    """
+    Sends one request, whose address was judged, and follows nothing.
+
+    :ivar response: What was received, with its headers; ``None`` until then.
+    """
+
+    _reactor: Any
+    _checked: Request
+    _dialled: Dialled
+    response: IResponse | None = field(default=None, init=False)
+
+    def request(
+        self,
+        method: bytes,
+        uri: bytes,
+        headers: Headers | None = None,
+        bodyProducer: IBodyProducer | None = None,  # noqa: N803
+    ) -> Deferred[IResponse]:
+        """Send the request that was checked; of what is given, only the body counts."""
+        pool = HTTPConnectionPool(self._reactor, persistent=False)
+        agent = Agent.usingEndpointFactory(self._reactor, Always(self._dialled), pool)
+        own = Headers()
+        for name, value in self._checked.headers:
+            own.addRawHeader(name, value.encode("latin-1"))
+        asking: Deferred[IResponse] = agent.request(
+            self._checked.method.encode("ascii"),
+            self._checked.target.url.encode("ascii"),
+            own,
+            bodyProducer,
+        )
+        return asking.addCallback(self._keep)
+
+    def _keep(self, response: IResponse) -> IResponse:
+        self.response = response
+        bare: IResponse = Bare(response)
+        return bare

@@ -1,0 +1,61 @@
+"""
+Unmasks what a page sends (RFC 6455, 5.3): every byte of it, so it must be cheap.
+
+Autobahn's wheel has a function for it in C.  Its Python module takes 50 ms to load, so
+the function is called directly.  See docs/decisions/0041.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Final, TypeAlias
+
+Unmask: TypeAlias = Callable[[bytes, bytes, int], bytes]
+"""
+Unmasks a piece of a frame: the piece, the frame's mask of four bytes, and where in the
+frame the piece begins.
+"""
+
+_EVERY_BYTE: Final = int.from_bytes(bytes(range(256)))
+
+
+@cache
+def _xor_table(byte: int) -> bytes:
+    """Return what each byte becomes when it is XORed with ``byte``."""
+    return (_EVERY_BYTE ^ int.from_bytes(bytes([byte]) * 256)).to_bytes(256)
+
+
+def translated(payload: bytes, mask: bytes, offset: int) -> bytes:
+    """Unmask with what Python has: linear too, and no slower for any content."""
+    plain = bytearray(len(payload))
+    for i in range(4):
+        table = _xor_table(mask[(offset + i) % 4])
+        plain[i::4] = payload[i::4].translate(table)
+    return bytes(plain)
+
+
+def native() -> Unmask | None:
+    """Return what unmasks with Autobahn's function; ``None`` where it is missing."""
+    try:
+        module = import_module("_nvx_xormasker")
+        from_buffer, library = module.ffi.from_buffer, module.lib
+        new, free = library.nvx_xormask_new, library.nvx_xormask_free
+        process = library.nvx_xormask_process
+    except (ImportError, AttributeError):
+        return None
+
+    def unmask(payload: bytes, mask: bytes, offset: int) -> bytes:
+        plain = bytearray(payload)
+        start = offset % 4
+        masker = new(from_buffer(mask[start:] + mask[:start]))
+        process(masker, from_buffer(plain), len(plain))
+        free(masker)
+        return bytes(plain)
+
+    return unmask
+
+
+unmasked: Final[Unmask] = native() or translated
+"""The faster of those that are there."""

@@ -1,0 +1,101 @@
+"""Published sources are accepted, except for what was looked at by hand."""
+
+from __future__ import annotations
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from .compiling import compiles
+from .fetching import digest, fetch, sources, unpacked
+from .packages import PACKAGES, Package
+from .scanning import (
+    SMOKE_FILES,
+    UNREADABLE,
+    corpus,
+    differences,
+    parse_reviewed,
+    reviewed,
+    smoke,
+    write_reviewed,
+)
+
+
+def by_name(name: str) -> Package:
+    """The package of a name."""
+    return next(package for package in PACKAGES if package.name == name)
+
+
+class CorpusTests(SynchronousTestCase):
+    """The corpus itself, and a choice of it."""
+
+    def test_size(self) -> None:
+        """There are enough files of enough packages, and every package has some."""
+        files = corpus()
+        self.assertGreaterEqual(len(files), 40)
+        self.assertGreaterEqual(sum(map(len, files.values())), 3_000)
+        self.assertTrue(all(files.values()))
+
+    def test_smoke(self) -> None:
+        """Some files of every package are refused only as they are known to be."""
+        chosen, table = smoke(corpus()), reviewed()
+        self.assertGreater(sum(map(len, chosen.values())), SMOKE_FILES - 50)
+        self.assertEqual(set(chosen), {package.name for package in PACKAGES})
+        for name, files in chosen.items():
+            self.assertEqual(differences(name, files, table.get(name, {})), [])
+
+    def test_differences(self) -> None:
+        """A refusal that is not in the table is found, and one that is gone."""
+        files = {"a.ts": b"eval('x')", "b.ts": b"let x = 1"}
+        wrong = differences("p", files, {"b.ts": ("eval",)})
+        self.assertEqual(len(wrong), 2)
+        self.assertEqual(differences("p", files, {"a.ts": ("eval",)}), [])
+
+    def test_choice(self) -> None:
+        """The choice is always the same one."""
+        files = {"p": {f"{n}.ts": b"" for n in range(2_000)}, "q": {"x.ts": b""}}
+        self.assertEqual(smoke(files), smoke(files))
+        self.assertEqual(len(smoke(files)["q"]), 1)
+
+    def test_drift(self) -> None:
+        """Other paths or contents have another digest."""
+        whole = digest({"a": b"1", "b": b"2"})
+        self.assertNotEqual(whole, digest({"a": b"1", "b": b"3"}))
+        self.assertNotEqual(whole, digest({"a": b"1", "c": b"2"}))
+        fetch()
+        package = by_name("tslib")
+        self.assertTrue(unpacked(package).is_dir())
+        other = Package(package.name, package.version, "0" * 64, package.patterns)
+        with self.assertRaises(AssertionError):
+            sources(other)
+
+    def test_table(self) -> None:
+        """The table is in order, names files of the corpus, and none needlessly."""
+        table, files = reviewed(), corpus()
+        self.assertEqual(parse_reviewed(write_reviewed(table)), table)
+        unknown = [
+            f"{package} {name}"
+            for package, own in table.items()
+            for name in own
+            if name not in files.get(package, {})
+        ]
+        self.assertEqual(unknown, [])
+
+    def test_unreadable(self) -> None:
+        """What is refused as unreadable is what the build does not compile either."""
+        files = corpus()
+        wrong = [
+            f"{package} {name}"
+            for package, own in reviewed().items()
+            for name, rules in own.items()
+            if UNREADABLE.intersection(rules) and compiles(name, files[package][name])
+        ]
+        self.assertEqual(wrong, [])
+
+
+@pytest.mark.honest
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.spec)
+def test_whole_package(package: Package) -> None:
+    """Every file of a package is refused only as it is known to be."""
+    fetch()
+    files, table = sources(package), reviewed().get(package.name, {})
+    assert differences(package.name, files, table) == []
