@@ -1,9 +1,9 @@
-# README's commands. Everything they make is below .venv, .tox, .cache and artefacts.
+# README's commands. Everything they make is below .venv, .cache and artefacts.
 
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: demo test docs reference clean
+.PHONY: demo test check packages docs reference clean
 
 demo: $(VENV)/installed
 	@.ci/system demo
@@ -11,7 +11,17 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	@.ci/system test
-	@$(VENV)/bin/tox -qq run
+	@$(VENV)/bin/python -m tests.suite test
+
+# The quick loop: the checks, and the tests that trial runs, without coverage.
+check: $(VENV)/installed
+	@.ci/system test
+	@$(VENV)/bin/python -m tests.suite check
+
+# The wheel, and the Debian package in a system of its own, which needs root.
+packages: $(VENV)/installed
+	@.ci/system test
+	@$(VENV)/bin/python -m tests.suite packages
 
 # The site in artefacts/docs, and the manual pages in artefacts/man.
 docs: $(VENV)/installed
@@ -29,7 +39,7 @@ $(VENV)/installed: setup.cfg setup.py
 	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --upgrade pip
 	@PYTHONWARNINGS=ignore $(VENV)/bin/python -m pip install --quiet --editable '.[demo,docs,test]' \
-		--config-settings editable_mode=compat tox
+		--config-settings editable_mode=compat
 	@touch $@
 
 clean:

@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import TestCase
 
 import trustme
 from attrs import define, field
@@ -58,6 +59,11 @@ class ForgeProcess:
         """Commit all files of ``directory`` to ``name``; the commit."""
         return publish(directory, self.root, name, message)
 
+    def empty(self) -> None:
+        """Remove all repositories."""
+        shutil.rmtree(self.root)
+        self.root.mkdir()
+
     def stop(self) -> None:
         """End the process and remove its directory."""
         assert self._process.stdin is not None
@@ -92,6 +98,20 @@ def shared_forge() -> ForgeProcess:
     """One forge for all tests of a run; they use names of their own."""
     forge = start_forge_process()
     atexit.register(forge.stop)
+    return forge
+
+
+@functools.cache
+def _lent_forge() -> ForgeProcess:
+    forge = start_forge_process()
+    atexit.register(forge.stop)
+    return forge
+
+
+def empty_forge(test: TestCase) -> ForgeProcess:
+    """Return a forge without repositories; only one test at a time may have it."""
+    forge = _lent_forge()
+    test.addCleanup(forge.empty)
     return forge
 
 

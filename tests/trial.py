@@ -1,18 +1,23 @@
 """
-Runs the tests under trial: ``python -m tests.trial [option of trial ...]``.
+Runs the tests under trial: ``python -m tests.trial [option ...] [module ...]``.
 
-All of them but those that drive daemons and packages from outside, which pytest runs:
-to those it makes no difference who asks.
+Without a module, all of them except those that only pytest runs. As under pytest, what
+is raised where nobody can catch it fails the run; ``python -W error`` makes warnings
+fail their test.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 from twisted.scripts import trial
 
-OUTSIDE = frozenset({"whole", "packaging"})
+# Drives daemons, commands and packages from outside, or has tests run by hand only.
+BY_PYTEST = frozenset({"differential", "docs", "honest", "packaging", "whole"})
 
 
 def modules() -> list[str]:
@@ -20,9 +25,34 @@ def modules() -> list[str]:
     here = Path(__file__).parent
     found = [path.parent.name for path in here.glob("*/__init__.py")]
     found += [path.stem for path in here.glob("test_*.py")]
-    return [f"tests.{name}" for name in sorted(found) if name not in OUTSIDE]
+    return [f"tests.{name}" for name in sorted(found) if name not in BY_PYTEST]
+
+
+def main() -> None:
+    """Run trial, and exit with its status, or with 1 for what was not caught."""
+    uncaught: list[str] = []
+
+    def unraisable(unraised: Any) -> None:
+        uncaught.append(repr(unraised.exc_value))
+        sys.__unraisablehook__(unraised)
+
+    def in_a_thread(raised: Any) -> None:
+        uncaught.append(repr(raised.exc_value))
+        threading.__excepthook__(raised)
+
+    sys.unraisablehook = unraisable
+    threading.excepthook = in_a_thread
+    if not any(argument.startswith("tests.") for argument in sys.argv[1:]):
+        sys.argv += modules()
+    try:
+        trial.run()
+    finally:
+        # Files and sockets that nobody closed warn when they are collected.
+        gc.collect()
+        if uncaught:
+            sys.stderr.write("\n  ".join(["Not caught:", *uncaught, ""]))
+            sys.exit(1)
 
 
 if __name__ == "__main__":
-    sys.argv += modules()
-    trial.run()
+    main()

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+from ..npm import locked
 
 ROOT = Path(__file__).parents[2]
 SESSION = Path(__file__).with_name("session")
 SUITE = "bookworm"
+SYSTEMS = ROOT / ".cache" / "systems"
+"""Archives of systems, each named after what it is made of; kept between runs."""
 
 PROGRAMS = {
     "dpkg-buildpackage": "dpkg-dev",
@@ -76,20 +83,48 @@ def build(scratch: Path) -> Path:
 
 def install(package: Path, root: Path) -> None:
     """Install the package into a clean system below ``root``."""
-    inside = f"/tmp/{package.name}"  # noqa: S108 (in the new system)
-    apt = "apt-get install --yes --quiet=2 --no-install-recommends"
-    ran(
-        [
-            "mmdebstrap",
-            "--quiet",
-            "--variant=minbase",
-            "--include=systemd,dbus-user-session",
-            f"--customize-hook=copy-in {package} /tmp",
-            f'--customize-hook=chroot "$1" {apt} {inside}',
-            SUITE,
-            root,
-        ]
-    )
+    root.mkdir()
+    system = clean_system(ran(["dpkg-deb", "--field", package, "Depends"]).strip())
+    # A container may make no devices; the session and what follows have the machine's.
+    ran(["tar", "-xpf", system, "--numeric-owner", "--exclude=./dev/*", "-C", root])
+    shutil.copy(package, root / "tmp")
+    ran(["unshare", "--mount", "sh", "-euc", _INSTALL, package.name, root])
+
+
+_INSTALL: Final = """\
+mount --rbind /dev "$1/dev"
+mount -t proc proc "$1/proc"
+export DEBIAN_FRONTEND=noninteractive
+chroot "$1" dpkg --install "/tmp/$0"
+"""
+
+
+def clean_system(depends: str) -> Path:
+    """
+    Return the archive of a minimal system, made when there is none of just this.
+
+    :param depends: The package's dependencies, as ``debian/control`` writes them.
+    """
+    satisfy = "apt-get satisfy --yes --quiet=2 --no-install-recommends"
+    command = [
+        "mmdebstrap",
+        "--quiet",
+        "--variant=minbase",
+        "--include=systemd,dbus-user-session",
+        f'--customize-hook=chroot "$1" {satisfy} {shlex.quote(depends)}',
+        SUITE,
+    ]
+    made_of = hashlib.sha256("\0".join(command).encode()).hexdigest()
+    with locked(SYSTEMS):
+        archive = SYSTEMS / f"{made_of[:16]}.tar"
+        if not archive.exists():
+            for old in SYSTEMS.glob("*.tar"):
+                old.unlink()
+            # Only a whole one has the name.
+            unfinished = SYSTEMS / "unfinished.tar"
+            ran([*command, unfinished])
+            unfinished.replace(archive)
+    return archive
 
 
 class Session:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -346,3 +347,18 @@ class WritingTests(SynchronousTestCase):
     def test_any_result(self, usable: str, value: Any) -> None:
         """Any id that was accepted and any JSON can be written."""
         self.assertEqual(loads(frames.response(usable, value))["id"], usable)
+
+
+class DefectTests(SynchronousTestCase):
+    """Tests for a bug of ours on the way of a frame."""
+
+    def test_defect(self) -> None:
+        """It is answered under the request's id, and kept to be logged."""
+        defect = ZeroDivisionError(SECRET)
+        with mock.patch.object(frames, "structure", side_effect=defect):
+            got = read_frame(dumps(request(id="7")))
+        assert isinstance(got, RefusedFrame), got
+        self.assertIs(got.error.code, Code.INTERNAL)
+        self.assertIs(got.defect, defect)
+        self.assertEqual(got.id, "7")
+        self.assertNotIn(SECRET, got.error.message)

@@ -372,3 +372,17 @@ class IgnoresUnknownTests(SynchronousTestCase):
             BridgeError, structure, converter, {"size": "1", SECRET: 2}, Lenient
         )
         self.assertEqual(error.message, "size: wrong type")
+
+
+class UnruledTests(SynchronousTestCase):
+    """Tests for a converter that enforces the types alone."""
+
+    def test_rules_are_left_out(self) -> None:
+        """A value that breaks a rule is accepted; one of another type is not."""
+        types_alone = make_converter(ruled=False)
+        long = {"town": "further than five"}
+        self.assertEqual(structure(types_alone, long, Place), Place(long["town"]))
+        error = self.assertRaises(
+            BridgeError, structure, types_alone, {"town": 1}, Place
+        )
+        self.assertEqual(error.message, "town: wrong type")

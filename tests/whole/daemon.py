@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import http.client
 import json
 import os
 import queue
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from websocket import WebSocket, create_connection
+
+from ..npm import esbuild
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0
@@ -53,6 +59,22 @@ def run(
         timeout=PATIENCE_SECONDS,
         check=False,
     )
+
+
+@functools.cache
+def _template() -> Path:
+    home = Path(tempfile.mkdtemp(prefix="bridge-template-"))
+    atexit.register(shutil.rmtree, home)
+    data = home / "data"
+    where = ("--host=reference", f"--data-dir={data}", f"--bundler={esbuild()}")
+    done = run(home, "setup", *where)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return data
+
+
+def set_up(home: Path) -> Path:
+    """Return ``home/data``, which ``setup`` has made for the reference host."""
+    return shutil.copytree(_template(), home / "data", symlinks=True)
 
 
 class Daemon:

@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..npm import esbuild
-from .daemon import PATIENCE_SECONDS, command, environment, run, running
+from .daemon import PATIENCE_SECONDS, command, environment, run, running, set_up
 from .test_install import tree
 
 LINK = ".tmp-dev-mine"
@@ -69,10 +68,8 @@ class DevTests(SynchronousTestCase):
         directory = TemporaryDirectory(prefix="bridge-home-")
         self.addCleanup(directory.cleanup)
         self.home = Path(directory.name)
-        self.data = self.home / "data"
+        self.data = set_up(self.home)
         self.where = ["--host=reference", f"--data-dir={self.data}"]
-        ready = run(self.home, "setup", *self.where, f"--bundler={esbuild()}")
-        self.assertEqual(ready.returncode, 0, ready.stdout + ready.stderr)
         self.tree = self.home / "work" / "mine"
         for name, content in tree("mine").items():
             self.write(name, content)

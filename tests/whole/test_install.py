@@ -16,9 +16,8 @@ from bridge.datadir.ownership import check_tree
 from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
-from ..forge import start_forge_process
-from ..npm import esbuild
-from .daemon import run, running
+from ..forge import empty_forge
+from .daemon import run, running, set_up
 
 SEED = b"\x01" * 32
 OTHER_SEED = b"\x02" * 32
@@ -65,17 +64,8 @@ class InstallCase(SynchronousTestCase):
         directory = TemporaryDirectory(prefix="bridge-home-")
         self.addCleanup(directory.cleanup)
         self.home = Path(directory.name)
-        self.data = self.home / "data"
-        ready = run(
-            self.home,
-            "setup",
-            "--host=reference",
-            f"--data-dir={self.data}",
-            f"--bundler={esbuild()}",
-        )
-        self.assertEqual(ready.returncode, 0, ready.stdout + ready.stderr)
-        self.forge = start_forge_process()
-        self.addCleanup(self.forge.stop)
+        self.data = set_up(self.home)
+        self.forge = empty_forge(self)
 
     def publish(self, name, files, signed_as=None, seed=SEED, signed_at=None):
         """Put a tree into a repository, signed unless ``signed_as`` is ''."""

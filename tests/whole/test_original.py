@@ -17,7 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.settings.host import load_profile
 
-from ..forge import start_forge_process
+from ..forge import empty_forge
 from ..npm import esbuild
 from .daemon import Daemon, command, environment
 from .test_install import SEED, manifest
@@ -63,8 +63,7 @@ class OriginalTests(SynchronousTestCase):
         self.home = Path(directory.name)
         self.data = self.home / ".vrcnext-plugins"
         self.theme = self.home / ".config/VRCNext/custom-themes/vrcnext-plugin-system"
-        self.forge = start_forge_process()
-        self.addCleanup(self.forge.stop)
+        self.forge = empty_forge(self)
         # It made the root as the umask said, and some directories for itself alone.
         self.data.mkdir(mode=0o755)
         for name in ("plugins", "build"):

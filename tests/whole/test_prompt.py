@@ -12,10 +12,9 @@ from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
 from ..approval.test_servers import notification_daemon, xfce4_notifyd
-from ..forge import start_forge_process
+from ..forge import empty_forge
 from ..freedesktop.session import Session
-from ..npm import esbuild
-from .daemon import run, running
+from .daemon import running, set_up
 from .test_install import tree
 
 CONFIRM, DENY = 0, 1
@@ -52,16 +51,8 @@ class PromptTests(SynchronousTestCase):
         directory = TemporaryDirectory(prefix="bridge-home-")
         self.addCleanup(directory.cleanup)
         self.home = Path(directory.name)
-        ready = run(
-            self.home,
-            "setup",
-            "--host=reference",
-            f"--data-dir={self.home / 'data'}",
-            f"--bundler={esbuild()}",
-        )
-        self.assertEqual(ready.returncode, 0, ready.stdout + ready.stderr)
-        self.forge = start_forge_process()
-        self.addCleanup(self.forge.stop)
+        set_up(self.home)
+        self.forge = empty_forge(self)
         self.session = Session()
         self.addCleanup(self.session.end)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shutil
 import subprocess
 
@@ -95,8 +97,9 @@ class CompletionTests(SynchronousTestCase):
             completion.main(["tcsh"])
         self.assertEqual(ended.exception.code, 2)
 
-
-def test_printed(capsys) -> None:
-    """The command prints the script."""
-    assert completion.main(["bash"]) == 0
-    assert capsys.readouterr().out == completion.bash()
+    def test_printed(self) -> None:
+        """The command prints the script."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            self.assertEqual(completion.main(["bash"]), 0)
+        self.assertEqual(printed.getvalue(), completion.bash())

@@ -1,0 +1,280 @@
+"""
+Runs the tests and the checks: ``python -m tests.suite check|test|packages``.
+
+Every test runs once: under trial what is tested from inside; under pytest what drives
+daemons, commands and pages from outside, and what runs long. Parts run at the same
+time, one for each processor. The report of each is in ``artefacts/test``; that of
+pytest is printed last.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from types import FrameType
+from typing import Final
+
+from attrs import define, field, frozen
+
+from .trial import BY_PYTEST, modules
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+REPORTS: Final = ROOT / "artefacts" / "test"
+PACKAGES: Final = ("tests/packaging",)
+WHOLE: Final = tuple(
+    str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
+)
+THIRD: Final = len(WHOLE) // 3
+"""How many of them take half of the time."""
+OTHERS: Final = tuple(
+    f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging"})
+)
+ALONE: Final = ("tests.protocol", "tests.plugins")
+"""Run by themselves: one is measured by itself, the other takes longest."""
+
+_PYTHON: Final = (sys.executable, "-m")
+_TRIAL: Final = (sys.executable, "-W", "error", "-m", "tests.trial", "--reporter=text")
+_COVERAGE: Final = (*_PYTHON, "coverage")
+
+
+@frozen
+class Part:
+    """
+    A command that can run while others do.
+
+    :ivar name: One word; its report is ``artefacts/test/NAME.log``.
+    :ivar tests: What it passes to its runner: modules for trial, paths for pytest.
+    :ivar measured: Whether coverage is.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    measured: bool = False
+
+    @property
+    def report(self) -> Path:
+        """The file with its output."""
+        return REPORTS / f"{self.name}.log"
+
+    def text(self) -> str:
+        """Return its output."""
+        return self.report.read_text("utf-8", "replace")
+
+    @property
+    def data(self) -> Path:
+        """The beginning of the names of its files of coverage."""
+        return REPORTS / f"coverage-{self.name}"
+
+
+def checks() -> list[Part]:
+    """What reads the code without running it."""
+    return [
+        Part("types", (*_PYTHON, "mypy")),
+        Part("lint", (*_PYTHON, "ruff", "check", "--no-cache", ".")),
+        Part("format", (*_PYTHON, "ruff", "format", "--no-cache", "--check", ".")),
+        # The package has no __main__.
+        Part("rooms", (str(Path(sys.executable).with_name("lint-imports")),)),
+    ]
+
+
+def units(*, measured: bool) -> list[Part]:
+    """What trial runs, the longest part first."""
+    rest = tuple(name for name in modules() if name not in ALONE)
+    return [
+        _trial("plugins", ("tests.plugins",), measured=measured),
+        _trial("units", rest, measured=measured),
+        _trial("protocol", ("tests.protocol",), measured=measured),
+    ]
+
+
+def whole(*options: str) -> tuple[Part, Part]:
+    """What pytest runs, except for packages, in two parts that take about as long."""
+    return (
+        _pytest("pages", (*WHOLE[:THIRD], *OTHERS), *options, measured=True),
+        _pytest("whole", WHOLE[THIRD:], *options, measured=True),
+    )
+
+
+def _pytest(
+    name: str, paths: tuple[str, ...], *more: str, measured: bool = False
+) -> Part:
+    command = _measured("-m", "pytest") if measured else (*_PYTHON, "pytest")
+    return Part(name, (*command, "-q", *more, *paths), paths, measured)
+
+
+def _trial(name: str, tests: tuple[str, ...], *, measured: bool) -> Part:
+    run = _measured(*_TRIAL[3:]) if measured else _TRIAL
+    scratch = f"--temp-directory={REPORTS / f'trial-{name}'}"
+    return Part(name, (*run, scratch, *tests), tests, measured)
+
+
+def _measured(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-W", "error", "-m", "coverage", "run", *arguments)
+
+
+@define
+class Suite:
+    """
+    Runs parts, as many at once as there are processors.
+
+    :ivar failed: The names of those that failed.
+    """
+
+    failed: list[str] = field(factory=list)
+    _processes: list[subprocess.Popen[bytes]] = field(factory=list)
+    _starting: Lock = field(factory=Lock)
+    _ending: bool = False
+
+    def run(self, parts: Sequence[Part], last: Part | None = None) -> None:
+        """
+        Run all of them, and print the report of those that fail.
+
+        :param last: The part whose report the caller prints.
+        """
+        with ThreadPoolExecutor(_processors()) as pool, self._all_end():
+            futures = {pool.submit(self._run, part): part for part in parts}
+            for future in as_completed(futures):
+                part = futures[future]
+                status, seconds = future.result()
+                outcome = f"failed, status {status}" if status else "passed"
+                _show(f"{part.name}: {outcome}, {seconds:.0f} s\n")
+                if status:
+                    self.failed.append(part.name)
+                    if part is not last:
+                        _show(part.text())
+
+    def _run(self, part: Part) -> tuple[int, float]:
+        begun = time.monotonic()
+        with self._starting:
+            if self._ending:
+                return 1, 0.0
+            with part.report.open("wb") as report:
+                process = subprocess.Popen(
+                    part.command,
+                    cwd=ROOT,
+                    env=_environment(part),
+                    stdin=subprocess.DEVNULL,
+                    stdout=report,
+                    stderr=subprocess.STDOUT,
+                )
+                self._processes.append(process)
+        return process.wait(), time.monotonic() - begun
+
+    @contextmanager
+    def _all_end(self) -> Iterator[None]:
+        """Leave no process behind, however this one is ended."""
+        before = signal.signal(signal.SIGTERM, _terminated)
+        try:
+            yield
+        except BaseException:
+            with self._starting:
+                self._ending = True
+            for process in self._processes:
+                process.terminate()
+            raise
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    def measure(self, parts: Sequence[Part]) -> None:
+        """Combine the coverage of the parts and compare it with what is required."""
+        combined = f"--data-file={REPORTS / 'coverage'}"
+        for part in parts:
+            one = f"--data-file={part.data}"
+            self._coverage("combine", "-q", one)
+            if part.name == "protocol":
+                protocol = ("--include=bridge/protocol/*", "--fail-under=100")
+                self._coverage("report", one, *protocol)
+        data = [str(part.data) for part in parts if part.data.exists()]
+        self._coverage("combine", "-q", combined, *data)
+        self._coverage("report", combined)
+
+    def _coverage(self, *arguments: str) -> None:
+        line = (*_COVERAGE, *arguments)
+        if subprocess.run(line, cwd=ROOT, check=False).returncode:
+            self.failed.append(f"coverage {arguments[0]}")
+
+
+def _environment(part: Part) -> dict[str, str]:
+    # Tests find the commands of this environment, whether or not it is activated.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    if part.measured:
+        environment["COVERAGE_FILE"] = str(part.data)
+    return environment
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
+def check() -> list[str]:
+    """Run the checks, and the units without coverage; return what failed."""
+    suite = Suite()
+    suite.run([*units(measured=False), *checks()])
+    return suite.failed
+
+
+def test(*options: str) -> list[str]:
+    """Run the checks and all tests except those of packages; return what failed."""
+    suite = Suite()
+    first, last = whole(*options)
+    measured = [first, last, *units(measured=True)]
+    suite.run([*measured, *checks()], last)
+    suite.measure(measured)
+    _end_with(last, suite.failed)
+    return suite.failed
+
+
+def packages(*options: str) -> list[str]:
+    """Run the tests of the packages; return what failed."""
+    suite = Suite()
+    last = _pytest("packages", PACKAGES, *options)
+    suite.run([last], last)
+    _end_with(last, suite.failed)
+    return suite.failed
+
+
+def _end_with(last: Part, failed: Sequence[str]) -> None:
+    if failed:
+        _show("failed: " + ", ".join(failed) + "\n")
+    _show(last.text())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what is named; return the exit status."""
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    for old in REPORTS.glob("coverage*"):
+        old.unlink()
+    kind, *options = arguments or ("",)
+    if kind == "check" and not options:
+        failed = check()
+    elif kind == "test":
+        failed = test(*options)
+    elif kind == "packages":
+        failed = packages(*options)
+    else:
+        sys.stderr.write(__doc__)
+        return 2
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

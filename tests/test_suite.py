@@ -1,0 +1,89 @@
+"""Tests for ``tests.suite`` and ``tests.trial``: which test is run, and how often."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from . import suite
+from .directories import fresh_directory
+from .suite import ROOT
+
+TESTS = Path(__file__).parent
+
+
+def below(name: str) -> Path:
+    """Return the path of a module for trial, or of a directory for pytest."""
+    if name.endswith(".py"):
+        return suite.ROOT / name
+    path = suite.ROOT / name if "/" in name else TESTS / name.removeprefix("tests.")
+    return path if path.is_dir() else path.with_suffix(".py")
+
+
+class PartsTests(SynchronousTestCase):
+    """Tests for the parts."""
+
+    def test_every_test_runs_once(self):
+        """Each module of tests is in one part, with coverage and without."""
+        modules = sorted(TESTS.rglob("test_*.py"))
+        for measured in (False, True):
+            names = list(suite.PACKAGES)
+            for part in (*suite.whole(), *suite.units(measured=measured)):
+                names += part.tests
+            found: list[Path] = []
+            for path in map(below, names):
+                found += path.rglob("test_*.py") if path.is_dir() else [path]
+            self.assertEqual(sorted(found), modules)
+
+    def test_packages_of_tests(self):
+        """Each directory of tests is a package, or trial would not see it."""
+        for path in TESTS.rglob("test_*.py"):
+            self.assertTrue((path.parent / "__init__.py").exists(), path)
+
+    def test_functions(self):
+        """Where trial runs, no test is a function, which trial would not see."""
+        for part in suite.units(measured=False):
+            for path in map(below, part.tests):
+                for file in path.rglob("test_*.py") if path.is_dir() else [path]:
+                    self.assertNotRegex(
+                        file.read_text("utf-8"), r"(?m)^def test_", file
+                    )
+
+    def test_measured(self):
+        """Coverage is measured in every part that counts, each into its own files."""
+        parts = [*suite.whole(), *suite.units(measured=True)]
+        for part in parts:
+            self.assertIn("coverage", part.command)
+        self.assertEqual(len({part.data for part in parts}), len(parts))
+        for part in suite.units(measured=False):
+            self.assertNotIn("coverage", part.command)
+
+
+class RunTests(SynchronousTestCase):
+    """Tests for running parts."""
+
+    def test_terminated(self):
+        """A suite that is ended ends what it runs, and begins nothing more."""
+        program = (
+            "import sys\n"
+            "from pathlib import Path\n"
+            "from tests import suite\n"
+            "suite.REPORTS = Path(sys.argv[1])\n"
+            "work = (sys.executable, '-c', 'import os, time; print(os.getpid(), "
+            "flush=True); time.sleep(600)')\n"
+            "suite.Suite().run([suite.Part(f'p{n}', work) for n in range(99)])\n"
+        )
+        reports = fresh_directory(self)
+        running = subprocess.Popen([sys.executable, "-c", program, reports], cwd=ROOT)
+        first = reports / "p0.log"
+        end = time.monotonic() + 60
+        while not (first.exists() and first.read_text().endswith("\n")):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        running.terminate()
+        self.assertEqual(running.wait(60), 128 + signal.SIGTERM)
+        self.assertFalse(Path("/proc", first.read_text().strip()).exists())
+        self.assertFalse((reports / "p98.log").exists())
