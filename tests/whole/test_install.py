@@ -17,6 +17,7 @@ from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
 from ..forge import empty_forge
+from ..npm import esbuild
 from .daemon import run, running, set_up
 
 SEED = b"\x01" * 32
@@ -450,8 +451,13 @@ class InstallTests(InstallCase):
         url = self.publish("good", tree("good"))
         bundler, child = self.data / "bin" / "esbuild", self.home / "child"
         real = bundler.read_bytes()
+        reader = self.home / "reader"
+        reader.write_bytes(real)
+        reader.chmod(0o755)
+        # It scans as it should, and hangs in the build.
+        scan = f'case $1 in --service*) exec {reader} "$@";; esac\n'
         hang = f"sleep 600 & echo $! > {child}.part; mv {child}.part {child}; wait\n"
-        self.put(bundler, b"#!/bin/sh\nPATH=/usr/bin:/bin\n" + hang.encode())
+        self.put(bundler, f"#!/bin/sh\nPATH=/usr/bin:/bin\n{scan}{hang}".encode())
         with self.daemon("--dev") as daemon, daemon.page() as page:
             request = {"type": "request", "id": "x", "service": "plugins"}
             page.send({**request, "method": "install", "params": {"url": url}})
