@@ -111,8 +111,10 @@ class CommandTests(SynchronousTestCase):
         """What an author of a host types, with the profile of the page."""
         reader = self.reader()
         page = ROOT / "docs" / "hosts.md"
-        [profile] = (text for language, text in fences(page) if language == "toml")
-        (reader.world.work / "my-host.toml").write_text(profile, "utf-8")
+        # The table that a profile may have as well, and a whole profile without it.
+        names, profile = (t for language, t in fences(page) if language == "toml")
+        text = f"{profile}\n{names}"
+        (reader.world.work / "my-host.toml").write_text(text, "utf-8")
         shutil.copytree(ROOT / "bridge" / "reference", reader.world.work / "my-sources")
         bundler = f"--host my-host.toml --host-sources my-sources --bundler {esbuild()}"
         reader.type(f"plugin-bridge setup {bundler}")
