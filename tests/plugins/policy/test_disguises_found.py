@@ -72,11 +72,6 @@ class HonestTests(SynchronousTestCase):
             self.rules(f"{code}\nx = {{ import(a) {{}} }}; x.import(1)"), []
         )
 
-    def test_names_of_elements(self) -> None:
-        """Only the script tag is one, not what begins with its name."""
-        self.assertEqual(self.rules("f('<scripts>', '<script-list>')"), [])
-        self.assertEqual(self.rules("f('<SCRIPT src=x>')"), ["script tag"])
-
     def test_environment_of_the_build(self) -> None:
         """What the build replaces by a constant is no process."""
         self.assertEqual(self.rules("if (process.env.NODE_ENV !== 'x') f()"), [])

@@ -62,9 +62,7 @@ _TIMER: Final = re.compile(
     r"|set(?:Timeout|Interval)(?:\??\.|\((?!(?:async )?\([\w$, ]*+\) =>"
     r"|[\w$]++(?:\.[\w$]++)*+[,)]))"
 )
-# Not a component's or another element's name that begins so.
 _BORROWED: Final = frozenset({"call", "apply", "bind"})
-_SCRIPT: Final = re.compile(r"<script(?![\w-])", re.IGNORECASE)
 _HARMLESS: Final = re.compile(
     r"document\.(?!cookie\b|location\b)[A-Za-z]"
     r"|location\.(?!href\b|assign\b|replace\b)[A-Za-z]"
@@ -233,7 +231,7 @@ class _Reading:
     def _string(self, index: int) -> None:
         code = self._code
         value = string_value(code, index) or ""
-        if _SCRIPT.search(value):
+        if "<script" in value.lower():
             self._add(index, "script tag")
         if CALLBACKS in value:
             self._add(index, CALLBACKS)
