@@ -103,17 +103,17 @@ def slow_reader(port: int, token: str) -> None:
 
 def slowloris(port: int, token: str) -> None:
     """200 requests sent byte by byte, and as many sockets as may wait for a hello."""
-    crowd: list[socket.socket] = []
+    pending: list[socket.socket] = []
     head = itertools.cycle(b"GET /v1/ws HTTP/1.1\r\nX-Slow: " + b"x" * 1000)
     while True:
-        while len(crowd) < 200:
-            crowd.append(socket.create_connection(("127.0.0.1", port)))
+        while len(pending) < 200:
+            pending.append(socket.create_connection(("127.0.0.1", port)))
         byte = bytes([next(head)])
-        for one in list(crowd):
+        for one in list(pending):
             try:
                 one.sendall(byte)
             except OSError:
-                crowd.remove(one)
+                pending.remove(one)
                 one.close()
         waiting = [RawSocket(port) for _ in range(4)]
         time.sleep(0.3)

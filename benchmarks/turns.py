@@ -61,15 +61,15 @@ def serve() -> None:
     from twisted.internet.threads import deferToThread
 
     from bridge.cli.main import main
-    from bridge.outbound.fetcher import Fetched, Fetcher
-    from bridge.outbound.text import read_text
+    from bridge.outbound.bodytext import read_text
+    from bridge.outbound.fetcher import Fetched, HttpFetcher
 
     async def fetch(self: Any, request: Any, caller: Any) -> Fetched:
         body = [b"x" * (64 * 1024)] * 256
         read = await deferToThread(read_text, body, False)
         return Fetched(200, [], read)
 
-    Fetcher.fetch = fetch  # type: ignore[method-assign]
+    HttpFetcher.fetch = fetch  # type: ignore[method-assign]
     noted: Any = reactor
     noted._poller = Poller(noted._poller)
     sys.exit(main(sys.argv[2:]))

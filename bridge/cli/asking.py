@@ -54,7 +54,7 @@ class _Always:
 
     endpoint: IStreamClientEndpoint
 
-    def endpointForURI(self, uri: object) -> IStreamClientEndpoint:  # noqa: N802
+    def endpointForURI(self, uri: object) -> IStreamClientEndpoint:
         return self.endpoint
 
 

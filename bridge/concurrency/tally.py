@@ -17,11 +17,11 @@ class Tally:
 
     What is counted in the meantime is said when that second is over.
 
-    :ivar _say: Takes how many there were since it was last called.
+    :ivar _report: Takes how many there were since it was last called.
     """
 
     _clock: IReactorTime
-    _say: Callable[[int], None]
+    _report: Callable[[int], None]
     _count: int = 0
     _next: float = float("-inf")
     _later: IDelayedCall | None = None
@@ -49,4 +49,4 @@ class Tally:
         count, self._count = self._count, 0
         self._next = self._clock.seconds() + _SECONDS_BETWEEN
         if count:
-            self._say(count)
+            self._report(count)

@@ -32,7 +32,7 @@ from .sd_notify import Supervisor
 THREAD_TURN_SECONDS = 0.001
 
 
-class Stops(Protocol):
+class Closeable(Protocol):
     """A part that has something to finish."""
 
     def close(self) -> Deferred[Any] | None:
@@ -40,7 +40,7 @@ class Stops(Protocol):
 
 
 @frozen
-class Logged:
+class LogObservers:
     """
     Where the daemon's own log lines go.
 
@@ -77,9 +77,9 @@ class Daemon(Service):
     _prepare: Callable[[], object]
     _settle: Callable[[], Deferred[Any]]
     _banner: Banner
-    _finish: Sequence[Stops]
+    _finish: Sequence[Closeable]
     _release: Callable[[], None]
-    _logged: Logged
+    _log_observers: LogObservers
     _supervisor: Supervisor
     _reopen: Callable[[], object]
     _port: IListeningPort | None = None
@@ -91,43 +91,43 @@ class Daemon(Service):
     def setServiceParent(self, parent: Any) -> None:
         """Join the application, and be what prints its log, if that is wanted."""
         super().setServiceParent(parent)
-        if self._logged.output is not None:
-            parent.setComponent(ILogObserver, self._logged.output)
+        if self._log_observers.output is not None:
+            parent.setComponent(ILogObserver, self._log_observers.output)
 
     def startService(self) -> None:
         """Listen."""
         super().startService()
-        globalLogPublisher.addObserver(self._logged.push)
+        globalLogPublisher.addObserver(self._log_observers.push)
         sys.setswitchinterval(THREAD_TURN_SECONDS)
         self._prepare()
         for pool in self._pools:
             pool.start()
         where = f"listening on {self._listening}"
         self._port = self._listening.serve(self._reactor, self._site)
-        self._tell_address(self._listening.address)
+        self._publish_address(self._listening.address)
         self._watch = FileWatch(self._reactor, self._token.path, self._follow_token)
         self._watch.start()
         self._settling = self._settle()
-        self._settling.addBoth(lambda _: self._say(where))
-        self._settling.addErrback(self._broke)
+        self._settling.addBoth(lambda _: self._log_banner(where))
+        self._settling.addErrback(self._banner_failed)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
-        self._supervisor.ready(where, self._sockets.edge.clock)
+        self._supervisor.ready(where, self._sockets.context.clock)
 
-    def _say(self, where: str) -> None:
+    def _log_banner(self, where: str) -> None:
         if not self.running:
             return
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("{where}", where=where)
 
-    def _broke(self, failure: Failure) -> None:
+    def _banner_failed(self, failure: Failure) -> None:
         self._log.failure("the banner could not be written", failure)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
 
-    def _tell_address(self, address: Address | UnixAddress) -> None:
+    def _publish_address(self, address: Address | UnixAddress) -> None:
         # A daemon that was killed has left its own.
         with contextlib.suppress(OSError):
             self._address_file.unlink()
@@ -157,7 +157,7 @@ class Daemon(Service):
             pool.stop()
         self._release()
         self._supervisor.close()
-        globalLogPublisher.removeObserver(self._logged.push)
+        globalLogPublisher.removeObserver(self._log_observers.push)
 
     def stopService(self) -> Deferred[None]:
         """Stop listening, finish or undo what was begun, close every socket."""

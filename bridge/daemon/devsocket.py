@@ -34,7 +34,7 @@ from twisted.python.failure import Failure
 
 from ..concurrency.singleflight import SingleFlight
 from ..plugins.dev.linking import Link, Linking, SourcesRefusedError
-from ..protocol.errors import BridgeError, Code, Prefix
+from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, Prefix
 from ..protocol.limits import (
     DEV_DIRECTORY_CHARACTERS,
     DEV_LINE_BYTES,
@@ -100,7 +100,7 @@ class DevConnection(LineReceiver):
 
     def connectionMade(self) -> None:
         """Say that there is a daemon."""
-        self._say({"type": "ready", "version": self._version})
+        self._send({"type": "ready", "version": self._version})
 
     def lineReceived(self, line: bytes) -> None:
         """Link a tree; of what comes meanwhile, only the last is linked next."""
@@ -117,8 +117,8 @@ class DevConnection(LineReceiver):
 
     def refuse(self, message: str) -> None:
         """Say what is wrong, and end it."""
-        self._say({"type": "error", "message": message})
-        self._wire.loseConnection()
+        self._send({"type": "error", "message": message})
+        self._transport.loseConnection()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Unlink, when what is under way has ended."""
@@ -129,7 +129,7 @@ class DevConnection(LineReceiver):
     async def _take_turn(self) -> None:
         if self._next is not None:
             asked, self._next = self._next, None
-            self._say(await self._update(asked))
+            self._send(await self._update(asked))
         elif self._gone:
             try:
                 await self._link.end()
@@ -151,12 +151,12 @@ class DevConnection(LineReceiver):
             message = f"{Code.INTERNAL}: the daemon's log says why"
         return {"type": "refused", "message": message, "hits": unstructure(hits)}
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         if not self._gone:
-            self._wire.write(dumps(message) + b"\n")
+            self._transport.write(dumps(message) + b"\n")
 
     @property
-    def _wire(self) -> Any:
+    def _transport(self) -> Any:
         return self.transport
 
 
@@ -226,7 +226,7 @@ class DevSocket:
             waiting: Deferred[None] = Deferred()
             client.ended.chainDeferred(waiting)
             ended.append(waiting)
-            client.refuse("the daemon is shutting down")
+            client.refuse(SHUTTING_DOWN)
         await DeferredList(ended)
 
 

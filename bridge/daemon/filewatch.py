@@ -57,7 +57,7 @@ class FileWatch:
             self._seen = self._status()
             self._poll = LoopingCall(self._look)
             self._poll.clock = self._reactor
-            self._poll.start(WATCH_SECONDS, now=False).addErrback(self._broke)
+            self._poll.start(WATCH_SECONDS, now=False).addErrback(self._change_lost)
         self._report()
 
     def close(self) -> None:
@@ -111,9 +111,9 @@ class FileWatch:
         try:
             self._changed()
         except Exception:  # noqa: BLE001 (the reactor would watch no more)
-            self._broke(Failure())
+            self._change_lost(Failure())
 
-    def _broke(self, failure: Failure) -> None:
+    def _change_lost(self, failure: Failure) -> None:
         self._log.failure("a change of {name} was lost", failure, name=self._path.name)
 
     def _status(self) -> object:

@@ -53,22 +53,22 @@ class Supervisor:
 
     def ready(self, status: str, clock: IReactorTime) -> None:
         """Say that the daemon serves; from now on also that it is alive."""
-        self._tell(f"READY=1\nSTATUS={status}")
+        self._send(f"READY=1\nSTATUS={status}")
         if self.address and self.alive_seconds:
-            self._watch = LoopingCall(self._tell, "WATCHDOG=1")
+            self._watch = LoopingCall(self._send, "WATCHDOG=1")
             self._watch.clock = clock
             self._watch.start(self.alive_seconds, now=True)
 
     def stopping(self) -> None:
         """Say that the daemon ends, and goes on to be alive till then."""
-        self._tell("STOPPING=1")
+        self._send("STOPPING=1")
 
     def close(self) -> None:
         """Say nothing more."""
         if self._watch is not None and self._watch.running:
             self._watch.stop()
 
-    def _tell(self, text: str) -> None:
+    def _send(self, text: str) -> None:
         if not self.address:
             return
         name = self.address

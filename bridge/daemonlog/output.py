@@ -33,7 +33,7 @@ _PRIORITIES: Final = {"debug": 7, "info": 6, "warn": 4, "error": 3}
 
 
 @frozen
-class Line:
+class LogEntry:
     """
     One event, ready to be shown.
 
@@ -53,14 +53,14 @@ class Line:
     traceback: str = ""
 
 
-def read_event(event: LogEvent, secrets: Secrets) -> Line:
+def read_event(event: LogEvent, secrets: Secrets) -> LogEntry:
     """Read an event of ``twisted.logger``; no secret is left in it."""
     failure = event.get("log_failure")
     error = traceback = ""
     if failure is not None:
         error = failure.type.__name__
         traceback = _lines(failure.getTraceback(), secrets)
-    return Line(
+    return LogEntry(
         event.get("log_time") or 0.0,
         _WORDS.get(event.get("log_level"), "info"),
         _source(event.get("log_namespace") or ""),
@@ -85,30 +85,30 @@ def _source(namespace: str) -> str:
     return ".".join(words)
 
 
-def as_text(line: Line) -> str:
+def as_text(entry: LogEntry) -> str:
     """Write time, level, source and message; a traceback follows, indented."""
-    head = f"{timestamp(line.time)} {line.level.upper():5} "
-    return head + as_journal_text(line)
+    head = f"{timestamp(entry.time)} {entry.level.upper():5} "
+    return head + as_journal_text(entry)
 
 
-def as_journal_text(line: Line) -> str:
+def as_journal_text(entry: LogEntry) -> str:
     """Write source and message: the journal knows the time and the level."""
-    text = f"[{line.source}] {line.message}"
-    if line.traceback:
-        text += "\n" + line.traceback
+    text = f"[{entry.source}] {entry.message}"
+    if entry.traceback:
+        text += "\n" + entry.traceback
     return text.replace("\n", "\n    ")
 
 
-def as_json(line: Line) -> str:
+def as_json(entry: LogEntry) -> str:
     """Write one object: time, level, source, message, and a traceback if any."""
     told: dict[str, Any] = {
-        "time": timestamp(line.time),
-        "level": line.level,
-        "source": line.source,
-        "message": line.message,
+        "time": timestamp(entry.time),
+        "level": entry.level,
+        "source": entry.source,
+        "message": entry.message,
     }
-    if line.traceback:
-        told["traceback"] = line.traceback
+    if entry.traceback:
+        told["traceback"] = entry.traceback
     return dumps(told).decode("utf-8")
 
 
@@ -136,11 +136,11 @@ class Output:
         except (OSError, ValueError):
             pass  # there is nowhere left to say so
 
-    def _text(self, line: Line) -> str:
+    def _text(self, entry: LogEntry) -> str:
         if not self._journal:
-            return as_json(line) if self._form == "json" else as_text(line)
-        text = as_json(line) if self._form == "json" else as_journal_text(line)
-        prefix = f"<{_PRIORITIES[line.level]}>"
+            return as_json(entry) if self._form == "json" else as_text(entry)
+        text = as_json(entry) if self._form == "json" else as_journal_text(entry)
+        prefix = f"<{_PRIORITIES[entry.level]}>"
         return prefix + text.replace("\n", "\n" + prefix)
 
 

@@ -10,7 +10,7 @@ from attrs import define, field
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, shutting_down
 from ..protocol.limits import (
     SQL_IDLE_SECONDS,
     SQL_SECONDS,
@@ -88,7 +88,7 @@ class Databases:
 
     async def _read(self, alias: str, query: Query) -> Rows:
         if self._closed:
-            raise BridgeError(Code.UNAVAILABLE, "the daemon is ending")
+            raise shutting_down()
         idle = self._idle.get(alias)
         reader = idle.pop() if idle else Reader(self._paths[alias], self._now)
         self._running.add(reader)

@@ -17,7 +17,7 @@ from ..protocol.limits import (
     SQL_PATTERN_BYTES,
     SQL_STATEMENT_BYTES,
 )
-from .complaints import primary_code
+from .sqliteerrors import primary_code
 
 Identity = tuple[int, int]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred, succeed
 from twisted.internet.error import MessageLengthError
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import DatagramProtocol
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OSC_DATAGRAM_BYTES
@@ -136,6 +138,8 @@ class Listener:
     _holds: Holds = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
 
+    _log: ClassVar[Logger] = Logger()
+
     def __attrs_post_init__(self) -> None:
         self._holds = Holds(self._reactor, self._expired)
 
@@ -199,7 +203,10 @@ class Listener:
         return self._holds.remove(holder) and await self._close_unheld()
 
     def _expired(self) -> None:
-        self._lock.run(self._close_unheld)
+        self._lock.run(self._close_unheld).addErrback(self._close_failed)
+
+    def _close_failed(self, failure: Failure) -> None:
+        self._log.failure("the OSC port could not be closed", failure)
 
     async def _shut(self) -> None:
         self._holds.clear()

@@ -19,8 +19,8 @@ from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgent, IBodyProducer, IResponse
 from zope.interface import implementer
 
-from .dial import Always, Dialled
-from .request import Request
+from .checkedrequest import CheckedRequest
+from .endpoint import CheckedEndpoint, FixedEndpointFactory
 
 ANY_URL: Final = "http://target.invalid/"
 """What treq is given for a URL; nothing is ever sent there."""
@@ -56,8 +56,8 @@ class CheckedAgent:
     """
 
     _reactor: Any
-    _checked: Request
-    _dialled: Dialled
+    _checked: CheckedRequest
+    _endpoint: CheckedEndpoint
     response: IResponse | None = field(default=None, init=False)
 
     def request(
@@ -69,7 +69,9 @@ class CheckedAgent:
     ) -> Deferred[IResponse]:
         """Send the request that was checked; of what is given, only the body counts."""
         pool = HTTPConnectionPool(self._reactor, persistent=False)
-        agent = Agent.usingEndpointFactory(self._reactor, Always(self._dialled), pool)
+        agent = Agent.usingEndpointFactory(
+            self._reactor, FixedEndpointFactory(self._endpoint), pool
+        )
         own = Headers()
         for name, value in self._checked.headers:
             own.addRawHeader(name, value.encode("latin-1"))

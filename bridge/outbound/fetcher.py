@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
 from ..protocol.limits import (
     OUTBOUND_ADDRESSES,
     OUTBOUND_AT_ONCE,
@@ -19,13 +19,13 @@ from ..protocol.limits import (
     OUTBOUND_WAITING,
     OUTBOUND_WAITING_PER_CALLER,
 )
-from .judge import Judge
-from .names import LookUp, SystemNames
-from .request import Request
-from .text import INFLATED, read_text, unknown_coding
+from .addresspolicy import AddressPolicy
+from .bodytext import INFLATED, read_text, unknown_coding
+from .checkedrequest import CheckedRequest
+from .resolver import LookUp, SystemNames
 
 if TYPE_CHECKING:
-    from .client import Client, Reply
+    from .httpclient import HttpClient, ReceivedResponse
 
 
 @frozen
@@ -51,7 +51,7 @@ class Reach:
     :ivar trusted: The certificate authorities, in PEM; the system's by default.
     """
 
-    judge: Judge = field(factory=Judge)
+    policy: AddressPolicy = field(factory=AddressPolicy)
     look_up: LookUp | None = None
     trusted: Sequence[bytes] | None = None
 
@@ -79,7 +79,7 @@ class _Fetch:
 
 
 @define
-class Fetcher:
+class HttpFetcher:
     """
     Makes fetches, so many at once; the others wait, within their time.
 
@@ -90,12 +90,12 @@ class Fetcher:
         the first fetch.
     """
 
-    judge: Judge
+    policy: AddressPolicy
     _clock: IReactorTime
     _call: Callable[..., Deferred[Any]]
     _look_up: LookUp
-    _make_client: Callable[[], Client]
-    _client: Client | None = field(default=None, init=False)
+    _make_client: Callable[[], HttpClient]
+    _client: HttpClient | None = field(default=None, init=False)
     _waiting: list[_Fetch] = field(factory=list, init=False)
     _under_way: list[_Fetch] = field(factory=list, init=False)
     _beginning: bool = field(default=False, init=False)
@@ -103,7 +103,7 @@ class Fetcher:
 
     _log: ClassVar[Logger] = Logger()
 
-    async def fetch(self, request: Request, caller: object) -> Fetched:
+    async def fetch(self, request: CheckedRequest, caller: object) -> Fetched:
         """
         Make one fetch.  It goes on when its caller has gone.
 
@@ -139,12 +139,12 @@ class Fetcher:
         """End every fetch, and take no more."""
         self._closed = True
         for fetch in (ending := [*self._waiting, *self._under_way]):
-            fetch.end("the daemon is stopping")
+            fetch.end(SHUTTING_DOWN)
         return DeferredList([fetch.done for fetch in ending])
 
     def _check_room(self, caller: object) -> None:
         if self._closed:
-            raise BridgeError(Code.UNAVAILABLE, "the daemon is stopping")
+            raise shutting_down()
         if (
             len(self._waiting) >= OUTBOUND_WAITING
             or _of(caller, self._waiting) >= OUTBOUND_WAITING_PER_CALLER
@@ -171,11 +171,11 @@ class Fetcher:
                 return fetch
         return None
 
-    async def _in_turn(self, turn: Deferred[None], request: Request) -> Fetched:
+    async def _in_turn(self, turn: Deferred[None], request: CheckedRequest) -> Fetched:
         await turn
         return await self._fetch(request)
 
-    async def _fetch(self, request: Request) -> Fetched:
+    async def _fetch(self, request: CheckedRequest) -> Fetched:
         addresses = await self._addresses(request)
         if self._client is None:
             self._client = await self._call(self._make_client)
@@ -188,7 +188,7 @@ class Fetcher:
         )
         return await self._read(reply)
 
-    async def _addresses(self, request: Request) -> Sequence[str]:
+    async def _addresses(self, request: CheckedRequest) -> Sequence[str]:
         target = request.target
         if target.is_address:
             return [target.host]
@@ -199,10 +199,10 @@ class Fetcher:
         if len(addresses) > OUTBOUND_ADDRESSES:
             words = "the host's name has too many addresses"
             raise BridgeError(Code.UNAVAILABLE, words)
-        self.judge.check_addresses(addresses, target.port)
+        self.policy.check_addresses(addresses, target.port)
         return addresses
 
-    async def _read(self, reply: Reply) -> Fetched:
+    async def _read(self, reply: ReceivedResponse) -> Fetched:
         inflated = reply.coding in INFLATED
         if reply.pieces and not inflated and reply.coding not in ("", "identity"):
             raise unknown_coding()
@@ -219,17 +219,17 @@ def _of(caller: object, fetches: Sequence[_Fetch]) -> int:
 
 def make_fetcher(
     reactor: Any, call: Callable[..., Deferred[Any]], reach: Reach
-) -> Fetcher:
+) -> HttpFetcher:
     """
     Make a fetcher; the HTTP client and TLS are loaded at its first fetch.
 
     :param call: Calls in a thread.
     """
 
-    def make() -> Client:
-        from .client import make_client
+    def make() -> HttpClient:
+        from .httpclient import make_client
 
         return make_client(reactor, reach.trusted)
 
     look_up = reach.look_up or SystemNames(reactor.callFromThread).look_up
-    return Fetcher(reach.judge, reactor, call, look_up, make)
+    return HttpFetcher(reach.policy, reactor, call, look_up, make)

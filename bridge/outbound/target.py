@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from attrs import frozen
 
-from ..net.ranges import is_host_name
+from ..net.addresses import is_host_name
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_URL_CHARACTERS
 

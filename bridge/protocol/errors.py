@@ -10,9 +10,12 @@ Everything a caller can be told went wrong.
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import Self
+from typing import Final, Self
 
 from attrs import define
+
+SHUTTING_DOWN: Final = "the daemon is shutting down"
+"""Why nothing more is begun, in every message that reports it."""
 
 
 class Code(StrEnum):
@@ -129,20 +132,20 @@ class CloseReason(StrEnum):
     )
 
 
-class Word(StrEnum):
+class WireString(StrEnum):
     """A fixed word of the wire, with what it means: for people and the reference."""
 
     meaning: str
 
     def __new__(cls, value: str, meaning: str) -> Self:
         """Make a member that is its own wire string."""
-        word = str.__new__(cls, value)
-        word._value_ = value
-        word.meaning = meaning
-        return word
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
 
 
-class Prefix(Word):
+class Prefix(WireString):
     """What the message of a refused plugin operation starts with."""
 
     NOT_HTTPS = "not_https", "the URL is not an acceptable https URL"
@@ -178,6 +181,11 @@ class BridgeError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
+
+
+def shutting_down() -> BridgeError:
+    """Return the refusal of what comes after the shutdown has begun."""
+    return BridgeError(Code.UNAVAILABLE, SHUTTING_DOWN)
 
 
 def plugin_error(prefix: Prefix, detail: str) -> BridgeError:

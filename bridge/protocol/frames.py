@@ -101,7 +101,7 @@ def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
         value = loads(text, size)
     except BridgeError as error:
         lenient = _lenient(text)
-        return _salvaged(lenient) or _refuse(error, lenient)
+        return _recovered(lenient) or _refuse(error, lenient)
     try:
         return _structure(value)
     except BridgeError as error:
@@ -147,7 +147,7 @@ def _lenient(text: bytes) -> Any:
         return dict(_FIELDS.findall(readable)[::-1])
 
 
-def _salvaged(value: Any) -> Logs | None:
+def _recovered(value: Any) -> Logs | None:
     """
     Take log records of what is not strict JSON.
 

@@ -115,13 +115,13 @@ class Session(Protocol):
     def logged(self, logs: Logs) -> list[Effect]:
         """A ``logs`` frame came."""
 
-    def misframed(self, refused: RefusedFrame) -> list[Effect]:
+    def invalid_frame(self, refused: RefusedFrame) -> list[Effect]:
         """Something came that is no frame, or a second ``hello``."""
 
-    def broke(self, reason: CloseReason) -> list[Effect]:
+    def violated(self, reason: CloseReason) -> list[Effect]:
         """Something came after which the socket must close: binary, too large."""
 
-    def waited(self) -> list[Effect]:
+    def hello_timed_out(self) -> list[Effect]:
         """The time to say ``hello`` is over."""
 
     def ended(self) -> list[Effect]:
@@ -230,14 +230,14 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
 
     awaiting.upon(Session.hello_accepted).to(authenticated).returns([Welcome()])
     awaiting.upon(Session.hello_refused).to(closed).returns(refused)
-    awaiting.upon(Session.waited).to(closed).returns(required)
+    awaiting.upon(Session.hello_timed_out).to(closed).returns(required)
     awaiting.upon(Session.ended).to(closed).returns([])
-    authenticated.upon(Session.waited).loop().returns([])
+    authenticated.upon(Session.hello_timed_out).loop().returns([])
     authenticated.upon(Session.ended).to(closed).returns([])
     hellos = (Session.hello_accepted, Session.hello_refused)
     for given in hellos:
         authenticated.upon(given).loop().returns(second)
-    for given in (*hellos, Session.waited, Session.ended):
+    for given in (*hellos, Session.hello_timed_out, Session.ended):
         closed.upon(given).loop().returns([])
 
     @awaiting.upon(Session.requested).to(closed)
@@ -248,14 +248,14 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     def logged_early(_: Session, _rates: Rates, logs: Logs) -> list[Effect]:
         return required
 
-    @awaiting.upon(Session.misframed).to(closed)
-    def misframed_early(
+    @awaiting.upon(Session.invalid_frame).to(closed)
+    def invalid_frame_early(
         _: Session, _rates: Rates, refused: RefusedFrame
     ) -> list[Effect]:
         return required
 
-    @awaiting.upon(Session.broke).to(closed)
-    def broke_early(_: Session, _rates: Rates, reason: CloseReason) -> list[Effect]:
+    @awaiting.upon(Session.violated).to(closed)
+    def violated_early(_: Session, _rates: Rates, reason: CloseReason) -> list[Effect]:
         return required
 
     @authenticated.upon(Session.requested).loop()
@@ -268,7 +268,7 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     def log(_: Session, _rates: Rates, budgets: Budgets, logs: Logs) -> list[Effect]:
         return budgets.logs(logs)
 
-    @authenticated.upon(Session.misframed).loop()
+    @authenticated.upon(Session.invalid_frame).loop()
     def answer_refused(
         _: Session, _rates: Rates, budgets: Budgets, refused: RefusedFrame
     ) -> list[Effect]:
@@ -276,7 +276,7 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
             return budgets.logs(None)
         return [budgets.refused(refused)]
 
-    @authenticated.upon(Session.broke).to(closed)
+    @authenticated.upon(Session.violated).to(closed)
     def close(
         _: Session, _rates: Rates, budgets: Budgets, reason: CloseReason
     ) -> list[Effect]:
@@ -290,13 +290,13 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     def ignore_logs(_: Session, _rates: Rates, logs: Logs) -> list[Effect]:
         return []
 
-    @closed.upon(Session.misframed).loop()
+    @closed.upon(Session.invalid_frame).loop()
     def ignore_refused(
         _: Session, _rates: Rates, refused: RefusedFrame
     ) -> list[Effect]:
         return []
 
-    @closed.upon(Session.broke).loop()
+    @closed.upon(Session.violated).loop()
     def ignore_broken(_: Session, _rates: Rates, reason: CloseReason) -> list[Effect]:
         return []
 

@@ -170,11 +170,11 @@ def structure(
         return c.structure(value, kind)
     except (ClassValidationError, IterableValidationError) as e:
         defect = _defect(e)
-        complaint = _complaint(e, spelling)
+        message = _error_message(e, spelling)
         _release(e)
     if defect is not None:
         raise defect
-    raise BridgeError(Code.BAD_REQUEST, complaint)
+    raise BridgeError(Code.BAD_REQUEST, message)
 
 
 def _defect(error: BaseException) -> BaseException | None:
@@ -197,7 +197,7 @@ def _release(error: BaseException) -> None:
         _release(inner)
 
 
-def _complaint(error: Exception, spelling: Callable[[str], str]) -> str:
+def _error_message(error: Exception, spelling: Callable[[str], str]) -> str:
     path = ""
     while isinstance(error, ClassValidationError | IterableValidationError):
         error = error.exceptions[0]

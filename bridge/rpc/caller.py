@@ -16,10 +16,10 @@ class Caller(Protocol):
     the next, when it has ended.
     """
 
-    def tell(self, event: str, data: Any) -> None:
+    def notify(self, event: str, data: Any) -> None:
         """Push an event to this caller alone; ``data`` is plain JSON."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[], None]) -> None:
         """Call when the caller has gone; at once when it has already."""
 
 
@@ -27,11 +27,11 @@ class Caller(Protocol):
 class Program:
     """Every caller by HTTP: it can't be told anything, and has no end."""
 
-    def tell(self, event: str, data: Any) -> None:
-        """See ``Caller.tell``; nothing is told."""
+    def notify(self, event: str, data: Any) -> None:
+        """See ``Caller.notify``; nothing is told."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
-        """See ``Caller.at_end``; never called."""
+    def on_close(self, call: Callable[[], None]) -> None:
+        """See ``Caller.on_close``; never called."""
 
 
 PROGRAM = Program()

@@ -9,10 +9,10 @@ from attrs import define, field
 from twisted.logger import Logger
 
 from ..protocol import frames
-from ..protocol.errors import Word
+from ..protocol.errors import WireString
 
 
-class Event(Word):
+class Event(WireString):
     """The events a page can be pushed."""
 
     LOG = "log", "the daemon logs a line at or above --log"
@@ -30,7 +30,7 @@ class Subscriber(Protocol):
     def push(self, event: str, text: bytes) -> None:
         """Send one event; ``text`` is its whole frame."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[], None]) -> None:
         """Call when the socket has closed; see ``bridge.rpc.caller.Caller``."""
 
 
@@ -49,7 +49,7 @@ class Hub:
         for call in self._joined:
             call(subscriber)
 
-    def at_join(self, call: Callable[[Any], None]) -> None:
+    def on_join(self, call: Callable[[Any], None]) -> None:
         """Call with each subscriber that is added from now on."""
         self._joined.append(call)
 

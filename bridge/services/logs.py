@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..concurrency.tally import Tally
-from ..pagelog.records import Record, read_records, write_records
+from ..pagelog.logrecords import Record, read_records, write_records
 from ..pagelog.writer import LogWriter
 from ..protocol.limits import LOG_RECORDS
 from ..protocol.rules import Many
@@ -73,7 +73,7 @@ class Logs:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._dropped = Tally(self._clock, self._say_dropped)
+        self._dropped = Tally(self._clock, self._report_dropped)
 
     def describe(self) -> dict[str, Any]:
         """Say where the file is."""
@@ -141,7 +141,7 @@ class Logs:
     def _lost(self, failure: Failure, count: int) -> None:
         self.drop(count, getattr(failure.value, "message", "a defect"))
 
-    def _say_dropped(self, count: int) -> None:
+    def _report_dropped(self, count: int) -> None:
         self._log.warn(
             "dropped {count} log records of the page: {why}", count=count, why=self._why
         )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, gatherResults
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ..osc.arguments import OscArgument, read_argument
 from ..osc.packets import Message, encode
@@ -147,10 +149,12 @@ class Osc:
 
     _reactor: Any
     _push: Callable[[str, Any], None]
-    _taken: frozenset[int]
+    _reserved_ports: frozenset[int]
     _sender: Sender = field(init=False)
     _listener: Listener = field(init=False)
     _callers: set[Caller] = field(factory=set)
+
+    _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
         self._sender = Sender(self._reactor)
@@ -212,25 +216,28 @@ class Osc:
     def joined(self, page: Caller) -> None:
         """Let a page that has just authenticated inherit a hold left by another."""
         self._watch(page)
-        self._listener.inherit(page)
+        self._listener.inherit(page).addErrback(self._hold_failed)
 
     def close(self) -> Deferred[Any]:
         """Close both ports."""
         return gatherResults([self._listener.close(), self._sender.close()])
 
     def _check(self, port: int) -> None:
-        if port in self._taken:
+        if port in self._reserved_ports:
             words = "port: not the daemon's own, nor the overlay's"
             raise BridgeError(Code.BAD_REQUEST, words)
 
     def _watch(self, caller: Caller) -> None:
         if caller not in self._callers:
             self._callers.add(caller)
-            caller.at_end(lambda: self._ended(caller))
+            caller.on_close(lambda: self._ended(caller))
 
     def _ended(self, caller: Caller) -> None:
         self._callers.discard(caller)
-        self._listener.leave(caller)
+        self._listener.leave(caller).addErrback(self._hold_failed)
+
+    def _hold_failed(self, failure: Failure) -> None:
+        self._log.failure("a hold on the OSC port could not be passed on", failure)
 
     def _received(self, message: Message) -> None:
         self._push(Event.OSC, unstructure(message))

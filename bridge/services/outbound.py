@@ -8,8 +8,8 @@ from typing import Any
 from attrs import define, field, frozen
 from orjson import Fragment
 
-from ..outbound.fetcher import Fetcher
-from ..outbound.request import METHODS, make_request
+from ..outbound.checkedrequest import METHODS, make_request
+from ..outbound.fetcher import HttpFetcher
 from ..outbound.target import read_url
 from ..protocol.limits import (
     OUTBOUND_DEFAULT_MILLISECONDS,
@@ -47,7 +47,7 @@ class Wanted:
 
 
 @frozen
-class Answer:
+class Response:
     """
     What was answered, whatever its status: redirects are not followed.
 
@@ -74,7 +74,7 @@ class Answer:
 class Outbound:
     """Asks a public HTTP API, also one that allows no cross-origin requests."""
 
-    _fetcher: Fetcher
+    _fetcher: HttpFetcher
 
     def describe(self) -> dict[str, Any]:
         """Say what may be asked for, and how much."""
@@ -90,8 +90,8 @@ class Outbound:
             "reach": "public addresses only; cross-origin rules do not apply",
         }
 
-    @method_for(Wanted, Answer)
-    async def fetch(self, params: Wanted, caller: Caller) -> Answer:
+    @method_for(Wanted, Response)
+    async def fetch(self, params: Wanted, caller: Caller) -> Response:
         """
         Make one HTTP request.
 
@@ -101,13 +101,13 @@ class Outbound:
             nobody there, TLS, the timeout, or too many fetches that wait.
         """
         target = read_url(params.url)
-        self._fetcher.judge.check_target(target)
+        self._fetcher.policy.check_target(target)
         request = make_request(
             target, params.method, params.headers, params.body, params.timeout_ms
         )
         fetched = await self._fetcher.fetch(request, caller)
         headers = {n: ", ".join(v) for n, v in fetched.headers if n != _SET_COOKIE}
-        return Answer(
+        return Response(
             status=fetched.status,
             status_text=_phrase(fetched.status),
             ok=HTTPStatus.OK <= fetched.status < HTTPStatus.MULTIPLE_CHOICES,

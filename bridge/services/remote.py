@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
 from ..protocol.excerpt import excerpt
 from ..protocol.limits import (
     REMOTE_CODE_CHARACTERS,
@@ -34,7 +34,6 @@ from ..rpc.registry import method, method_for
 
 _ID_BYTES: Final = 16
 _ID_CHARACTERS: Final = 22
-_ENDING: Final = "the daemon is shutting down"
 
 
 @frozen
@@ -92,7 +91,7 @@ converter.register_unstructure_hook(Evaluation, _write)
 
 
 @frozen
-class Answer:
+class SnippetAnswer:
     """
     A page's answer.
 
@@ -212,7 +211,7 @@ class Remote:
             time, eight evaluations are under way, or the daemon is shutting down.
         """
         if self._closed:
-            raise BridgeError(Code.UNAVAILABLE, _ENDING)
+            raise shutting_down()
         if len(self._waiting) >= REMOTE_IN_FLIGHT:
             why = f"{REMOTE_IN_FLIGHT} evaluations are under way already"
             raise BridgeError(Code.UNAVAILABLE, why)
@@ -233,8 +232,8 @@ class Remote:
             if timeout.active():
                 timeout.cancel()
 
-    @method_for(Answer, Delivered)
-    async def result(self, params: Answer, caller: Caller) -> Delivered:
+    @method_for(SnippetAnswer, Delivered)
+    async def result(self, params: SnippetAnswer, caller: Caller) -> Delivered:
         """Take a page's answer; a late one, and one nobody asked for, are dropped."""
         params.check()
         asked = self._waiting.get(params.id)
@@ -251,14 +250,14 @@ class Remote:
         """Refuse every evaluation that waits, and those that are still asked for."""
         self._closed = True
         for asked in list(self._waiting.values()):
-            asked.fail(_ENDING)
+            asked.fail(SHUTTING_DOWN)
 
     def _follow(self, pages: Sequence[Subscriber]) -> None:
         """Notice when these end; each is followed once, however often it is asked."""
         for page in pages:
             if page not in self._known:
                 self._known.add(page)
-                page.at_end(partial(self._left, page))
+                page.on_close(partial(self._left, page))
 
     def _left(self, page: Subscriber) -> None:
         self._known.discard(page)

@@ -24,7 +24,7 @@ from ..protocol.wire import make_converter, structure
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
-Word = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
+Identifier = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
 
 SHIPPED = ("vrcnext", "reference")
 
@@ -81,7 +81,7 @@ class Names:
 
     command: Annotated[str, Text(64, like=r"[a-z0-9-]*")] = ""
     variables: Annotated[str, Text(64, like=r"[A-Z0-9_]*")] = ""
-    flags: dict[Annotated[str, Text(64, like=r"[a-z][a-z0-9-]+")], Word] = field(
+    flags: dict[Annotated[str, Text(64, like=r"[a-z][a-z0-9-]+")], Identifier] = field(
         factory=dict
     )
 
@@ -109,7 +109,7 @@ class HostProfile:
     :ivar names: Other names of the command, of options and of variables.
     """
 
-    name: Word
+    name: Identifier
     application: Annotated[str, Text(64)]
     theme_name: FileName
     bundle_name: FileName
@@ -117,11 +117,11 @@ class HostProfile:
     table_module: ModuleName
     signature_domain: Annotated[str, Text(64, like=r"[a-z0-9-]+")]
     info_author: Annotated[str, Text(64)]
-    permissions: list[Word]
+    permissions: list[Identifier]
     directories: Directories
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
-    sink_aliases: dict[str, Word] = field(factory=dict)
+    sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)
 

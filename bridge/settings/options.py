@@ -219,7 +219,7 @@ class HostOptions(TableOptions):
 
     table = HOST_OPTIONS
 
-    def place(self) -> Place:
+    def paths(self) -> Paths:
         """
         Find the profile, the data directory and the theme directory.
 
@@ -229,15 +229,15 @@ class HostOptions(TableOptions):
             self.value("host"), self.value("data-dir"), self.value("theme-dir")
         )
 
-    def naming(self, place: Place) -> list[str]:
+    def naming(self, paths: Paths) -> list[str]:
         """Give the options by which another command finds the same place."""
-        names = ["--host", self.value("host"), "--data-dir", str(place.data.root)]
+        names = ["--host", self.value("host"), "--data-dir", str(paths.data.root)]
         theme_dir = self.value("theme-dir")
         return [*names, "--theme-dir", str(theme_dir)] if theme_dir else names
 
 
 @frozen
-class Place:
+class Paths:
     """Whose page is served, and where things are kept."""
 
     profile: HostProfile
@@ -251,7 +251,7 @@ class Place:
         return folder / f"{self.profile.bundle_name}.js"
 
 
-def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Place:
+def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
     """
     Find the profile, the data directory and the theme directory.
 
@@ -268,4 +268,4 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Place:
             "daemon, and stand for one, other than host"
         )
     data = DataDir(data_dir or profile.data_dir())
-    return Place(profile, data, theme_dir or profile.theme_dir(data.root))
+    return Paths(profile, data, theme_dir or profile.theme_dir(data.root))

@@ -22,12 +22,12 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import Attribute, Interface
 
-from ..protocol.errors import Word
+from ..protocol.errors import WireString
 from ..protocol.limits import SINK_SECONDS, SINK_START_SECONDS
 from .notification import Notification
 
 
-class Health(Word):
+class Health(WireString):
     """What is known of a sink's other end."""
 
     UP = "up", "something is there and takes notifications"
@@ -86,7 +86,7 @@ class Delivery:
     :ivar called: The name its caller knows it by.
     """
 
-    called: str
+    requested_name: str
     sink: Any
     notification: Notification
 
@@ -151,8 +151,8 @@ class Fanout:
 
     def _deliver(self, delivery: Delivery) -> Deferred[Failed | None]:
         def failed(failure: Failure) -> Failed:
-            error = f"{delivery.called}: {self._why(failure)}"
-            return Failed(delivery.called, error)
+            error = f"{delivery.requested_name}: {self._why(failure)}"
+            return Failed(delivery.requested_name, error)
 
         sink = delivery.sink
         delivering = maybeDeferred(sink.deliver, delivery.notification)

@@ -109,13 +109,13 @@ class Freedesktop:
         self._look_no_more()
         finding = self._desktop.find()
         finding.addCallbacks(self._found, self._not_found)
-        finding.addErrback(self._broke)
+        finding.addErrback(self._failed_unexpectedly)
 
     def _not_found(self, failure: Failure) -> None:
         failure.trap(DesktopError, CancelledError)
         self._look_later()
 
-    def _broke(self, failure: Failure) -> None:
+    def _failed_unexpectedly(self, failure: Failure) -> None:
         self._log.failure("sink {name} broke", failure, name=self.name)
 
     def _look_later(self) -> None:

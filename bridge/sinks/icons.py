@@ -23,6 +23,7 @@ from attrs import define, field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
+from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import (
     ICON_EDGE_PIXELS,
     ICON_FILE_SECONDS,
@@ -103,7 +104,7 @@ class IconFiles:
             await self._thread(self._write, image, path)
             if self._closed:
                 _remove(path)
-                raise ImageError("the daemon is shutting down")
+                raise ImageError(SHUTTING_DOWN)
         self._keep(path)
         return path
 

@@ -35,14 +35,14 @@ LOOPBACK = "127.0.0.1"
 
 
 @implementer(IPushProducer)
-class Connection(WebSocketClientProtocol):
+class SinkConnection(WebSocketClientProtocol):
     """
     One connection; what the other end sends is not looked at.
 
     :ivar opened: Called when it is of use.
     """
 
-    def __init__(self, opened: Callable[[Connection], object]) -> None:
+    def __init__(self, opened: Callable[[SinkConnection], object]) -> None:
         super().__init__()
         self._opened = opened
         self.is_serving = False
@@ -70,7 +70,7 @@ class Connection(WebSocketClientProtocol):
         """Take it that the connection is lost; ``onClose`` is told too."""
 
 
-class Client(ReconnectingClientFactory, WebSocketClientFactory):  # type: ignore[misc]
+class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory):  # type: ignore[misc]
     """
     Makes connections: Twisted's ``ClientService`` would log each attempt, for ever.
 
@@ -112,7 +112,7 @@ class WebSocketSink:
     _application: str
     port: int
     has_started: bool = field(default=False, init=False)
-    _connection: Connection | None = field(default=None, init=False)
+    _connection: SinkConnection | None = field(default=None, init=False)
     _client: Any = field(default=None, init=False)
     _connector: Any = field(default=None, init=False)
 
@@ -133,8 +133,8 @@ class WebSocketSink:
     def start(self) -> None:
         """See ``ISink``; it need not be there yet."""
         url = f"ws://{LOOPBACK}:{self.port}{self.path()}"
-        self._client = client = Client(url, reactor=self._reactor)
-        client.protocol = partial(Connection, self._opened)  # type: ignore[assignment]
+        self._client = client = SinkConnectionFactory(url, reactor=self._reactor)
+        client.protocol = partial(SinkConnection, self._opened)  # type: ignore[assignment]
         client.clock = self._reactor
         client.maxDelay = int(SINK_RETRY_SECONDS)
         client.setProtocolOptions(
@@ -149,7 +149,7 @@ class WebSocketSink:
         )
         self.has_started = True
 
-    def _opened(self, connection: Connection) -> None:
+    def _opened(self, connection: SinkConnection) -> None:
         if self._connector is None:
             return  # it opened while we ended
         # Only now: what accepts and then speaks no WebSocket is asked ever later.

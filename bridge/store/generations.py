@@ -48,17 +48,17 @@ class Generations:
     @property
     def previous(self) -> Path:
         """The previous generation."""
-        return self._beside(".bak")
+        return self._sibling(".bak")
 
     @property
     def _temporary(self) -> Path:
-        return self._beside(".tmp")
+        return self._sibling(".tmp")
 
     @property
     def _spare(self) -> Path:
-        return self._beside(".bak.tmp")
+        return self._sibling(".bak.tmp")
 
-    def _beside(self, suffix: str) -> Path:
+    def _sibling(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)
 
     def load(self, read: Callable[[bytes], T]) -> tuple[T | None, str | None]:
@@ -107,9 +107,9 @@ class Generations:
 
     def _set_aside(self, path: Path) -> str:
         number = 1
-        while os.path.lexists(self._beside(f".corrupt-{number}")):
+        while os.path.lexists(self._sibling(f".corrupt-{number}")):
             number += 1
-        aside = self._beside(f".corrupt-{number}")
+        aside = self._sibling(f".corrupt-{number}")
         os.rename(path, aside)
         return aside.name
 

@@ -12,10 +12,10 @@ from twisted.logger import Logger
 
 from ..concurrency.singleflight import SingleFlight
 from ..concurrency.threads import InThread
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, shutting_down
 from ..protocol.wire import dumps, loads_unique
 from .generations import DamagedError, Generations
-from .tables import Edit, Snapshot, Tables, Undo, take_back
+from .tables import Edit, Snapshot, Tables, Undo, roll_back
 
 
 class StoreError(Exception):
@@ -60,7 +60,7 @@ class Store:
     _in_thread: InThread
     _tables: Tables
     _queue: list[_Commit] = field(factory=list)
-    _doubtful: bool = False
+    _durability_unknown: bool = False
     _closed: bool = False
     _flight: SingleFlight = field(init=False)
 
@@ -114,7 +114,7 @@ class Store:
             ``close``; nothing of the edits is left then.
         """
         if self._closed:
-            return fail(_gone())
+            return fail(shutting_down())
         try:
             commit = _Commit(self._tables.apply(edits))
         except BridgeError as refused:
@@ -129,7 +129,7 @@ class Store:
             this was called; fails as ``commit`` does.
         """
         if self._closed:
-            return fail(_gone())
+            return fail(shutting_down())
         return self._enqueue(_Commit(renewing=True))
 
     def close(self) -> Deferred[None]:
@@ -143,7 +143,7 @@ class Store:
 
     def _enqueue(self, commit: _Commit) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
-        if not (commit.writing or self._flight.is_running or self._doubtful):
+        if not (commit.writing or self._flight.is_running or self._durability_unknown):
             return succeed(None)
         self._queue.append(commit)
         self._flight.ask()
@@ -154,7 +154,7 @@ class Store:
         if not batch:
             return  # they were refused with those before them
         try:
-            if self._doubtful or any(commit.writing for commit in batch):
+            if self._durability_unknown or any(commit.writing for commit in batch):
                 await self._write()
         except Exception as e:  # noqa: BLE001
             self._refuse([*batch, *self._queue], e)
@@ -164,10 +164,10 @@ class Store:
 
     async def _write(self) -> None:
         # Until it is known to have worked, the file may hold either generation.
-        self._doubtful = True
+        self._durability_unknown = True
         pieces = _pieces(self._tables.snapshot())
         await self._in_thread(self._file.replace, pieces)
-        self._doubtful = False
+        self._durability_unknown = False
 
     def _refuse(self, commits: list[_Commit], error: Exception) -> None:
         self._queue = []
@@ -176,14 +176,10 @@ class Store:
         self._log.error("{reason}", reason=message)
         try:
             for commit in reversed(commits):
-                take_back(commit.undo)
+                roll_back(commit.undo)
         finally:
             for commit in commits:
                 commit.done.errback(BridgeError(Code.INTERNAL, message))
-
-
-def _gone() -> BridgeError:
-    return BridgeError(Code.UNAVAILABLE, "the daemon is shutting down")
 
 
 def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:

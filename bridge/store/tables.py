@@ -209,7 +209,7 @@ class Tables:
                 undo.extend(self._edit(edit))
             self._check(before)
         except BridgeError:
-            take_back(undo)
+            roll_back(undo)
             raise
         return undo
 
@@ -261,7 +261,7 @@ class Tables:
         self._sizes[_part(ns)] += namespace.size
 
 
-def take_back(undo: Sequence[Undo]) -> None:
+def roll_back(undo: Sequence[Undo]) -> None:
     """Undo, the last change first."""
     for one in reversed(undo):
         one()

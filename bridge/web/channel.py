@@ -114,7 +114,7 @@ class GuardedChannel(HTTPChannel):
         self._end_if_whole()
 
     def take_turn(self) -> None:
-        """See ``bridge.web.shares.Connection``."""
+        """See ``bridge.web.shares.SharingConnection``."""
         self.paused = False
         self._networkProducer.resumeProducing()
         if data := self.clearLineBuffer():
@@ -157,12 +157,12 @@ class GuardedChannel(HTTPChannel):
         request.headReceived(self._command, self._path, self._version, self.length)
         if self.length != 0 and request.refusal is None:
             self._wait(limits.BODY_SECONDS)
-            self.shares.crowd.leave(self)
+            self.shares.pending.leave(self)
             if request.expects_continue():
                 self._send100Continue()
 
     def allContentReceived(self) -> None:
-        """Answer the request."""
+        """Responder the request."""
         if self._lingering:
             return
         self._wait_no_more()
@@ -243,7 +243,7 @@ class GuardedChannel(HTTPChannel):
         return not whole or self._version != b"HTTP/1.1"
 
     def _answer_early(self) -> None:
-        """Answer what is refused already, while its body is still to come."""
+        """Responder what is refused already, while its body is still to come."""
         if self._lingering or self._handlingRequest or not self.requests:
             return
         if self.requests[-1].refusal is not None:
@@ -265,7 +265,7 @@ class GuardedChannel(HTTPChannel):
         self._refuse(error)
 
     def _refuse(self, error: BridgeError) -> None:
-        """Answer what is no request, and read no more."""
+        """Responder what is no request, and read no more."""
         if not self._lingering:
             self.shares.turns.spend()
             self.transport.write(last_refusal(error))
@@ -284,10 +284,10 @@ class GuardedChannel(HTTPChannel):
         self._wait_no_more()
         self._deadline = self.callLater(seconds, self._expired)
         if not self._reading:
-            self.shares.crowd.join(self)
+            self.shares.pending.join(self)
 
     def _wait_no_more(self) -> None:
-        self.shares.crowd.leave(self)
+        self.shares.pending.leave(self)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

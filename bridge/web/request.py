@@ -42,14 +42,14 @@ class Head:
     authority: bytes | None = None
 
 
-Answer = Callable[["GuardedRequest"], None]
+Responder = Callable[["GuardedRequest"], None]
 """Answers a request whose body is there; refuses with ``BridgeError`` in its answer."""
 
 
-class Judge(Protocol):
+class RequestPolicy(Protocol):
     """Decides who answers; ``bridge.web.site.GuardedSite`` is one."""
 
-    def judge(self, head: Head) -> Answer:
+    def validate(self, head: Head) -> Responder:
         """
         Decide by the head alone.
 
@@ -57,7 +57,7 @@ class Judge(Protocol):
         """
 
     def render(self, request: GuardedRequest) -> None:
-        """Answer a request that is refused, too."""
+        """Responder a request that is refused, too."""
 
     def allowed_origin(self, headers: Headers) -> bytes | None:
         """Return the request's origin when it is one that may read the answer."""
@@ -78,7 +78,7 @@ class GuardedRequest(Request):
 
     refusal: BridgeError | None = None
     content: Any
-    _answer: Answer
+    _answer: Responder
     _received = 0
 
     def headReceived(  # noqa: N802
@@ -92,14 +92,14 @@ class GuardedRequest(Request):
         # As they were sent: to Klein they are text, to us they were no UTF-8 perhaps.
         text = self.path.decode("latin-1").encode("utf-8")
         self.prepath, self.postpath = [], text.removeprefix(b"/").split(b"/")
-        judge: Judge = self.channel.factory
-        self._answer = judge.render
-        origin = judge.allowed_origin(self.requestHeaders)
+        policy: RequestPolicy = self.channel.factory
+        self._answer = policy.render
+        origin = policy.allowed_origin(self.requestHeaders)
         allowing = {} if origin is None else cors_headers(origin)
         for name, value in {**ALWAYS, **allowing}.items():
             self.setHeader(name, value)
         try:
-            self._answer = judge.judge(
+            self._answer = policy.validate(
                 Head(method, self.path, self.requestHeaders, length, authority)
             )
         except BridgeError as error:
@@ -122,7 +122,7 @@ class GuardedRequest(Request):
 
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
         """
-        Answer the request, whose body is here as far as it is wanted.
+        Responder the request, whose body is here as far as it is wanted.
 
         Twisted's own would read queries and forms, for which nobody asks.
         """
@@ -155,7 +155,7 @@ class GuardedRequest(Request):
         return self.begin(error.code.status, refusal_body(error))
 
     def finish_empty(self) -> None:
-        """Answer that all is well, and there is nothing to tell (204)."""
+        """Responder that all is well, and there is nothing to tell (204)."""
         self.responseHeaders.removeHeader(b"content-type")
         self.write(self.begin(204, b""))
         self.finish()

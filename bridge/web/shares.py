@@ -3,9 +3,10 @@ What HTTP connections share, and how no one of them gets more than its part.
 
 ::
 
-    Crowd    places: the greediest connection goes first, then the longest waiting
-    Turns    requests answered in one turn of the reactor, one connection after another
-    Unsent   memory for answers that are not read: the connection with most goes first
+    PendingConnections   places: the greediest connection is dropped first, then the
+                         one that has waited longest
+    Turns                requests answered in one turn of the reactor, in rotation
+    Unsent               memory for unread answers: the connection with most is dropped
 
 Only connections without the token compete: a call has earned its place.
 """
@@ -20,7 +21,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from ..protocol import limits
 
 
-class Connection(Protocol):
+class SharingConnection(Protocol):
     """What its rivals know of a connection."""
 
     @property
@@ -35,7 +36,7 @@ class Connection(Protocol):
 
 
 @define
-class Crowd:
+class PendingConnections:
     """
     The connections that have not earned a place: nobody knows yet who asks.
 
@@ -45,12 +46,12 @@ class Crowd:
     """
 
     _limit: int
-    _waiting: dict[Connection, None] = field(factory=dict)
+    _waiting: dict[SharingConnection, None] = field(factory=dict)
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def join(self, connection: Connection) -> None:
+    def join(self, connection: SharingConnection) -> None:
         """Let a connection wait, as the newest."""
         self._waiting.pop(connection, None)
         self._waiting[connection] = None
@@ -59,7 +60,7 @@ class Crowd:
             del self._waiting[greediest]
             greediest.drop()
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: SharingConnection) -> None:
         """Remove a connection, if it is there."""
         self._waiting.pop(connection, None)
 
@@ -77,7 +78,7 @@ class Turns:
     _clock: IReactorTime
     _left: int = field(init=False)
     _next: IDelayedCall | None = None
-    _waiting: dict[Connection, None] = field(factory=dict)
+    _waiting: dict[SharingConnection, None] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._left = self._limit
@@ -92,12 +93,12 @@ class Turns:
         self._left -= requests
         self._schedule()
 
-    def wait(self, connection: Connection) -> None:
+    def wait(self, connection: SharingConnection) -> None:
         """Call ``take_turn`` of a connection when it is due."""
         self._waiting[connection] = None
         self._schedule()
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: SharingConnection) -> None:
         """Remove a connection, if it waits."""
         self._waiting.pop(connection, None)
 
@@ -126,9 +127,9 @@ class Unsent:
 
     _limit: int
     total: int = 0
-    _sizes: dict[Connection, int] = field(factory=dict)
+    _sizes: dict[SharingConnection, int] = field(factory=dict)
 
-    def add(self, connection: Connection, size: int) -> None:
+    def add(self, connection: SharingConnection, size: int) -> None:
         """Count so many bytes; over the limit drop the connections with most."""
         self._sizes[connection] = self._sizes.get(connection, 0) + size
         self.total += size
@@ -137,7 +138,7 @@ class Unsent:
             self.leave(largest)
             largest.drop()
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: SharingConnection) -> None:
         """Count nothing more for a connection: all is sent, or never will be."""
         self.total -= self._sizes.pop(connection, 0)
 
@@ -146,13 +147,13 @@ class Unsent:
 class Shares:
     """All that the connections of a daemon share."""
 
-    crowd: Crowd
+    pending: PendingConnections
     turns: Turns
     unsent: Unsent
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: SharingConnection) -> None:
         """Forget a connection."""
-        self.crowd.leave(connection)
+        self.pending.leave(connection)
         self.turns.leave(connection)
         self.unsent.leave(connection)
 
@@ -160,7 +161,7 @@ class Shares:
 def make_shares(clock: IReactorTime) -> Shares:
     """Make what the connections of one daemon share."""
     return Shares(
-        Crowd(limits.CONNECTIONS_WAITING),
+        PendingConnections(limits.CONNECTIONS_WAITING),
         Turns(limits.HTTP_REQUESTS_PER_TURN, clock),
         Unsent(limits.HTTP_UNSENT_BYTES),
     )

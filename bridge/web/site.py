@@ -1,7 +1,7 @@
 """
 HTTP: who is let in, and which path answers what.
 
-``GuardedSite.judge`` is the whole policy, in its order.  A call goes to the same
+``GuardedSite.validate`` is the whole policy, in its order.  A call goes to the same
 dispatcher as a frame does.
 """
 
@@ -29,10 +29,10 @@ from ..protocol.errors import BridgeError, Code
 from ..protocol.wire import dumps, loads
 from ..rpc.registry import Registry
 from .channel import GuardedChannel
-from .conversation import Edge
+from .conversation import SharedContext
 from .guard import Guard, Headers
 from .headers import MethodError
-from .request import Answer, GuardedRequest, Head, too_large
+from .request import GuardedRequest, Head, Responder, too_large
 from .shares import make_shares
 from .socket import BridgeFactory
 
@@ -83,7 +83,7 @@ class Routes:
     :ivar dev: Whether calls by HTTP and ``describe`` are there.
     """
 
-    edge: Edge
+    context: SharedContext
     sockets: BridgeFactory
     dev: bool
     _app: Klein = field(factory=Klein, init=False)
@@ -111,7 +111,7 @@ class Routes:
     @property
     def registry(self) -> Registry:
         """The services."""
-        return self.edge.dispatcher.registry
+        return self.context.dispatcher.registry
 
     def find(self, method: bytes, path: bytes) -> Route:
         """
@@ -131,7 +131,7 @@ class Routes:
         return Route(endpoint in ("call", "describe"), endpoint == "call")
 
     def render(self, request: GuardedRequest) -> None:
-        """Answer a request, whose body is here as far as it is wanted."""
+        """Responder a request, whose body is here as far as it is wanted."""
         request.render(self._resource)
 
     def _route(self, path: str, method: str, answer: Endpoint) -> None:
@@ -146,17 +146,17 @@ class Routes:
         self._app.route(path, methods=[method], endpoint=answer.__name__)(run)
 
     def _refuse(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Answer with a refusal."""
+        """Responder with a refusal."""
         error: Any = failure.value
         return request.refuse(error)
 
     def _refuse_path(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Answer what has no route; but a refusal of the guard comes first."""
+        """Responder what has no route; but a refusal of the guard comes first."""
         error: Any = failure.value
         return request.refuse(request.refusal or self._no_route(error))
 
     def _fail(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Answer when an endpoint breaks."""
+        """Responder when an endpoint breaks."""
         self._log.failure("a request broke", failure=failure)
         return request.refuse(
             BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
@@ -184,18 +184,18 @@ class Routes:
     async def call(self, request: GuardedRequest, service: str, method: str) -> bytes:
         """Call a method of a service."""
         params = read_params(request.content.read())
-        return dumps(await self.edge.dispatcher.call(service, method, params))
+        return dumps(await self.context.dispatcher.call(service, method, params))
 
     async def health(self, _: GuardedRequest) -> bytes:
-        """Answer the liveness probe."""
+        """Responder the liveness probe."""
         names = self.registry.names()
-        return dumps({"ok": True, "version": self.edge.version, "services": names})
+        return dumps({"ok": True, "version": self.context.version, "services": names})
 
     async def describe(self, _: GuardedRequest) -> bytes:
         """Describe every service."""
         services = self.registry.describe()
         return dumps(
-            {"version": self.edge.version, "socket": "/v1/ws", "services": services}
+            {"version": self.context.version, "socket": "/v1/ws", "services": services}
         )
 
     def socket(self, request: GuardedRequest) -> Upgrade:
@@ -211,7 +211,7 @@ class Routes:
             raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
         if request.clientproto != b"HTTP/1.1":
             raise BridgeError(Code.BAD_REQUEST, "an upgrade takes HTTP/1.1")
-        if self.sockets.crowded:
+        if self.sockets.is_full:
             raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
         return Upgrade(self.sockets)
 
@@ -278,7 +278,7 @@ class GuardedSite(HTTPFactory):
         self._routes = routes
         self.shares = make_shares(reactor)
 
-    def judge(self, head: Head) -> Answer:
+    def validate(self, head: Head) -> Responder:
         """
         Decide who answers a request, by its head alone.
 
@@ -303,11 +303,11 @@ class GuardedSite(HTTPFactory):
         return self._routes.render
 
     def render(self, request: GuardedRequest) -> None:
-        """See ``bridge.web.request.Judge``."""
+        """See ``bridge.web.request.RequestPolicy``."""
         self._routes.render(request)
 
     def allowed_origin(self, headers: Headers) -> bytes | None:
-        """See ``bridge.web.request.Judge``."""
+        """See ``bridge.web.request.RequestPolicy``."""
         return self._guard.allowed_origin(headers)
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
@@ -331,7 +331,7 @@ def _check_length(length: int | None, cap: int) -> None:
 
 
 def make_site(
-    edge: Edge, sockets: BridgeFactory, dev: bool, reactor: IReactorTime
+    context: SharedContext, sockets: BridgeFactory, dev: bool, reactor: IReactorTime
 ) -> GuardedSite:
     """Build the HTTP server."""
-    return GuardedSite(edge.guard, Routes(edge, sockets, dev), reactor)
+    return GuardedSite(context.guard, Routes(context, sockets, dev), reactor)

@@ -23,10 +23,10 @@ from ..protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ..protocol.frames import error_fields
 from ..protocol.strict import Size
 from ..protocol.wire import dumps
-from .conversation import Conversation, Edge
+from .conversation import Conversation, SharedContext
 from .framing import Framing
 from .headers import ALWAYS
-from .outbox import Outbox
+from .sendqueue import SendQueue
 
 _log = Logger()
 _CONTINUATION, _TEXT = 0, 1
@@ -35,7 +35,7 @@ _UPGRADED = {
     for name, value in ALWAYS.items()
     if name != b"content-type"
 }
-_BROKEN: dict[int, CloseReason] = {
+_VIOLATIONS: dict[int, CloseReason] = {
     CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
     CloseCode.TOO_BIG: CloseReason.TOO_BIG,
 }
@@ -44,18 +44,18 @@ _BROKEN: dict[int, CloseReason] = {
 @implementer(IPushProducer)
 @frozen
 class _Backpressure:
-    """Tells the outbox when the transport is full, and when it has room again."""
+    """Tells the send_queue when the transport is full, and when it has room again."""
 
-    outbox: Outbox
+    send_queue: SendQueue
 
     def pauseProducing(self) -> None:
-        self.outbox.pause()
+        self.send_queue.pause()
 
     def resumeProducing(self) -> None:
-        self.outbox.resume()
+        self.send_queue.resume()
 
     def stopProducing(self) -> None:
-        self.outbox.clear()
+        self.send_queue.clear()
 
 
 @frozen
@@ -77,11 +77,11 @@ class BridgeProtocol(Framing):
 
     def onOpen(self) -> None:
         """Begin the conversation."""
-        self.conversation = Conversation(self.factory.edge, self)
+        self.conversation = Conversation(self.factory.context, self)
         transport: Any = self.transport
         # The HTTP channel this socket was made from has registered itself.
         transport.unregisterProducer()
-        transport.registerProducer(_Backpressure(self.conversation.outbox), True)
+        transport.registerProducer(_Backpressure(self.conversation.send_queue), True)
         self.factory.opened(self)
 
     def onMessageBegin(self, isBinary: bool) -> None:
@@ -100,13 +100,13 @@ class BridgeProtocol(Framing):
         if self.state != self.STATE_OPEN:
             return  # it was sent before the peer knew that the socket closes
         if isBinary:
-            self.conversation.broke(CloseReason.TEXT_ONLY)
+            self.conversation.violated(CloseReason.TEXT_ONLY)
         else:
             self.conversation.received(payload, self._size)
 
     def onPing(self, payload: bytes) -> None:
         """Answer a ping; but not to a peer that pings and does not read."""
-        if self.conversation is not None and not self.conversation.outbox.paused:
+        if self.conversation is not None and not self.conversation.send_queue.paused:
             self.sendPong(payload)
 
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
@@ -116,14 +116,14 @@ class BridgeProtocol(Framing):
             self.conversation.ended()
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
-        """See ``bridge.web.conversation.Line``; a fragment (RFC 6455, 5.4)."""
+        """See ``bridge.web.conversation.Transport``; a fragment (RFC 6455, 5.4)."""
         # sendMessage() would hold what we send to the limit on what we receive.
         if self.state == self.STATE_OPEN:
             opcode = _TEXT if first else _CONTINUATION
             self.sendFrame(opcode=opcode, payload=piece, fin=last)
 
     def close_with(self, reason: CloseReason) -> None:
-        """See ``bridge.web.conversation.Line``."""
+        """See ``bridge.web.conversation.Transport``."""
         if reason is CloseReason.SLOW_READER:
             # The close frame comes after what the peer has not read yet.
             self.closeHandshakeTimeout = limits.SLOW_CLOSE_SECONDS
@@ -132,11 +132,11 @@ class BridgeProtocol(Framing):
             self.sendCloseFrame(code=reason.code, reasonUtf8=reason.encode("ascii"))
 
     def welcomed(self) -> bool:
-        """See ``bridge.web.conversation.Line``."""
+        """See ``bridge.web.conversation.Transport``."""
         self.maxMessagePayloadSize = limits.FRAME_BYTES
         return self.factory.authenticated(self)
 
-    def give_way(self) -> None:
+    def evict(self) -> None:
         """Close without waiting for the peer, which has sent nothing to lose."""
         if self.conversation is not None:
             self.conversation.close(CloseReason.TOO_MANY_SOCKETS)
@@ -164,7 +164,9 @@ class BridgeProtocol(Framing):
         """Close with a reason of ours where Autobahn would with its own."""
         if self.state == self.STATE_OPEN and self.conversation is not None:
             self.failedByMe = True
-            self.conversation.broke(_BROKEN.get(code, CloseReason.PROTOCOL_ERROR))
+            self.conversation.violated(
+                _VIOLATIONS.get(code, CloseReason.PROTOCOL_ERROR)
+            )
         else:
             super()._fail_connection(code, reason)
 
@@ -179,13 +181,13 @@ class BridgeFactory(WebSocketServerFactory):
     protocol: Any = BridgeProtocol
     noisy = False
 
-    def __init__(self, edge: Edge) -> None:
+    def __init__(self, context: SharedContext) -> None:
         # Without a name given, Autobahn would tell its own and its version.
-        super().__init__(reactor=edge.clock, server="", headers=_UPGRADED)
+        super().__init__(reactor=context.clock, server="", headers=_UPGRADED)
         # Autobahn's own timers run, roughly, on the global reactor.
-        self._batched_timer = _Timer(edge.clock)
-        self.edge = edge
-        self.handshakes_refused = Tally(edge.clock, _note_refused)
+        self._batched_timer = _Timer(context.clock)
+        self.context = context
+        self.handshakes_refused = Tally(context.clock, _note_refused)
         self._sockets_waiting: dict[BridgeProtocol, None] = {}
         self._sockets_authenticated: set[BridgeProtocol] = set()
         self._emptied: list[Deferred[None]] = []
@@ -206,7 +208,7 @@ class BridgeFactory(WebSocketServerFactory):
         )
 
     @property
-    def crowded(self) -> bool:
+    def is_full(self) -> bool:
         """Whether no further socket may be opened now."""
         return len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
 
@@ -220,7 +222,7 @@ class BridgeFactory(WebSocketServerFactory):
         if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
             oldest = next(iter(self._sockets_waiting))
             del self._sockets_waiting[oldest]
-            oldest.give_way()
+            oldest.evict()
 
     def authenticated(self, socket: BridgeProtocol) -> bool:
         """Count a socket as one that has, unless there are too many of those."""

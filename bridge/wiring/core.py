@@ -11,7 +11,7 @@ from ..freedesktop import INotifications
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE, UPDATES_AT_ONCE
 from ..rpc.hub import Hub
 from ..settings.config import Config
-from ..settings.options import Place
+from ..settings.options import Paths
 from ..store import Store
 
 
@@ -63,7 +63,7 @@ class Threads:
 
 
 @frozen
-class Foundation:
+class Core:
     """
     What the parts rest on.
 
@@ -76,7 +76,7 @@ class Foundation:
 
     reactor: Any
     config: Config
-    place: Place
+    paths: Paths
     threads: Threads
     store: Store
     hub: Hub

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from ..concurrency.threads import Pool
-from ..daemon.daemon import Logged
+from ..daemon.daemon import LogObservers
 from ..daemonlog.output import make_output
 from ..daemonlog.push import make_log_push
 from ..datadir.paths import DataDir
@@ -59,13 +59,13 @@ def open_page_log(config: Config, data: DataDir, pool: Pool) -> PageLog:
     return PageLog(LogWriter(file, pool.call))
 
 
-def make_logged(
+def make_log_observers(
     reactor: Any,
     config: Config,
     twistd: Mapping[str, Any] | None,
     secrets: Secrets,
     hub: Hub,
-) -> Logged:
+) -> LogObservers:
     """
     Make what the daemon's own log lines go to.
 
@@ -79,7 +79,7 @@ def make_logged(
         secrets,
         reactor.callFromThread,
     )
-    return Logged(output if _is_ours_to_print(twistd) else None, push)
+    return LogObservers(output if _is_ours_to_print(twistd) else None, push)
 
 
 def _is_ours_to_print(twistd: Mapping[str, Any] | None) -> bool:

@@ -194,8 +194,8 @@ class EventTests(SynchronousTestCase):
 
     def test_bare_event(self) -> None:
         """An event with nothing in it can be read."""
-        line = read_event({}, no_secrets)
-        self.assertEqual((line.level, line.message, line.time), ("info", "", 0.0))
+        entry = read_event({}, no_secrets)
+        self.assertEqual((entry.level, entry.message, entry.time), ("info", "", 0.0))
 
     def test_legacy_event(self) -> None:
         """Events of twisted.python.log are read too."""
@@ -207,5 +207,5 @@ class EventTests(SynchronousTestCase):
 
         publisher = legacy.LogPublisher(publishPublisher=LogPublisher(seen_by))
         publisher.msg("old", "style")
-        line = read_event(seen[0], no_secrets)
-        self.assertEqual((line.source, line.message), ("twisted", "old style"))
+        entry = read_event(seen[0], no_secrets)
+        self.assertEqual((entry.source, entry.message), ("twisted", "old style"))

@@ -20,8 +20,8 @@ from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
 from bridge.concurrency.threads import Pool
-from bridge.outbound.fetcher import Fetcher, Reach, make_fetcher
-from bridge.outbound.judge import Judge
+from bridge.outbound.addresspolicy import AddressPolicy
+from bridge.outbound.fetcher import HttpFetcher, Reach, make_fetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.wire import dumps, loads
 from bridge.rpc.caller import PROGRAM, Caller
@@ -264,9 +264,9 @@ class OutboundCase(TestCase):
         """Look a name up in ``names``."""
         return succeed(self.names.get(host, []))
 
-    def fetcher(self, look_up: Any = None) -> Fetcher:
+    def fetcher(self, look_up: Any = None) -> HttpFetcher:
         """Make a fetcher that reaches what has been allowed so far."""
-        judge = Judge(frozenset(self.allowed))
+        judge = AddressPolicy(frozenset(self.allowed))
         reach = Reach(judge, look_up or self.look_up, self.trusted)
         fetcher = make_fetcher(reactor, self.pool.call, reach)
         self.addCleanup(fetcher.close)
@@ -281,7 +281,7 @@ class OutboundCase(TestCase):
         return port
 
     def calling(
-        self, params: Any, fetcher: Fetcher | None = None, caller: Caller = PROGRAM
+        self, params: Any, fetcher: HttpFetcher | None = None, caller: Caller = PROGRAM
     ) -> Deferred[Any]:
         """Call ``outbound/fetch``; fires with plain JSON, as it is sent."""
         registry = Registry()

@@ -12,7 +12,7 @@ from bridge.rpc.caller import Program
 
 from .servers import HERE, OutboundCase, responding, sending
 
-STOPPING = (Code.UNAVAILABLE, "the daemon is stopping")
+STOPPING = (Code.UNAVAILABLE, "the daemon is shutting down")
 
 
 class AtOnceTests(OutboundCase):
@@ -83,7 +83,7 @@ class AtOnceTests(OutboundCase):
         await self.assert_unavailable(self.ask(other), "too many fetches wait")
         await self.fetching.close()
         for asked in held:
-            await self.assert_unavailable(asked, "the daemon is stopping")
+            await self.assert_unavailable(asked, "the daemon is shutting down")
 
 
 class EndTests(OutboundCase):
@@ -132,7 +132,7 @@ class EndTests(OutboundCase):
         """Its fetch goes on: the server is not told of it."""
         caller = Program()
         ended: list[object] = []
-        self.patch(Program, "at_end", lambda self, call: ended.append(call))
+        self.patch(Program, "on_close", lambda self, call: ended.append(call))
         port = self.serve(responding(b"x"))
         await self.calling({"url": f"http://{HERE}:{port}/"}, None, caller)
         self.assertEqual(ended, [])

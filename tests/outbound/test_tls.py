@@ -9,7 +9,7 @@ from typing import Any
 from twisted.internet import reactor
 
 from bridge.net import certificates as authorities
-from bridge.outbound.client import make_client
+from bridge.outbound.httpclient import make_client
 from bridge.protocol.errors import BridgeError, Code
 
 from ..directories import fresh_directory

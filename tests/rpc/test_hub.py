@@ -21,7 +21,7 @@ class Page:
         """Keep one event."""
         self.got.append((event, text))
 
-    def at_end(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[], None]) -> None:
         """Never end."""
 
 
@@ -69,7 +69,7 @@ class HubTests(SynchronousTestCase):
             joined.append(page)
             self.hub.push("osc", {})
 
-        self.hub.at_join(join)
+        self.hub.on_join(join)
         last = Page()
         self.hub.add(last)
         self.assertEqual((joined, len(last.got)), ([last], 1))

@@ -40,10 +40,10 @@ class Page:
         assert event == "remote"
         self.got.append(loads(text)["data"])
 
-    def tell(self, event: str, data: Any) -> None:
+    def notify(self, event: str, data: Any) -> None:
         """Be told nothing."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[], None]) -> None:
         """Call at ``end``."""
         self.ends.append(call)
 
@@ -80,7 +80,7 @@ class RemoteCase(SynchronousTestCase):
         return self.calling("eval", {"code": code, **more}, PROGRAM)
 
     def answer(self, page: Caller | None = None, **answer: Any) -> Any:
-        """Answer, the newest evaluation unless ``id`` says otherwise."""
+        """SnippetAnswer, the newest evaluation unless ``id`` says otherwise."""
         answer.setdefault("id", self.page.got[-1]["id"] if self.page.got else "")
         answered = self.calling("result", answer, page or self.page)
         return self.successResultOf(answered)["delivered"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import unicodedata
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from ...protocol.text import printable
 
 SHOWN_CHARACTERS: Final = 200
 
@@ -74,6 +75,4 @@ def shown(path: str) -> str:
 
     Nothing that controls a terminal or the direction of text is left in it.
     """
-    hidden = ("C", "Zl", "Zp")
-    visible = (c for c in path if not unicodedata.category(c).startswith(hidden))
-    return "".join(visible)[:SHOWN_CHARACTERS]
+    return printable(path)[:SHOWN_CHARACTERS]

@@ -13,9 +13,9 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
-from bridge.provision import setup as command
 from bridge.cli.commands.setup import SetupOptions, main
 from bridge.datadir.paths import DataDir
+from bridge.provision import setup as command
 from bridge.provision.hostsources import SetupError
 from bridge.provision.setup import setup
 from bridge.settings.host import load_profile

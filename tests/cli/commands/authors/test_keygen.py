@@ -16,8 +16,8 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.authoring.keyfiles import default_key_file, parse_seed, read_seed
 from bridge.cli.authoring import keyfiles as module
+from bridge.cli.authoring.keyfiles import default_key_file, parse_seed, read_seed
 from bridge.cli.commands.authors.keygen import main
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of

@@ -19,12 +19,12 @@ from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
 from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS
-from .guard import Guarded, GuardedFactory
+from .responseguard import Guarded, GuardedFactory
 
 
 @implementer(IStreamClientEndpoint)
 @define(eq=False, repr=False)
-class Dialled:
+class CheckedEndpoint:
     """
     Connects to one of a host's judged addresses, to each in turn.
 
@@ -66,11 +66,11 @@ class Dialled:
 
 @implementer(IAgentEndpointFactory)
 @frozen
-class Always:
+class FixedEndpointFactory:
     """Gives the one endpoint there is."""
 
-    endpoint: Dialled
+    endpoint: CheckedEndpoint
 
-    def endpointForURI(self, uri: object) -> Dialled:
+    def endpointForURI(self, uri: object) -> CheckedEndpoint:
         """Give it, whatever the URI: its host was judged already."""
         return self.endpoint

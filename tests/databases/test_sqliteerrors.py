@@ -1,4 +1,4 @@
-"""Tests for bridge.databases.complaints."""
+"""Tests for bridge.databases.sqliteerrors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.databases.complaints import primary_code, refusal
+from bridge.databases.sqliteerrors import primary_code, refusal
 from bridge.protocol.errors import Code
 
 

@@ -60,7 +60,7 @@ class Guarded(Protocol):
         self.inner.makeConnection(transport)
 
     def dataReceived(self, data: bytes) -> None:
-        """Judge what is received, and pass it on."""
+        """AddressPolicy what is received, and pass it on."""
         if self.refusal is not None:
             return
         self._received += len(data)

@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.client: honest servers, and what a request is."""
+"""Tests for bridge.outbound.httpclient: honest servers, and what a request is."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _DEFAULTS: Final = {
 
 
 @frozen
-class Request:
+class CheckedRequest:
     """
     A request that is fit to be sent.
 
@@ -68,7 +68,7 @@ def make_request(
     headers: Mapping[str, str],
     body: str,
     milliseconds: int | None,
-) -> Request:
+) -> CheckedRequest:
     """
     Check everything but the target, in the order in which refusals are told.
 
@@ -86,7 +86,7 @@ def make_request(
     if milliseconds is None:
         milliseconds = OUTBOUND_DEFAULT_MILLISECONDS
     seconds = min(max(milliseconds, 1), OUTBOUND_MOST_MILLISECONDS) / 1000
-    return Request(target, method, tuple(sent), content, seconds)
+    return CheckedRequest(target, method, tuple(sent), content, seconds)
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:

@@ -23,7 +23,7 @@ AWAITED = frozenset({"remote"})
 
 
 @define
-class Outbox:
+class SendQueue:
     """
     Sends at once while the peer reads, and queues while it does not.
 

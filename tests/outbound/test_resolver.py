@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.names, and of fetches that meet a hostile name server."""
+"""Tests for bridge.outbound.resolver, and of fetches with a hostile name server."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.names import dns
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.outbound import names
-from bridge.outbound.names import SystemNames
+from bridge.outbound import resolver
+from bridge.outbound.resolver import SystemNames
 from bridge.protocol.errors import BridgeError, Code
 
 from .servers import HERE, NameServer, OutboundCase, record, responding
@@ -133,7 +133,7 @@ class SystemNamesTests(TestCase):
     async def test_attack_look_ups_that_hang(self) -> None:
         """They are bounded, and nobody waits for their threads."""
         go_on = threading.Event()
-        self.patch(names, "OUTBOUND_LOOK_UPS", 1)
+        self.patch(resolver, "OUTBOUND_LOOK_UPS", 1)
 
         def resolve(*args: object, **kwargs: object) -> Any:
             go_on.wait()

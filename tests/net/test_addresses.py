@@ -1,4 +1,4 @@
-"""Tests of ``bridge.net.ranges``."""
+"""Tests of ``bridge.net.addresses``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.net import ranges as addresses
-from bridge.net.ranges import is_near_name, is_own, is_public
+from bridge.net import addresses as addresses
+from bridge.net.addresses import is_own, is_private_name, is_public
 
 PUBLIC = """
 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255
@@ -106,7 +106,7 @@ class IsOwnTests(SynchronousTestCase):
 
 
 class IsNearNameTests(SynchronousTestCase):
-    """``is_near_name``."""
+    """``is_private_name``."""
 
     def test_near(self) -> None:
         """Reserved names, those below them, in any case, with a final dot."""
@@ -123,9 +123,9 @@ class IsNearNameTests(SynchronousTestCase):
             "a.example",
             "a.alt",
         ):
-            self.assertTrue(is_near_name(name), name)
+            self.assertTrue(is_private_name(name), name)
 
     def test_far(self) -> None:
         """Names that only look like them are not reserved."""
         for name in ("example.org", "localhost.com", "mylocal", "arpa", "test.org"):
-            self.assertFalse(is_near_name(name), name)
+            self.assertFalse(is_private_name(name), name)

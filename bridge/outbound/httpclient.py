@@ -43,17 +43,17 @@ from ..net.certificates import certificates
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_PIECES
 from .agent import ANY_URL, CheckedAgent
-from .dial import Dialled
-from .request import Request
+from .bodytext import too_large
+from .checkedrequest import CheckedRequest
+from .endpoint import CheckedEndpoint
 from .target import refused
-from .text import too_large
 
 _BROKE_OFF = "the response broke off"
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @define
-class Reply:
+class ReceivedResponse:
     """
     A response that was received whole.
 
@@ -128,7 +128,7 @@ class _Collector(Protocol):
 
 
 @define
-class Client:
+class HttpClient:
     """
     Asks one server for one thing.
 
@@ -138,7 +138,9 @@ class Client:
     _reactor: Any
     _trust: Any
 
-    async def exchange(self, request: Request, addresses: Sequence[str]) -> Reply:
+    async def exchange(
+        self, request: CheckedRequest, addresses: Sequence[str]
+    ) -> ReceivedResponse:
         """
         Send a request, and receive the response.
 
@@ -150,18 +152,20 @@ class Client:
         tls = None
         if target.scheme == "https":
             tls = self._tls(target.host)
-        dialled = Dialled(self._reactor, addresses, target.port, tls, request.seconds)
+        endpoint = CheckedEndpoint(
+            self._reactor, addresses, target.port, tls, request.seconds
+        )
         try:
-            return await self._ask(request, dialled)
+            return await self._ask(request, endpoint)
         except (ConnectError, RequestTransmissionFailed, ResponseFailed) as e:
-            connection = dialled.connection
+            connection = endpoint.connection
             if connection is not None and connection.refusal is not None:
                 raise connection.refusal from None
             raise _unavailable(_words(e)) from None
         finally:
-            if dialled.connection is not None:
-                dialled.connection.abort()
-                await dialled.connection.closed
+            if endpoint.connection is not None:
+                endpoint.connection.abort()
+                await endpoint.connection.closed
 
     def _tls(self, host: str) -> Any:
         """Say how to speak TLS with a host, and whose certificate it must show."""
@@ -171,8 +175,10 @@ class Client:
             # Twisted wants a name by RFC 5891, in which there is no underscore.
             raise refused("over TLS, a host name by the rules of IDNA") from None
 
-    async def _ask(self, request: Request, dialled: Dialled) -> Reply:
-        agent = CheckedAgent(self._reactor, request, dialled)
+    async def _ask(
+        self, request: CheckedRequest, endpoint: CheckedEndpoint
+    ) -> ReceivedResponse:
+        agent = CheckedAgent(self._reactor, request, endpoint)
         body = _Body(request.body) if request.body else None
         answer: Any = await HTTPClient(agent).request(
             request.method,
@@ -190,13 +196,13 @@ class Client:
         collector = _Collector()
         answer.deliverBody(collector)
         await collector.whole
-        connection = dialled.connection
+        connection = endpoint.connection
         if collector.until_closed and connection and not connection.orderly:
             raise _unavailable(_BROKE_OFF)
         return _reply(response, collector.pieces)
 
 
-def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> Client:
+def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> HttpClient:
     """
     Make a client; blocks while it reads certificates.
 
@@ -204,10 +210,10 @@ def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> Client:
     """
     texts = certificates() if trusted is None else trusted
     loaded = [Certificate.loadPEM(text) for text in texts]
-    return Client(reactor, trustRootFromCertificates(loaded))
+    return HttpClient(reactor, trustRootFromCertificates(loaded))
 
 
-def _reply(response: IResponse, pieces: list[bytes]) -> Reply:
+def _reply(response: IResponse, pieces: list[bytes]) -> ReceivedResponse:
     headers = []
     for name, values in response.headers.getAllRawHeaders():
         read = [value.decode("latin-1") for value in values]
@@ -216,7 +222,7 @@ def _reply(response: IResponse, pieces: list[bytes]) -> Reply:
             headers.append((name.decode("ascii").lower(), read))
     codings = response.headers.getRawHeaders(b"content-encoding", [])
     coding = b", ".join(codings).decode("latin-1").strip().lower()
-    return Reply(response.code, headers, coding, pieces)
+    return ReceivedResponse(response.code, headers, coding, pieces)
 
 
 def _words(error: Exception) -> str:

@@ -13,7 +13,7 @@ import re
 import socket
 from typing import Final
 
-_NEAR_V4: Final = tuple(
+_PRIVATE_V4: Final = tuple(
     ipaddress.IPv4Network(block)
     for block in (
         "0.0.0.0/8",  # this network
@@ -40,7 +40,7 @@ _NEAR_V4: Final = tuple(
 # All of IPv6 that is routed at all; mapped, translated, local and multicast
 # addresses lie outside.
 _GLOBAL_V6: Final = ipaddress.IPv6Network("2000::/3")
-_NEAR_V6: Final = tuple(
+_PRIVATE_V6: Final = tuple(
     ipaddress.IPv6Network(block)
     for block in (
         "2001::/23",  # Teredo, ORCHID, benchmarking, protocol assignments
@@ -60,7 +60,7 @@ _LABEL = re.compile(
 )
 _NAME_CHARACTERS: Final = 253
 
-_NEAR_NAMES: Final = (
+_PRIVATE_NAMES: Final = (
     "alt",
     "example",
     "home.arpa",
@@ -85,12 +85,17 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(parsed, ipaddress.IPv4Address):
-        return not any(parsed in block for block in _NEAR_V4)
+        return not any(parsed in block for block in _PRIVATE_V4)
     if parsed.scope_id is not None or parsed not in _GLOBAL_V6:
         return False
     if (int(parsed) >> 32) & 0xFFFFFFFF in _ISATAP:
         return False
-    return not any(parsed in block for block in _NEAR_V6)
+    return not any(parsed in block for block in _PRIVATE_V6)
+
+
+def is_public_elsewhere(address: str) -> bool:
+    """Whether an address is public, and not one of this machine's own."""
+    return is_public(address) and not is_own(address)
 
 
 def is_own(address: str) -> bool:
@@ -138,7 +143,7 @@ def is_host_name(host: str) -> bool:
     return len(host) <= _NAME_CHARACTERS and all(map(_LABEL.fullmatch, labels))
 
 
-def is_near_name(host: str) -> bool:
+def is_private_name(host: str) -> bool:
     """Whether a host name is reserved for names that are not on the internet."""
     name = host.lower().removesuffix(".")
-    return any(name == near or name.endswith(f".{near}") for near in _NEAR_NAMES)
+    return any(name == near or name.endswith(f".{near}") for near in _PRIVATE_NAMES)
