@@ -1,9 +1,9 @@
 """
 The composition root: options in, a daemon out.
 
-``assemble`` makes every part, in the order in which they rest on each other, and hands
-each what it needs.  Nothing below imports the reactor, and nothing imports this module
-but Twisted's plugin and the command.
+``assemble`` makes every part, in the order of their dependencies, and passes each what
+it needs.  Nothing below imports the reactor, and only Twisted's plugin and the command
+import this module.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from .wiring.sinks import find
 
 T = TypeVar("T")
 
-# A command that looks whether a daemon is there holds the lock for a moment.
+# A command that checks for a daemon holds the lock for a moment.
 LOCK_PATIENCE_SECONDS = 0.2
 
 
@@ -66,11 +66,11 @@ class Options(DaemonOptions):
     paths: Paths
 
     def getSynopsis(self) -> str:
-        """Give the line of usage."""
+        """Return the usage line."""
         return "Usage: plugin-bridge run [options], or twistd -n bridge [options]"
 
     def getUsage(self, width: int | None = None) -> str:
-        """Say what each option means, and which sinks there are."""
+        """Return the help of the options, and the installed sinks."""
         sinks = ", ".join(maker.name for maker in find())
         return f"{super().getUsage(width)}\nSinks that are installed: {sinks}.\n"
 
@@ -96,7 +96,7 @@ class Options(DaemonOptions):
 
     def _check(self, config: Config) -> None:
         """
-        Check what takes more than the option itself to judge.
+        Check what the option's reader alone cannot.
 
         :raise ConfigError: Naming the option or the variable.
         """
@@ -125,7 +125,7 @@ def makeService(options: Options) -> IService:
 
 
 def _exit_on_error(make: Callable[[], T]) -> T:
-    """Let a failure end the process with one line, and no traceback."""
+    """End the process with one line, and no traceback, when it cannot start."""
     try:
         return make()
     except (DataDirError, JournalError, StartError, StoreError, TokenError) as e:
@@ -137,7 +137,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     """
     Make every part of the daemon.
 
-    :param reach: What ``outbound`` reaches: the public internet, but in tests.
+    :param reach: What ``outbound`` reaches: the public internet, except in tests.
     :raise StartError: It can't start here; so do ``DataDirError``, ``JournalError``,
         ``StoreError`` and ``TokenError``.
     """

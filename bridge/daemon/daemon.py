@@ -1,4 +1,4 @@
-"""The daemon's life: it listens, watches its token, and ends in order."""
+"""The daemon's life cycle: it listens, watches its token, and shuts down in order."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ THREAD_TURN_SECONDS = 0.001
 
 
 class Closeable(Protocol):
-    """A part that has something to finish."""
+    """A part with work to finish at shutdown."""
 
     def close(self) -> Deferred[Any] | None:
-        """Take no more, and fire when what was begun is finished or undone."""
+        """Accept no more work; fires when work under way is finished or undone."""
 
 
 @frozen
 class LogObservers:
     """
-    Where the daemon's own log lines go.
+    The observers of the daemon's own log lines.
 
     :ivar output: Prints them; ``None`` when twistd does.
     :ivar push: Pushes them to the pages.
@@ -57,14 +57,14 @@ class Daemon(Service):
     """
     Runs the parts that ``bridge.tap`` has made.
 
-    :ivar address_file: Tells the address to commands while it listens.
-    :ivar prepare: Begins what goes on beside the listening; blocks, and is quick.
-    :ivar settle: Begins what answers within seconds; the banner waits for it.
-    :ivar banner: What is said when it is listening.
+    :ivar address_file: Holds the address for commands while the daemon listens.
+    :ivar prepare: Starts background work before listening; blocks briefly.
+    :ivar settle: Starts what completes within seconds; the banner waits for it.
+    :ivar banner: What is logged once it listens.
     :ivar finish: The parts to close at the end, in order.
-    :ivar release: Called last: gives the data directory up.
-    :ivar supervisor: Is told when the daemon serves, and when it ends.
-    :ivar reopen: Goes on in log files anew, after they were moved; on SIGHUP.
+    :ivar release: Called last: releases the data directory.
+    :ivar supervisor: Notified when the daemon is ready, and when it stops.
+    :ivar reopen: Reopens log files after they were moved; on SIGHUP.
     """
 
     _reactor: Any
@@ -89,7 +89,7 @@ class Daemon(Service):
     _log: ClassVar[Logger] = Logger(namespace="bridge")
 
     def setServiceParent(self, parent: Any) -> None:
-        """Join the application, and be what prints its log, if that is wanted."""
+        """Join the application; become its log observer, if there is an output."""
         super().setServiceParent(parent)
         if self._log_observers.output is not None:
             parent.setComponent(ILogObserver, self._log_observers.output)
@@ -128,7 +128,7 @@ class Daemon(Service):
         self._reactor.callFromThread(self._reopen)
 
     def _publish_address(self, address: Address | UnixAddress) -> None:
-        # A daemon that was killed has left its own.
+        # A daemon that was killed has left its address.
         with contextlib.suppress(OSError):
             self._address_file.unlink()
         try:
@@ -151,7 +151,7 @@ class Daemon(Service):
             try:
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001
-                self._log.failure("a part did not end well")
+                self._log.failure("a part failed to close")
         await self._sockets.close_all(CloseReason.SHUTDOWN)
         for pool in self._pools:
             pool.stop()

@@ -20,7 +20,7 @@ from zope.interface import implementer
 from ..protocol.text import Secrets, redacted, timestamp, visible
 from ..protocol.wire import dumps
 
-_WORDS: Final = {
+_LEVELS: Final = {
     LogLevel.debug: "debug",
     LogLevel.info: "info",
     LogLevel.warn: "warn",
@@ -39,7 +39,7 @@ class LogEntry:
 
     :ivar time: In seconds since the epoch.
     :ivar level: ``debug``, ``info``, ``warn`` or ``error``.
-    :ivar source: What said it: a module, without the project's name.
+    :ivar source: The module that logged it, without the project's name.
     :ivar message: May be of several lines.
     :ivar error: The type of what was raised, or "".
     :ivar traceback: Empty when nothing was raised.
@@ -62,7 +62,7 @@ def read_event(event: LogEvent, secrets: Secrets) -> LogEntry:
         traceback = _lines(failure.getTraceback(), secrets)
     return LogEntry(
         event.get("log_time") or 0.0,
-        _WORDS.get(event.get("log_level"), "info"),
+        _LEVELS.get(event.get("log_level"), "info"),
         _source(event.get("log_namespace") or ""),
         _lines(formatEvent(event), secrets),
         error,
@@ -101,15 +101,15 @@ def as_journal_text(entry: LogEntry) -> str:
 
 def as_json(entry: LogEntry) -> str:
     """Write one object: time, level, source, message, and a traceback if any."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "time": timestamp(entry.time),
         "level": entry.level,
         "source": entry.source,
         "message": entry.message,
     }
     if entry.traceback:
-        told["traceback"] = entry.traceback
-    return dumps(told).decode("utf-8")
+        fields["traceback"] = entry.traceback
+    return dumps(fields).decode("utf-8")
 
 
 @implementer(ILogObserver)
@@ -134,7 +134,7 @@ class Output:
             self._stream.write(text + "\n")
             self._stream.flush()
         except (OSError, ValueError):
-            pass  # there is nowhere left to say so
+            pass  # there is nowhere left to report it
 
     def _text(self, entry: LogEntry) -> str:
         if not self._journal:
@@ -154,14 +154,14 @@ def make_output(
     :param level: The least that is shown: ``debug``, ``info``, ``warn``, ``error``.
     :param form: ``text`` or ``json``.
     :param secrets: What must never be shown.
-    :param environ: Says whether the stream is the journal.
+    :param environ: Shows whether the stream is the journal.
     """
     output = Output(stream, form, secrets, to_journal(stream, environ))
     return at_least(level, output)
 
 
 def at_least(level: str, observer: ILogObserver) -> ILogObserver:
-    """Let only events of ``level`` and above through to ``observer``."""
+    """Pass only events of ``level`` and above to ``observer``."""
     least = LogLevelFilterPredicate(LogLevel.levelWithName(level))
     return FilteringLogObserver(observer, [least])
 

@@ -21,15 +21,15 @@ SCOPE: Final = "bridge"
 @define
 class LogPush:
     """
-    Gives every event to ``push`` as a log record.
+    Passes every event to ``push`` as a log record.
 
     Never at once: Twisted logs "Received SIGTERM" inside the signal handler, where
     the reactor may be half-way through forgetting the very socket a push would write
     to.  What is logged while it pushes is not pushed: a push that fails would log,
-    and be pushed, for ever.
+    and be pushed, forever.
 
-    :ivar _push: Takes a record; called by the reactor only.
-    :ivar _in_reactor: Has the reactor call a function soon, from wherever it is asked.
+    :ivar _push: Called with a record, by the reactor only.
+    :ivar _in_reactor: Has the reactor call a function soon, from any thread.
     """
 
     _push: Callable[[dict[str, Any]], None]
@@ -79,7 +79,7 @@ def make_log_push(
     """
     Make what pushes the daemon's log lines.
 
-    :param push: Takes ``{level, scope, message, ts}``, ``ts`` in whole
+    :param push: Called with ``{level, scope, message, ts}``, ``ts`` in whole
         milliseconds.
     :param level: The least that is pushed.
     :param in_reactor: ``callFromThread``.

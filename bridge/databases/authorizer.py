@@ -1,5 +1,5 @@
 """
-What a statement may do: SQLite asks for each thing it would do when it prepares one.
+What a statement may do: SQLite asks about each action when it prepares one.
 
 An allow-list: what is not named is refused, whatever SQLite learns in later versions.
 See https://www.sqlite.org/c3ref/set_authorizer.html.
@@ -58,7 +58,7 @@ class StatementAuthorizer:
     _calls: int = 0
 
     def begin(self) -> None:
-        """StatementAuthorizer another statement from now on."""
+        """Start with another statement."""
         self.refusal, self.slow, self._calls = None, False, 0
 
     def __call__(
@@ -69,7 +69,7 @@ class StatementAuthorizer:
         database: str | None,
         source: str | None,
     ) -> int:
-        """Say whether the statement may do that."""
+        """Return whether the statement may do that, as SQLite's code."""
         refusal = self._refusal_of(action, second)
         if refusal is None:
             return sqlite3.SQLITE_OK

@@ -83,7 +83,7 @@ class Reader:
             raise refusal(e) from None
 
     def interrupt(self) -> None:
-        """End what is run, from any thread."""
+        """Interrupt the running statement, from any thread."""
         self._stopped = True
         connection = self._connection
         if connection is not None:

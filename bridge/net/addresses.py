@@ -1,9 +1,9 @@
 """
-Which addresses are out on the internet, and which are near.
+Which addresses are public, and which are private.
 
 The tables are the special-purpose address registries of IANA and a few anycast
-blocks nobody needs to reach.  Every form that carries an IPv4 address inside an
-IPv6 one counts as near, whatever it carries.
+blocks that no client needs to reach.  Every form that carries an IPv4 address inside
+an IPv6 one counts as private, whatever it carries.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ def is_own(address: str) -> bool:
     here.  Nothing is sent.
     """
     # Only an address of this machine can be bound, unless it was set up otherwise
-    # (ip_nonlocal_bind).  The source address that is chosen for it tells too, but not
-    # of a second address in the same network.
-    nobodys = "2001:db8::1" if ":" in address else "192.0.2.1"
-    return _asks_from(address) or (_binds(address) and not _binds(nobodys))
+    # (ip_nonlocal_bind).  The source address that is chosen for it would also show it,
+    # except for a second address in the same network.
+    foreign = "2001:db8::1" if ":" in address else "192.0.2.1"
+    return _asks_from(address) or (_binds(address) and not _binds(foreign))
 
 
 def _asks_from(address: str) -> bool:
@@ -146,4 +146,6 @@ def is_host_name(host: str) -> bool:
 def is_private_name(host: str) -> bool:
     """Whether a host name is reserved for names that are not on the internet."""
     name = host.lower().removesuffix(".")
-    return any(name == near or name.endswith(f".{near}") for near in _PRIVATE_NAMES)
+    return any(
+        name == private or name.endswith(f".{private}") for private in _PRIVATE_NAMES
+    )

@@ -40,10 +40,10 @@ def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
 
 class _OscPort(DatagramProtocol):
     """
-    A protocol that Twisted does not log the start and the end of.
+    A protocol whose start and end Twisted does not log.
 
-    It would log its ``repr``, which goes on to every page, and in which is all that
-    is held: for a receiver that is the whole daemon, settings too.
+    The log line would contain its ``repr``, and reach every page: for a receiver that
+    is the whole daemon, settings included.
     """
 
     noisy = False
@@ -54,8 +54,8 @@ class Sender:
     """
     Sends datagrams; its port is opened with the first.
 
-    It is not connected: Twisted closes a connected port when nobody listens where
-    it sends to.
+    It is not connected: Twisted closes a connected port when its target does not
+    listen.
     """
 
     _reactor: Any
@@ -63,9 +63,9 @@ class Sender:
 
     def send(self, datagram: bytes, port: int) -> None:
         """
-        Send a datagram to a port of 127.0.0.1, whether or not anybody listens.
+        Send a datagram to a port of 127.0.0.1, whether or not a program listens.
 
-        :raise BridgeError: ``unavailable``: the system does not take it now.
+        :raise BridgeError: ``unavailable``: the system does not accept it now.
         """
         try:
             if self._port is None:
@@ -96,7 +96,7 @@ class Receiver(_OscPort):
     undecodable: int = 0
 
     def datagramReceived(self, datagram: bytes, addr: Any) -> None:
-        """Read a datagram of anybody on this machine."""
+        """Read a datagram, which any program on this machine may have sent."""
         try:
             messages = decode(datagram)
         except UnreadableError:
@@ -124,12 +124,12 @@ class _Open:
 @define
 class Listener:
     """
-    At most one port, listened on for as long as anybody holds it; see ``Holds``.
+    At most one port, listened on for as long as it is held; see ``Holds``.
 
-    What is asked for is done in order, each when what was before it is done: a port
-    that was given up can be bound again at once.
+    Operations run in order, each after the one before it is done: a port
+    that was released can be bound again at once.
 
-    :ivar push: Told of messages, as often as ``Pacing`` lets through.
+    :ivar push: Called with messages, at the rate that ``Pacing`` allows.
     """
 
     _reactor: Any
@@ -155,20 +155,20 @@ class Listener:
 
     def hold(self, holder: object, port: int) -> Deferred[bool]:
         """
-        Listen on ``port``, instead of any other, until ``holder`` gives it up.
+        Listen on ``port``, instead of any other, until ``holder`` releases it.
 
         :return: Whether it was not listened on before.  Fails with ``unavailable``
             when the port is taken; what was listened on is then kept.
         """
         return self._lock.run(self._hold, holder, port)
 
-    def give_up(self, holder: object) -> Deferred[bool]:
+    def release(self, holder: object) -> Deferred[bool]:
         """
-        Hold no more; whoever is last closes the port.
+        End a hold; the last one closes the port.
 
         :return: Whether the port was closed.
         """
-        return self._lock.run(self._give_up, holder)
+        return self._lock.run(self._release, holder)
 
     def leave(self, holder: object) -> Deferred[None]:
         """Leave a hold behind: ``holder`` has disconnected; see ``Holds``."""
@@ -179,7 +179,7 @@ class Listener:
         return self._lock.run(self._holds.inherit, holder)
 
     def close(self) -> Deferred[None]:
-        """Close the port, whoever holds it."""
+        """Close the port, with all holds."""
         return self._lock.run(self._shut)
 
     async def _hold(self, holder: object, port: int) -> bool:
@@ -192,14 +192,14 @@ class Listener:
                 raise BridgeError(
                     Code.UNAVAILABLE, "the OSC port is in use by another program"
                 ) from None
-            # The worst datagram takes 15 ms: no more than one before others' turn.
+            # The worst datagram takes 15 ms: at most one per turn of the reactor.
             bound.maxThroughput = OSC_DATAGRAM_BYTES
             await self._close()
             self._open = _Open(port, receiver, bound)
         self._holds.add(holder)
         return started
 
-    async def _give_up(self, holder: object) -> bool:
+    async def _release(self, holder: object) -> bool:
         return self._holds.remove(holder) and await self._close_unheld()
 
     def _expired(self) -> None:

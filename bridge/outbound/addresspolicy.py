@@ -13,17 +13,17 @@ from .target import Target, refused
 @frozen
 class AddressPolicy:
     """
-    Lets public addresses through, and nothing else.
+    Allows public addresses, and nothing else.
 
-    :ivar also: Addresses with a port that are let through all the same.  It is for
-        tests, which have no internet: no option and no variable leads here.
+    :ivar also: Addresses with a port that are allowed as well.  It is for tests, which
+        have no internet; no option and no variable sets it.
     """
 
     also: frozenset[tuple[str, int]] = frozenset()
 
     def check_target(self, target: Target) -> None:
         """
-        AddressPolicy what can be judged before a name is looked up.
+        Check what can be checked before a name is looked up.
 
         :raise BridgeError: ``bad_request``: it is not on the public internet.
         """

@@ -48,9 +48,9 @@ _DEFAULTS: Final = {
 @frozen
 class CheckedRequest:
     """
-    A request that is fit to be sent.
+    A request that has passed every check.
 
-    :ivar headers: Names and values; what is not given has a default.
+    :ivar headers: Names and values, defaults included.
     :ivar body: Empty when there is none.
     :ivar seconds: How long the whole exchange may take.
     """
@@ -70,7 +70,7 @@ def make_request(
     milliseconds: int | None,
 ) -> CheckedRequest:
     """
-    Check everything but the target, in the order in which refusals are told.
+    Check everything except the target, in the order in which refusals are reported.
 
     :raise BridgeError: ``bad_request``, naming the field and the rule.
     """

@@ -1,4 +1,4 @@
-"""Dials judged addresses, where an HTTP client would look a name up."""
+"""Dials checked addresses, where an HTTP client would look a name up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .responseguard import Guarded, GuardedFactory
 @define(eq=False, repr=False)
 class CheckedEndpoint:
     """
-    Connects to one of a host's judged addresses, to each in turn.
+    Connects to the first of a host's checked addresses that answers.
 
     :ivar seconds: How long the whole exchange may take: the last address has all
         of what is left of it.
@@ -67,10 +67,10 @@ class CheckedEndpoint:
 @implementer(IAgentEndpointFactory)
 @frozen
 class FixedEndpointFactory:
-    """Gives the one endpoint there is."""
+    """Returns the one endpoint it has."""
 
     endpoint: CheckedEndpoint
 
     def endpointForURI(self, uri: object) -> CheckedEndpoint:
-        """Give it, whatever the URI: its host was judged already."""
+        """Return it, whatever the URI: the host was checked already."""
         return self.endpoint

@@ -1,4 +1,4 @@
-"""A whole fetch: judged, looked up, dialled, received and read, within its time."""
+"""A whole fetch, within its time: checked, resolved, dialled, received and read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Fetched:
 @frozen
 class Reach:
     """
-    What a fetcher can reach.  Only tests, which have no internet, give another.
+    What a fetcher can reach.  Only tests, which have no internet, pass another.
 
     :ivar look_up: From a name to its addresses; the system's resolver by default.
     :ivar trusted: The certificate authorities, in PEM; the system's by default.
@@ -61,7 +61,7 @@ class _Fetch:
     """
     A fetch that waits for its turn, or is under way.
 
-    :ivar caller: Who asked.
+    :ivar caller: The caller that asked.
     :ivar turn: Fires when it may begin.
     :ivar why: Why it was ended, when it was.
     """
@@ -81,7 +81,7 @@ class _Fetch:
 @define
 class HttpFetcher:
     """
-    Makes fetches, so many at once; the others wait, within their time.
+    Makes fetches, a limited number at once; the others wait, within their time.
 
     :ivar clock: Measures their time.
     :ivar call: Calls in a thread.
@@ -105,9 +105,9 @@ class HttpFetcher:
 
     async def fetch(self, request: CheckedRequest, caller: object) -> Fetched:
         """
-        Make one fetch.  It goes on when its caller has gone.
+        Make one fetch.  It continues when its caller has gone.
 
-        :param request: Its target was judged.
+        :param request: Its target was checked.
         :raise BridgeError: ``bad_request``: the target's addresses are not public, or
             the response is too large or not text; ``unavailable``: too many fetches
             wait already, or no response was received in time.
@@ -136,7 +136,7 @@ class HttpFetcher:
             fetch.done.callback(None)
 
     def close(self) -> Deferred[Any]:
-        """End every fetch, and take no more."""
+        """End every fetch, and accept no more."""
         self._closed = True
         for fetch in (ending := [*self._waiting, *self._under_way]):
             fetch.end(SHUTTING_DOWN)
@@ -152,7 +152,7 @@ class HttpFetcher:
             raise BridgeError(Code.UNAVAILABLE, "too many fetches wait already")
 
     def _begin(self) -> None:
-        """Begin those whose turn it is, one after the other."""
+        """Begin the fetches whose turn it is, one after the other."""
         if self._beginning:
             return  # one of them has ended while it began
         self._beginning = True
@@ -163,7 +163,7 @@ class HttpFetcher:
         self._beginning = False
 
     def _next(self) -> _Fetch | None:
-        """Give the first of whom there is room for."""
+        """Return the first fetch that may begin."""
         if self._closed or len(self._under_way) >= OUTBOUND_AT_ONCE:
             return None
         for fetch in self._waiting:
@@ -207,7 +207,7 @@ class HttpFetcher:
         if reply.pieces and not inflated and reply.coding not in ("", "identity"):
             raise unknown_coding()
         text = await self._call(read_text, reply.pieces, inflated)
-        # These told of what came, not of the text that is passed on.
+        # These describe the bytes received, not the text that is passed on.
         gone = ("content-encoding", "content-length") if inflated else ()
         headers = [header for header in reply.headers if header[0] not in gone]
         return Fetched(reply.status, headers, text)

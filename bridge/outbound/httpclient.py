@@ -1,9 +1,9 @@
 """
-Speaks HTTP with a server at a judged address: treq, over an agent of ours.
+Speaks HTTP with a server at a checked address: treq, over an agent of ours.
 
-Each request has a connection of its own: what a connection leads to was judged for this
-request, and for no other.  No redirect is followed, no proxy asked, no cookie kept, and
-nothing is taken from the environment.
+Each request has a connection of its own: its address was checked for this request, and
+for no other.  No redirect is followed, no proxy used, no cookie kept, and nothing is
+read from the environment.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class _Collector(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self.whole.called:
             return
-        # A body without a length ends with its connection: whoever made that sees
-        # whether it ended in order.
+        # A body without a length ends with its connection: whether that closed in
+        # order is known to ``responseguard``.
         self.until_closed = reason.check(PotentialDataLoss) is not None
         if self.until_closed or reason.check(ResponseDone):
             self.whole.callback(None)
@@ -130,9 +130,9 @@ class _Collector(Protocol):
 @define
 class HttpClient:
     """
-    Asks one server for one thing.
+    Makes one request to one server.
 
-    :ivar trust: Whom to believe the certificate of a server.
+    :ivar trust: The trust root for certificates of servers.
     """
 
     _reactor: Any
@@ -144,7 +144,7 @@ class HttpClient:
         """
         Send a request, and receive the response.
 
-        :param addresses: The judged addresses of the target; at least one.
+        :param addresses: The checked addresses of the target; at least one.
         :raise BridgeError: ``unavailable``: no response was received whole;
             ``bad_request``: it is too large, or TLS can't be spoken with that name.
         """
@@ -161,14 +161,14 @@ class HttpClient:
             connection = endpoint.connection
             if connection is not None and connection.refusal is not None:
                 raise connection.refusal from None
-            raise _unavailable(_words(e)) from None
+            raise _unavailable(_describe(e)) from None
         finally:
             if endpoint.connection is not None:
                 endpoint.connection.abort()
                 await endpoint.connection.closed
 
     def _tls(self, host: str) -> Any:
-        """Say how to speak TLS with a host, and whose certificate it must show."""
+        """Return the TLS options for a host, whose certificate must match its name."""
         try:
             return optionsForClientTLS(host, trustRoot=self._trust)
         except UnicodeError:
@@ -225,8 +225,8 @@ def _reply(response: IResponse, pieces: list[bytes]) -> ReceivedResponse:
     return ReceivedResponse(response.code, headers, coding, pieces)
 
 
-def _words(error: Exception) -> str:
-    """Say what failed, in words of ours."""
+def _describe(error: Exception) -> str:
+    """Describe a failure in words of ours."""
     reasons = [reason.value for reason in getattr(error, "reasons", ())]
     if any(map(_is_distrust, reasons)):
         return "the server's certificate is not to be trusted for this host"

@@ -1,10 +1,10 @@
 """
-Everything a caller can be told went wrong.
+Every error that can be reported to a caller.
 
 ::
 
     BridgeError         a refusal the caller may see: a Code and a message
-    anything else       a bug: logged whole, answered as Code.INTERNAL
+    anything else       a bug: logged in full, answered as Code.INTERNAL
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Code(StrEnum):
     RATE_LIMITED = "rate_limited", 429, "too many requests; wait and ask again"
     HEAD_TOO_LARGE = "head_too_large", 431, "the headers are too many or too large"
     INTERNAL = "internal", 500, "a defect or an I/O failure of the daemon"
-    UNAVAILABLE = "unavailable", 503, "what would answer is not there now"
+    UNAVAILABLE = "unavailable", 503, "what would answer is not available now"
 
 
 class CloseCode(IntEnum):
@@ -91,7 +91,7 @@ class CloseReason(StrEnum):
         "anything but a hello came first, or nothing in time",
     )
     UNAUTHORIZED = "unauthorized", CloseCode.POLICY, "the hello's token is wrong"
-    SHUTDOWN = "shutdown", CloseCode.GOING_AWAY, "the daemon ends"
+    SHUTDOWN = "shutdown", CloseCode.GOING_AWAY, "the daemon shuts down"
     TOKEN_ROTATED = (
         "token_rotated",
         CloseCode.GOING_AWAY,
@@ -113,7 +113,7 @@ class CloseReason(StrEnum):
         "slow_reader",
         CloseCode.TRY_AGAIN_LATER,
         "more is unsent than can be kept; a page that goes on not reading for five "
-        "seconds is cut off instead, which browsers tell as 1006",
+        "seconds is cut off instead, which browsers report as 1006",
     )
     LOGS_BEHIND = (
         "logs_behind",
@@ -128,12 +128,12 @@ class CloseReason(StrEnum):
     TOO_MANY_SOCKETS = (
         "too_many_sockets",
         CloseCode.TRY_AGAIN_LATER,
-        "another took its place before its hello: a newer socket, or the last page",
+        "a newer socket, or the last page that fits, took its place before its hello",
     )
 
 
 class WireString(StrEnum):
-    """A fixed word of the wire, with what it means: for people and the reference."""
+    """A string that is fixed by the protocol, with its meaning for the reference."""
 
     meaning: str
 
@@ -171,7 +171,7 @@ class BridgeError(Exception):
     """
     A refusal the caller may see.
 
-    :ivar message: Says which rule was broken; never repeats what was sent.
+    :ivar message: Names the rule that was broken; never repeats what was sent.
     :ivar retry_after: With ``rate_limited``: whole seconds to wait.
     """
 

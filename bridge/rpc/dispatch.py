@@ -29,15 +29,15 @@ class Dispatcher:
         Call one method.
 
         :param params: Plain JSON.
-        :param caller: Who calls.
+        :param caller: The page or program that calls.
         :return: The result as plain JSON.
         :raise BridgeError: The call is refused.  A bug in a service or in
-            a rule is logged whole, and refused as ``internal`` with nothing of it.
+            a rule is logged in full, and refused as ``internal`` without any detail.
         """
         owner, method = self._find(service, name)
         try:
-            taken = structure(converter, params, method.params)
-            result = await method.call(owner, taken, caller)
+            arguments = structure(converter, params, method.params)
+            result = await method.call(owner, arguments, caller)
             return unstructure(result, method.result)
         except CancelledError:
             raise  # in Twisted this is an Exception, and not a bug
@@ -45,7 +45,7 @@ class Dispatcher:
             raise
         except Exception:  # noqa: BLE001
             # The names were looked up, so they are ours and safe to log.
-            self._log.failure("{service}/{name} broke", service=service, name=name)
+            self._log.failure("{service}/{name} failed", service=service, name=name)
             raise BridgeError(
                 Code.INTERNAL, "the daemon failed; its log says how"
             ) from None

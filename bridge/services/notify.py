@@ -50,7 +50,7 @@ class SinkNames:
 @frozen
 class Overrides:
     """
-    What some sinks are to show instead.
+    What some sinks show instead.
 
     :ivar patches: Each a ``Patch`` in plain JSON, by the name of its sink.  Its fields
         have the right types; they must keep their rules only where the notification is
@@ -79,9 +79,9 @@ converter.register_structure_hook(Overrides, _overrides)
 @frozen(kw_only=True, field_transformer=title_first)
 class Sending(Message):
     """
-    A notification, and who is to show it.
+    A notification, and the sinks that show it.
 
-    :ivar sinks: Who is to show it; every target when absent.
+    :ivar sinks: The targets that show it; every one when absent.
     :ivar overrides: What some of them are to show instead: an object of these fields
         for each, by name.
     """
@@ -93,10 +93,10 @@ class Sending(Message):
 @frozen
 class Delivered:
     """
-    What became of a notification.
+    The outcome of a notification.
 
-    :ivar ok: Whether at least one target took it.
-    :ivar delivered: The names of those that took it.
+    :ivar ok: Whether at least one target accepted it.
+    :ivar delivered: The names of those that accepted it.
     :ivar failed: Those that did not, each with ``sink`` and ``error``.
     """
 
@@ -110,10 +110,10 @@ class Target:
     """
     A sink that can be delivered to.
 
-    :ivar name: What ``sinks`` and ``overrides`` know it by.
+    :ivar name: Its name in ``sinks`` and ``overrides``.
     :ivar description: What it reaches.
     :ivar health: ``up``, ``unknown`` or ``down``.
-    :ivar honours: The fields it has a use for.
+    :ivar honours: The fields it uses.
     :ivar aliases: Other names it goes by.
     """
 
@@ -130,7 +130,7 @@ class Targets:
     Every target.
 
     :ivar targets: Each with ``name``, ``description``, ``health``, ``honours`` (the
-        fields it has a use for) and ``aliases`` (other names it goes by).
+        fields it uses) and ``aliases`` (other names it goes by).
     """
 
     targets: list[Target]
@@ -145,7 +145,7 @@ class Notify:
     _aliases: Mapping[str, str] = field(factory=dict)
 
     def describe(self) -> dict[str, Any]:
-        """Give the targets of now."""
+        """Return the current targets."""
         plain: dict[str, Any] = unstructure(self._targets())
         return plain
 
@@ -159,7 +159,7 @@ class Notify:
             sink; ``unavailable`` when no sink is started. A sink that fails is in
             ``failed``.
         """
-        # What no target is shown must be good too: targets come and go.
+        # The base must be valid even if no target shows it: targets come and go.
         base = notification(params, self._application)
         deliveries = list(self._deliveries(params, base))
         outcomes = await self._fanout.deliver(deliveries)
@@ -173,7 +173,7 @@ class Notify:
 
     @method(Nothing, Targets)
     async def targets(self, params: Nothing) -> Targets:
-        """Say who can show notifications, how it is, and what it has a use for."""
+        """List the targets, with their health and the fields they use."""
         return self._targets()
 
     def _targets(self) -> Targets:
@@ -191,7 +191,7 @@ class Notify:
         )
 
     def _deliveries(self, params: Sending, base: Notification) -> Iterator[Delivery]:
-        """Find who is to show what."""
+        """Pair each target with what it shows."""
         patches = {} if params.overrides is None else params.overrides.patches
         for requested_name, sink in self._requested(params.sinks).items():
             patch = self._patch(patches, sink.name)
@@ -206,7 +206,7 @@ class Notify:
             raise BridgeError(e.code, f"overrides: {e.message}") from None
 
     def _requested(self, names: list[str] | None) -> dict[str, Any]:
-        """Find the targets, each once, by the name its caller used first."""
+        """Return the targets, each once, by the name its caller used first."""
         available = {sink.name: sink for sink in self._fanout.targets()}
         if not available:
             raise BridgeError(Code.UNAVAILABLE, "no notification sink has started")

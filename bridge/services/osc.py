@@ -28,7 +28,7 @@ from ..rpc.caller import Caller
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method, method_for
 
-# Graphic ASCII, but for what OSC 1.0 has kept for patterns and packets.
+# Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
 _ADDRESS = Text(
     OSC_ADDRESS_BYTES,
     like=r"/((?![#*,?\[\]{}])[!-~])*",
@@ -63,7 +63,7 @@ class Sent:
     """
     What was sent.
 
-    :ivar ok: Always true; nobody says whether it was received.
+    :ivar ok: Always true; UDP reports no receipt.
     :ivar bytes: How large the datagram was.
     :ivar port: Where it went.
     """
@@ -116,14 +116,14 @@ class Stopped:
 @frozen
 class Status:
     """
-    What is listened on; but for the first two fields, absent when nothing is.
+    The state of the port; every field after the first two is absent without one.
 
     :ivar listening: Whether a port is.
-    :ivar send_port: Where ``send`` sends to unless told otherwise.
+    :ivar send_port: Where ``send`` sends to by default.
     :ivar listen_port: The port.
     :ivar received: How many messages came since it was opened.
-    :ivar dropped: How many of these no page was told of, because they came too fast.
-    :ivar undecodable: How many datagrams were no OSC.
+    :ivar dropped: How many of these were not pushed, because they came too fast.
+    :ivar undecodable: How many datagrams were not OSC.
     """
 
     listening: bool
@@ -144,7 +144,7 @@ class Osc:
     see docs/decisions/0035.
 
     :ivar push: Pushes an event to every page.
-    :ivar taken: Ports that must not be sent to or listened on.
+    :ivar reserved_ports: Ports that must not be sent to or listened on.
     """
 
     _reactor: Any
@@ -161,7 +161,7 @@ class Osc:
         self._listener = Listener(self._reactor, self._received)
 
     def describe(self) -> dict[str, Any]:
-        """Say the ports, the event, and what is listened on."""
+        """Return the ports, the event and the status."""
         return {
             "sendPort": OSC_SEND_PORT,
             "listenPort": OSC_LISTEN_PORT,
@@ -175,8 +175,8 @@ class Osc:
         Send one message.
 
         :raise BridgeError: ``bad_request`` for an address or argument that breaks a
-            rule, a port that is not for it, and a message over 8192 bytes;
-            ``unavailable`` when the system does not take it.
+            rule, a reserved port, and a message over 8192 bytes;
+            ``unavailable`` when the system does not accept it.
         """
         self._check(params.port)
         args = [argument for arg in params.args if (argument := read_argument(arg))]
@@ -193,7 +193,7 @@ class Osc:
         Listen on one port, instead of any other, until ``stop``; a page that
         disconnects, and authenticates again within five minutes, still listens.
 
-        :raise BridgeError: ``bad_request`` for a port that is not for it;
+        :raise BridgeError: ``bad_request`` for a reserved port;
             ``unavailable`` when another program has it: what was listened on before
             still is.
         """
@@ -205,16 +205,16 @@ class Osc:
 
     @method_for(Anything, Stopped)
     async def stop(self, params: Anything, caller: Caller) -> Stopped:
-        """Give up this page's hold at once; the last hold closes the port."""
-        return Stopped(ok=True, stopped=await self._listener.give_up(caller))
+        """Release this page's hold at once; the last hold closes the port."""
+        return Stopped(ok=True, stopped=await self._listener.release(caller))
 
     @method(Anything, Status)
     async def status(self, params: Anything) -> Status:
-        """Say what is listened on, and how much came."""
+        """Return the port that is listened on, and counts of what came."""
         return self._status()
 
     def joined(self, page: Caller) -> None:
-        """Let a page that has just authenticated inherit a hold left by another."""
+        """Pass a hold that another page has left to one that has just authenticated."""
         self._watch(page)
         self._listener.inherit(page).addErrback(self._hold_failed)
 

@@ -29,7 +29,7 @@ _SET_COOKIE = "set-cookie"
 @frozen
 class Wanted:
     """
-    What to ask for.
+    The request to make.
 
     :ivar url: An absolute URL of http or https, without user name and password.
     :ivar method: GET, HEAD, POST, PUT, PATCH or DELETE, in any case.
@@ -49,7 +49,7 @@ class Wanted:
 @frozen
 class Response:
     """
-    What was answered, whatever its status: redirects are not followed.
+    The response, whatever its status: redirects are not followed.
 
     :ivar status: The status code.
     :ivar status_text: The standard's words for it, or empty.
@@ -72,12 +72,12 @@ class Response:
 
 @define
 class Outbound:
-    """Asks a public HTTP API, also one that allows no cross-origin requests."""
+    """Calls public HTTP APIs, including those that allow no cross-origin requests."""
 
     _fetcher: HttpFetcher
 
     def describe(self) -> dict[str, Any]:
-        """Say what may be asked for, and how much."""
+        """Return what can be requested, and the limits."""
         return {
             "requestMethods": list(METHODS),
             "maxRequestBytes": OUTBOUND_REQUEST_BYTES,
@@ -97,8 +97,8 @@ class Outbound:
 
         :raise BridgeError: ``bad_request`` for a URL, method, header or body that
             breaks a rule, an address that is not public, and a response that is too
-            large or no UTF-8; ``unavailable`` when no response came: no such name,
-            nobody there, TLS, the timeout, or too many fetches that wait.
+            large or not UTF-8; ``unavailable`` when no response came: unknown host,
+            no connection, TLS, the timeout, or too many waiting fetches.
         """
         target = read_url(params.url)
         self._fetcher.policy.check_target(target)

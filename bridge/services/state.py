@@ -121,7 +121,7 @@ class State:
     _location: str = field(converter=str)
 
     def describe(self) -> dict[str, Any]:
-        """Say where the file is, and what fits in it."""
+        """Return the location of the file, and its limits."""
         return {
             "location": self._location,
             "limits": {

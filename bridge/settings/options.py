@@ -105,7 +105,7 @@ class TableOptions(usage.Options):
         return fitting[0] if len(fitting) == 1 else text
 
     def _options_first(self, words: Sequence[str]) -> list[str]:
-        """Give the same command line with its options before its arguments."""
+        """Return the same command line with its options before its arguments."""
         more = [
             flag + "=" * (self.option(name).value is not None)
             for flag, name in self._flags.items()
@@ -134,7 +134,7 @@ class TableOptions(usage.Options):
         return f"--{name}"
 
     def after_refusal(self) -> str:
-        """Say, after what is wrong with the command line, what is right."""
+        """Return the hint that follows a usage error."""
         return f"\n{getattr(self, 'synopsis', '')}".rstrip()
 
     opt_h = usage.Options.opt_help
@@ -145,7 +145,7 @@ class TableOptions(usage.Options):
         raise SystemExit(0)
 
     def value(self, name: str, environ: Mapping[str, str] | None = None) -> Any:
-        """Give one option's value; see ``bridge.settings.config.read_value``."""
+        """Return one option's value; see ``bridge.settings.config.read_value``."""
         return read_value(
             self.option(name), self.given, os.environ if environ is None else environ
         )
@@ -165,7 +165,7 @@ def with_names(option: Option, names: Names) -> Option:
 
 
 def refuse_usage(message: str) -> NoReturn:
-    """End the process as one does whose command line is wrong."""
+    """End the process with a usage error: one line, status 2."""
     sys.stderr.write(f"plugin-bridge: {message}\n")
     raise SystemExit(2)
 
@@ -205,12 +205,12 @@ class DaemonOptions(TableOptions):
     )
 
     def parseArgs(self, *arguments: str) -> None:
-        """Take none."""
+        """Accept no arguments."""
         if arguments:
             raise usage.UsageError("it takes options, and no arguments")
 
     def after_refusal(self) -> str:
-        """Keep to one line, as everything does that keeps the daemon from starting."""
+        """Keep the error on one line, as every error that prevents a start."""
         return "; see plugin-bridge run --help"
 
 
@@ -230,7 +230,7 @@ class HostOptions(TableOptions):
         )
 
     def naming(self, paths: Paths) -> list[str]:
-        """Give the options by which another command finds the same place."""
+        """Return the options by which another command finds the same paths."""
         names = ["--host", self.value("host"), "--data-dir", str(paths.data.root)]
         theme_dir = self.value("theme-dir")
         return [*names, "--theme-dir", str(theme_dir)] if theme_dir else names
@@ -238,7 +238,7 @@ class HostOptions(TableOptions):
 
 @frozen
 class Paths:
-    """Whose page is served, and where things are kept."""
+    """The host's profile, the data directory and the theme directory."""
 
     profile: HostProfile
     data: DataDir

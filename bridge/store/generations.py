@@ -94,16 +94,18 @@ class Generations:
         return found, self._notice(damaged, source)
 
     def _notice(self, damaged: list[Path], source: Path | None) -> str:
-        said = [
+        notices = [
             f"{path.name} could not be read and is kept as {self._set_aside(path)}"
             for path in damaged
         ]
-        if not said:
-            said = [f"{self.path.name} is missing"]
+        if not notices:
+            notices = [f"{self.path.name} is missing"]
         sync_directory(self.path.parent)
         if source is None:
-            return "; ".join([*said, "starting with an empty one"])
-        return "; ".join([*said, f"{source.name}, the generation before it, is used"])
+            return "; ".join([*notices, "starting with an empty one"])
+        return "; ".join(
+            [*notices, f"{source.name}, the generation before it, is used"]
+        )
 
     def _set_aside(self, path: Path) -> str:
         number = 1

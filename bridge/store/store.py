@@ -93,11 +93,11 @@ class Store:
         return cls(notice, file, in_thread, tables or Tables())
 
     def get(self, ns: str, key: str) -> Any | None:
-        """Give one value, not to be changed; ``None`` when there is none."""
+        """Return one value, which must not be modified; ``None`` when there is none."""
         return self._tables.get(ns, key)
 
     def entries(self, ns: str) -> dict[str, Any]:
-        """Give the values of a namespace by key; they are not to be changed."""
+        """Return the values of a namespace by key; they must not be modified."""
         return self._tables.entries(ns)
 
     def namespaces(self) -> list[str]:
@@ -134,9 +134,9 @@ class Store:
 
     def close(self) -> Deferred[None]:
         """
-        Take no more commits.
+        Accept no more commits.
 
-        :return: Fires when all that were taken are durable or refused.
+        :return: Fires when all accepted commits are durable or refused.
         """
         self._closed = True
         return self._enqueue(_Commit()).addErrback(lambda _: None)
@@ -183,7 +183,7 @@ class Store:
 
 
 def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:
-    """Give the whole file; runs in the thread that writes it."""
+    """Return the whole file; runs in the thread that writes it."""
     yield b"{"
     for index, (ns, values) in enumerate(snapshot):
         yield (b"," if index else b"") + dumps(ns) + b":"
@@ -199,6 +199,6 @@ def _parse(content: bytes, path: Path) -> dict[str, dict[str, Any]]:
     if type(parsed) is not dict or any(type(v) is not dict for v in parsed.values()):
         raise StoreError(
             f"{path}: not an object of objects; start the version that wrote it, if a "
-            "newer one did, or move it away, and its .bak too if this is said again"
+            "newer one did, or move it away, and its .bak too if this is reported again"
         )
     return parsed

@@ -29,13 +29,13 @@ from .sendqueue import SendQueue
 
 
 class LogSink(Protocol):
-    """Takes the log records of a ``logs`` frame; never answers, never raises."""
+    """Accepts the log records of a ``logs`` frame; never answers, never raises."""
 
     def frame(self, records: Any) -> None:
         """Write the records."""
 
     def drop(self, records: int, why: str) -> None:
-        """Count records that are not written, and tell how many, and why."""
+        """Count records that are not written, and report how many, and why."""
 
     @property
     def overloaded(self) -> bool:
@@ -45,9 +45,9 @@ class LogSink(Protocol):
 @frozen
 class SharedContext:
     """
-    What every socket of a daemon shares.
+    The dependencies that all sockets of a daemon share.
 
-    :ivar version: The daemon's, told in ``welcome``.
+    :ivar version: The daemon's version, sent in ``welcome``.
     """
 
     version: str
@@ -60,7 +60,7 @@ class SharedContext:
 
 
 class Transport(Protocol):
-    """What a conversation is held over."""
+    """The socket that a conversation uses."""
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
         """Send a piece of a text; nothing happens once the socket is closing."""
@@ -100,7 +100,7 @@ class Conversation:
 
     def received(self, text: bytes, size: Size | None = None) -> None:
         """
-        Take one text frame.
+        Handle one text frame.
 
         :param size: Of this text, when it was counted as it came.
         """
@@ -118,17 +118,17 @@ class Conversation:
                 self._perform(self._session.invalid_frame(frame))
 
     def violated(self, reason: CloseReason) -> None:
-        """Take note of something after which the socket must close."""
+        """Handle a violation of the protocol, after which the socket must close."""
         self._perform(self._session.violated(reason))
 
     def close(self, reason: CloseReason) -> None:
-        """Close the socket, saying why."""
+        """Close the socket, with a reason."""
         self._session.ended()
         self.send_queue.finish()
         self._transport.close_with(reason)
 
     def ended(self) -> None:
-        """The socket has closed.  Calls that are under way go on without it."""
+        """The socket has closed.  Calls under way continue without it."""
         self._session.ended()
         self._context.hub.remove(self)
         for call in self._delayed:
@@ -157,17 +157,17 @@ class Conversation:
             self.push(event, frames.push(event, data))
 
     def on_close(self, call: Callable[[], None]) -> None:
-        """Call when the socket has closed; see ``bridge.rpc.caller.Caller``."""
+        """Call ``call`` when the socket has closed; see ``Caller.on_close``."""
         if self._over:
             call()
         else:
             self._close_callbacks.append(call)
 
     def _greeted(self, hello: Hello) -> list[effects.Effect]:
-        # A token of ours is ASCII; what can't be encoded is none.
+        # The token is ASCII, so a text that can't be encoded does not match.
         if not self._context.guard.token.matches(hello.token.encode("utf-8")):
             return self._session.hello_refused()
-        # Whatever it calls itself, it may come in: its name is for the log alone.
+        # The name is only logged; no page is refused for it.
         client = one_line(hello.client, limits.CLIENT_CHARACTERS)
         self._log.debug("a page said hello: {client}", client=client)
         return self._session.hello_accepted()
@@ -200,8 +200,8 @@ class Conversation:
             case effects.Refuse(request_id, error):
                 self.send_queue.put(frames.refusal(request_id, error))
             case effects.PushError(error):
-                told = frames.error_fields(error)
-                self.push(Event.ERROR, frames.push(Event.ERROR, told))
+                fields = frames.error_fields(error)
+                self.push(Event.ERROR, frames.push(Event.ERROR, fields))
             case effects.CountRefusedHello():
                 self._context.guard.count_refused_hello()
             case effects.DropLogs(records, why):
@@ -229,7 +229,7 @@ class Conversation:
             self._call(request)
 
     def _overdue(self) -> bool:
-        """Whether calls wait that are due: those were asked for earlier."""
+        """Whether earlier calls that are due are still waiting."""
         now = self._context.clock.seconds()
         return any(call.getTime() <= now for call in self._delayed)
 
@@ -244,9 +244,9 @@ class Conversation:
         )
         answering.addErrback(self._refusal, request.id)
         answering.addCallback(self.send_queue.put)
-        answering.addErrback(self._broke)
+        answering.addErrback(self._answer_failed)
 
-    def _broke(self, failure: Failure) -> None:
+    def _answer_failed(self, failure: Failure) -> None:
         self._log.failure("an answer could not be sent", failure=failure)
 
     def _refusal(self, failure: Failure, request_id: str) -> bytes:
@@ -257,7 +257,7 @@ class Conversation:
         return frames.refusal(request_id, error)
 
     def _later(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:
-        """Call after some seconds, unless the socket has closed by then."""
+        """Call ``call`` after some seconds, unless the socket has closed by then."""
         delayed: IDelayedCall
 
         def run() -> None:

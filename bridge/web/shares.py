@@ -1,5 +1,5 @@
 """
-What HTTP connections share, and how no one of them gets more than its part.
+What HTTP connections share, with a bound on the share of each.
 
 ::
 
@@ -8,7 +8,7 @@ What HTTP connections share, and how no one of them gets more than its part.
     Turns                requests answered in one turn of the reactor, in rotation
     Unsent               memory for unread answers: the connection with most is dropped
 
-Only connections without the token compete: a call has earned its place.
+Only connections without the token compete; those with it keep their places.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..protocol import limits
 
 
 class SharingConnection(Protocol):
-    """What its rivals know of a connection."""
+    """A connection that shares resources with others."""
 
     @property
     def greed(self) -> int:
@@ -38,11 +38,11 @@ class SharingConnection(Protocol):
 @define
 class PendingConnections:
     """
-    The connections that have not earned a place: nobody knows yet who asks.
+    The connections that have not shown the token yet.
 
     Over the limit the greediest is dropped; of equals, the one waiting longest.
-    So those who flood, and those who hold connections open without asking, take places
-    from each other, and one that asks at once is always served.
+    So clients that flood, and clients that hold connections open, take places from
+    each other, and a client that sends its request at once is always served.
     """
 
     _limit: int
@@ -52,7 +52,7 @@ class PendingConnections:
         return len(self._waiting)
 
     def join(self, connection: SharingConnection) -> None:
-        """Let a connection wait, as the newest."""
+        """Add a connection, as the newest."""
         self._waiting.pop(connection, None)
         self._waiting[connection] = None
         if len(self._waiting) > self._limit:
@@ -61,7 +61,7 @@ class PendingConnections:
             greediest.drop()
 
     def leave(self, connection: SharingConnection) -> None:
-        """Remove a connection, if it is there."""
+        """Remove a connection, if present."""
         self._waiting.pop(connection, None)
 
 
@@ -70,8 +70,8 @@ class Turns:
     """
     Bounds the requests that are answered in one turn of the reactor.
 
-    Who comes when the turn is used up waits for the next one.  While several wait, each
-    gets one request at a time.
+    A connection that comes when the turn is used up waits for the next one.  While
+    several wait, each gets one request at a time.
     """
 
     _limit: int
@@ -120,7 +120,7 @@ class Turns:
 @define
 class Unsent:
     """
-    Bounds what waits to be sent, over all connections without the token.
+    Bounds the unsent bytes of all connections without the token.
 
     :ivar total: In bytes.
     """
@@ -139,7 +139,7 @@ class Unsent:
             largest.drop()
 
     def leave(self, connection: SharingConnection) -> None:
-        """Count nothing more for a connection: all is sent, or never will be."""
+        """Stop counting a connection: all is sent, or never will be."""
         self.total -= self._sizes.pop(connection, 0)
 
 

@@ -1,8 +1,8 @@
 """
-HTTP: who is let in, and which path answers what.
+The HTTP server: which requests are accepted, and which endpoint answers a path.
 
-``GuardedSite.validate`` is the whole policy, in its order.  A call goes to the same
-dispatcher as a frame does.
+``GuardedSite.validate`` is the whole policy, in its order.  Calls go to the same
+dispatcher as frames do.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ Endpoint = Callable[..., Coroutine[Deferred[Any], Any, bytes]]
 
 _SOCKET = b"/v1/ws"
 _UPGRADE_REQUESTS = 8
-"""An upgrade takes as long as so many other requests."""
+"""An upgrade counts as this many other requests."""
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
 
 
 @frozen
 class Route:
     """
-    What the guard asks of a request for a path.
+    What the guard requires of a request for a path.
 
-    :ivar paired: Whether it takes the pairing token.
+    :ivar paired: Whether the pairing token is required.
     :ivar has_body: Whether a JSON body is read.
     """
 
@@ -61,7 +61,8 @@ class _NameConverter(BaseConverter):
     """
     The name of a service or a method: one segment of a path, percent-decoded.
 
-    Decoded one by one: an encoded slash is part of a name, so of none.
+    Each segment is decoded alone: an encoded slash would be part of a name, and no name
+    has one.
     """
 
     def to_python(self, value: str) -> str:
@@ -74,11 +75,11 @@ class _NameConverter(BaseConverter):
 @define
 class Routes:
     """
-    What answers at which path: a Klein resource, behind the guard.
+    The endpoints by path: a Klein resource, behind the guard.
 
     A request is matched twice: at its head, so that its body need not come when it is
-    refused (docs/decisions/0016), and when Klein renders it.  What was refused by its
-    head calls no endpoint, whatever Klein makes of its path.
+    refused (docs/decisions/0016), and when Klein renders it.  A request that was
+    refused by its head calls no endpoint.
 
     :ivar dev: Whether calls by HTTP and ``describe`` are there.
     """
@@ -115,7 +116,7 @@ class Routes:
 
     def find(self, method: bytes, path: bytes) -> Route:
         """
-        Find what answers.
+        Find the route of a request.
 
         :raise BridgeError: 404, or 405.
         """
@@ -131,11 +132,11 @@ class Routes:
         return Route(endpoint in ("call", "describe"), endpoint == "call")
 
     def render(self, request: GuardedRequest) -> None:
-        """Responder a request, whose body is here as far as it is wanted."""
+        """Answer a request, whose body is here as far as it is wanted."""
         request.render(self._resource)
 
     def _route(self, path: str, method: str, answer: Endpoint) -> None:
-        """Let an endpoint answer with the JSON it returns."""
+        """Add a route whose endpoint returns the JSON of its answer."""
 
         def run(request: GuardedRequest, **names: str) -> Deferred[bytes]:
             if request.refusal is not None:
@@ -146,24 +147,24 @@ class Routes:
         self._app.route(path, methods=[method], endpoint=answer.__name__)(run)
 
     def _refuse(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Responder with a refusal."""
+        """Answer with a refusal."""
         error: Any = failure.value
         return request.refuse(error)
 
     def _refuse_path(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Responder what has no route; but a refusal of the guard comes first."""
+        """Answer a request without a route; a refusal of the guard comes first."""
         error: Any = failure.value
         return request.refuse(request.refusal or self._no_route(error))
 
     def _fail(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Responder when an endpoint breaks."""
-        self._log.failure("a request broke", failure=failure)
+        """Answer a request whose endpoint failed."""
+        self._log.failure("a request failed", failure=failure)
         return request.refuse(
             BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
         )
 
     def _no_route(self, error: HTTPException) -> BridgeError:
-        """Word a routing error of werkzeug's."""
+        """Return the refusal for a routing error of werkzeug's."""
         if isinstance(error, MethodNotAllowed):
             return MethodError(
                 Code.METHOD_NOT_ALLOWED,
@@ -173,7 +174,7 @@ class Routes:
         return self._nothing_here()
 
     def _nothing_here(self) -> BridgeError:
-        """Word that a path has nothing, and what might put something there."""
+        """Return the refusal of an unknown path; without --dev it names the option."""
         if self.dev:
             return BridgeError(Code.NOT_FOUND, "there is nothing at this path")
         return BridgeError(
@@ -187,7 +188,7 @@ class Routes:
         return dumps(await self.context.dispatcher.call(service, method, params))
 
     async def health(self, _: GuardedRequest) -> bytes:
-        """Responder the liveness probe."""
+        """Answer the liveness probe."""
         names = self.registry.names()
         return dumps({"ok": True, "version": self.context.version, "services": names})
 
@@ -220,14 +221,14 @@ class Upgrade(WebSocketResource):
     """Hands a connection over to Autobahn."""
 
     def render(self, request: GuardedRequest) -> object:
-        """Hand it over, and what the client has sent behind its handshake."""
-        # It has been judged; Autobahn would judge it again, by rules of its own.
+        """Hand it over, with what the client has sent after its handshake."""
+        # It was validated already; Autobahn would apply rules of its own.
         request.requestHeaders.removeHeader(b"origin")
         channel: Any = request.channel
         channel.shares.turns.spend(_UPGRADE_REQUESTS - 1)
         transport, early = channel.transport, channel.clearLineBuffer()
         rendered: object = super().render(request)
-        # A client should wait for our handshake (RFC 6455, section 4.1); of one that
+        # A client should wait for our handshake (RFC 6455, section 4.1); if it
         # does not, nothing is lost.
         transport.protocol.dataReceived(early)
         return rendered
@@ -235,7 +236,7 @@ class Upgrade(WebSocketResource):
 
 def shielded(answering: Coroutine[Deferred[Any], Any, bytes]) -> Deferred[bytes]:
     """
-    Run a coroutine that goes on when what waits for it is cancelled.
+    Run a coroutine that continues when the Deferred of its result is cancelled.
 
     Klein cancels when the client goes; a call must not end half-way.
     """
@@ -245,7 +246,7 @@ def shielded(answering: Coroutine[Deferred[Any], Any, bytes]) -> Deferred[bytes]
 
 
 def answer_preflight(request: GuardedRequest) -> None:
-    """Tell a page what it may send; the headers that allow it are there already."""
+    """Answer a preflight request; the headers that allow the origin are set already."""
     asked = request.requestHeaders.hasHeader(b"access-control-request-private-network")
     if asked and request.responseHeaders.hasHeader(b"access-control-allow-origin"):
         request.setHeader(b"access-control-allow-private-network", b"true")
@@ -280,7 +281,7 @@ class GuardedSite(HTTPFactory):
 
     def validate(self, head: Head) -> Responder:
         """
-        Decide who answers a request, by its head alone.
+        Validate a request by its head alone, and return what answers it.
 
         This order is the policy; nothing reaches a service or a socket around it.
 
@@ -311,7 +312,7 @@ class GuardedSite(HTTPFactory):
         return self._guard.allowed_origin(headers)
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        """Take a connection."""
+        """Build the channel of a connection."""
         channel: Any = super().buildProtocol(addr)
         channel.shares = self.shares
         return channel
@@ -320,7 +321,7 @@ class GuardedSite(HTTPFactory):
         """Write no access log: it would hold what callers sent."""
 
     def _updateLogDateTime(self) -> None:
-        """Keep no time for that log: Twisted would wake up for it every second."""
+        """Keep no time for an access log: Twisted would wake up for it every second."""
 
 
 def _check_length(length: int | None, cap: int) -> None:

@@ -1,5 +1,5 @@
 """
-The WebSocket end of a conversation: every close has a code and a reason of ours.
+The WebSocket of a conversation: every close has a code and a reason of ours.
 
 Autobahn's classes have hundreds of attributes of their own; what is ours is in
 ``bridge.web.conversation``, where no name can collide.
@@ -44,7 +44,7 @@ _VIOLATIONS: dict[int, CloseReason] = {
 @implementer(IPushProducer)
 @frozen
 class _Backpressure:
-    """Tells the send_queue when the transport is full, and when it has room again."""
+    """Pauses the send queue while the transport is full."""
 
     send_queue: SendQueue
 
@@ -60,7 +60,7 @@ class _Backpressure:
 
 @frozen
 class _Timer:
-    """Calls later, for Autobahn, by the clock that everybody else goes by."""
+    """Calls later, for Autobahn, by the daemon's clock."""
 
     clock: IReactorTime
 
@@ -90,12 +90,12 @@ class BridgeProtocol(Framing):
         self._size = Size()
 
     def onMessageFrameData(self, payload: bytes) -> None:
-        """Take a piece of a message."""
+        """Accept a piece of a message."""
         super().onMessageFrameData(payload)
-        self._size.take(payload)
+        self._size.feed(payload)
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
-        """Take one message."""
+        """Accept one message."""
         assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
         if self.state != self.STATE_OPEN:
             return  # it was sent before the peer knew that the socket closes
@@ -105,7 +105,7 @@ class BridgeProtocol(Framing):
             self.conversation.received(payload, self._size)
 
     def onPing(self, payload: bytes) -> None:
-        """Answer a ping; but not to a peer that pings and does not read."""
+        """Answer a ping, unless the peer does not read."""
         if self.conversation is not None and not self.conversation.send_queue.paused:
             self.sendPong(payload)
 
@@ -176,13 +176,13 @@ def _note_refused(count: int) -> None:
 
 
 class BridgeFactory(WebSocketServerFactory):
-    """Builds a ``BridgeProtocol`` for every socket, and knows them all."""
+    """Builds a ``BridgeProtocol`` for every socket, and keeps track of them."""
 
     protocol: Any = BridgeProtocol
     noisy = False
 
     def __init__(self, context: SharedContext) -> None:
-        # Without a name given, Autobahn would tell its own and its version.
+        # Without a name, Autobahn would send its own, with its version.
         super().__init__(reactor=context.clock, server="", headers=_UPGRADED)
         # Autobahn's own timers run, roughly, on the global reactor.
         self._batched_timer = _Timer(context.clock)
@@ -214,9 +214,9 @@ class BridgeFactory(WebSocketServerFactory):
 
     def opened(self, socket: BridgeProtocol) -> None:
         """
-        Count a socket that has not said ``hello`` yet.
+        Count a socket that awaits its ``hello``.
 
-        Over the limit the oldest of them goes: a page says hello at once.
+        Over the limit the oldest of them is closed: a page sends hello at once.
         """
         self._sockets_waiting[socket] = None
         if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
@@ -225,7 +225,7 @@ class BridgeFactory(WebSocketServerFactory):
             oldest.evict()
 
     def authenticated(self, socket: BridgeProtocol) -> bool:
-        """Count a socket as one that has, unless there are too many of those."""
+        """Count a socket as authenticated, unless there are too many already."""
         if len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED:
             return False
         self._sockets_waiting.pop(socket, None)
@@ -233,7 +233,7 @@ class BridgeFactory(WebSocketServerFactory):
         return True
 
     def ended(self, socket: BridgeProtocol) -> None:
-        """Count a socket no more."""
+        """Stop counting a socket."""
         self._sockets_waiting.pop(socket, None)
         self._sockets_authenticated.discard(socket)
         if not (self._sockets_waiting or self._sockets_authenticated):

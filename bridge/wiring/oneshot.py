@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 def token(data: DataDir, rotate: bool) -> str:
     """
-    Give the pairing token, made when there is none.
+    Return the pairing token, made when there is none.
 
     :param rotate: Whether to replace it first.
     :raise TokenError: The file can't be used.
@@ -52,7 +52,7 @@ class ExclusiveBuilder:
     """
     Builds while holding the directory's build lock; see docs/decisions/0006.
 
-    Another process may be building there: a daemon, or an installer beside it.
+    Another process may be building there: a daemon, or an installer.
     """
 
     _builder: Builder
@@ -112,7 +112,7 @@ async def build(reactor: Any, paths: Paths) -> Report:
     """
     Build the bundle once.
 
-    It only reads the state, so it may run beside a daemon; and it waits for the
+    It only reads the state, so it may run alongside a daemon; and it waits for the
     operation that a daemon has under way, whose trees and records disagree.
 
     :raise StoreError: The state file can't be read.
@@ -165,7 +165,7 @@ async def _quiet(reactor: Any, paths: Paths, trees: Trees) -> FileLock | None:
 
 
 def _is_settled(paths: Paths, journal: Journal, trees: Trees) -> bool:
-    """See that no operation is under way; settle one that a dead daemon has left."""
+    """Whether no operation is under way; settle one that a dead daemon has left."""
     if not journal.exists():
         return True
     try:

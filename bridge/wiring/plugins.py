@@ -39,10 +39,10 @@ T = TypeVar("T")
 @frozen
 class PluginWiring:
     """
-    What there is for plugins.
+    The parts that handle plugins.
 
-    :ivar notices: What was found at the start and should be known.
-    :ivar prepare: Goes on with what was interrupted; called before listening.
+    :ivar notices: Notices from the start that the operator should see.
+    :ivar prepare: Resumes interrupted work; called before listening.
     :ivar finish: The parts to close at the end, in order.
     """
 

@@ -1,4 +1,4 @@
-"""Every service, and what it makes use of."""
+"""Every service, and its dependencies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .core import Core
 from .sinks import chosen, find
 
 LIGHT: Final = frozenset({("osc", "send"), ("remote", "result")})
-"""Methods called at the pace of a controller, which have a budget of their own."""
+"""Methods called as fast as a controller moves; they have a budget of their own."""
 
 _log = Logger()
 

@@ -26,7 +26,7 @@ class InheritCase(SynchronousTestCase):
     """Has descriptors that are given as a supervisor gives them."""
 
     def given(self, fd: int, **changes: str) -> dict[str, str]:
-        """Give an environment that hands a descriptor over."""
+        """Return an environment that hands a descriptor over."""
         self.patch(listening, "_FIRST", os.dup(fd))
         return {"LISTEN_FDS": "1", "LISTEN_PID": str(PID), **changes}
 

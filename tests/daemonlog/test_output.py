@@ -39,7 +39,7 @@ class OutputCase(SynchronousTestCase):
         return Logger("bridge.web.socket.Socket", observer=LogPublisher(output))
 
     def written(self) -> str:
-        """Give what was written."""
+        """Return what was written."""
         return self.stream.getvalue()
 
 
@@ -173,7 +173,7 @@ class EventTests(SynchronousTestCase):
     """Tests for reading events."""
 
     def source(self, namespace: str | None) -> str:
-        """Give the source of an event of ``namespace``."""
+        """Return the source of an event of ``namespace``."""
         event: dict[str, Any] = {"log_format": "", "log_level": LogLevel.info}
         if namespace is not None:
             event["log_namespace"] = namespace

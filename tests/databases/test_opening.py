@@ -100,7 +100,7 @@ class OpeningTests(SynchronousTestCase):
         self.assertEqual(self.count(), [{"n": 3}])
 
     def test_read_only_directory_without_companions(self) -> None:
-        """Nobody can be writing: the file is read as it is, each time anew."""
+        """Nobody can be writing: the file is read as it is, each time again."""
         self.assertEqual(self.read_only(), [[{"n": 2}], [{"n": 2}]])
         self.assertEqual(os.listdir(self.directory), ["places.db"])
 

@@ -38,7 +38,7 @@ class Racing:
         self.looks = looks
 
     def __call__(self) -> float:
-        """Give the time."""
+        """Return the time."""
         self.looks -= 1
         return 0.0 if self.looks >= 0 else SQL_SECONDS + 1
 
@@ -285,7 +285,7 @@ class FileTests(ReaderCase):
         owner.execute("VACUUM")
 
     def test_swapped_file(self) -> None:
-        """Another file under the name is opened anew."""
+        """Another file under the name is opened again."""
         self.names()
         make_database(self.directory / "new.db", ["CREATE TABLE places (id, name)"])
         os.replace(self.directory / "new.db", self.path)
@@ -308,7 +308,7 @@ class FileTests(ReaderCase):
         self.assertEqual(self.failed().code, Code.UNAVAILABLE)
 
     def test_link(self) -> None:
-        """A link to a database is followed, and followed anew when it changes."""
+        """A link to a database is followed, and followed again when it changes."""
         link = self.directory / "link.db"
         link.symlink_to(self.path)
         self.reader = self.reading(link)

@@ -29,7 +29,7 @@ class TokenCase(SynchronousTestCase):
         self.path.chmod(mode)
 
     def refused(self) -> str:
-        """Tell why the file is refused."""
+        """Return why the file is refused."""
         error = self.assertRaises(TokenError, PairingToken.load_or_create, self.path)
         return str(error)
 

@@ -30,7 +30,7 @@ class PacingTests(SynchronousTestCase):
         self.pushed.append((self.clock.seconds(), given))
 
     def values(self) -> list[object]:
-        """Give the values that were pushed."""
+        """Return the values that were pushed."""
         return [given.args[0].value for _, given in self.pushed]
 
     def test_first_is_pushed_at_once(self) -> None:

@@ -173,7 +173,7 @@ class Certificates:
         return self.authority.cert_pem.bytes()
 
     def context(self, *names: str, days: int | None = None) -> Context:
-        """Give a server's context for some names; may have expired days ago."""
+        """Return a server's context for some names; may have expired days ago."""
         expiry = None
         if days is not None:
             expiry = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days)

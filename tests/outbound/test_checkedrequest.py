@@ -33,7 +33,7 @@ class RequestTests(SynchronousTestCase):
     """Tests for ``make_request``."""
 
     def seconds(self, milliseconds: int | None) -> float:
-        """Give the time of a request."""
+        """Return the time of a request."""
         request = made(milliseconds=milliseconds)
         assert isinstance(request, CheckedRequest)
         return request.seconds

@@ -59,7 +59,7 @@ class AtOnceTests(OutboundCase):
         self.assertEqual((self.fetching._waiting, self.fetching._under_way), ([], []))
 
     async def test_waits_within_its_time(self):
-        """The time of a fetch begins when it is asked for, and room is made anew."""
+        """The time of a fetch begins when it is asked for, and room is made again."""
         one = Program()
         held = [self.ask(one) for _ in range(2)]
         await self.assert_unavailable(self.ask(one, timeoutMs=50), "within timeoutMs")

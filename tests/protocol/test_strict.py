@@ -45,7 +45,7 @@ class StrictCase(SynchronousTestCase):
     """Reads texts."""
 
     def refused(self, text: bytes) -> str:
-        """Tell what reading ``text`` is refused with."""
+        """Return the error that reading ``text`` is refused with."""
         error = self.assertRaises(BridgeError, loads, text)
         self.assertIs(error.code, Code.BAD_REQUEST)
         return str(error.message)
@@ -153,7 +153,7 @@ class ValuesTests(StrictCase):
         for size in (1, 2, 3, 7, PIECE):
             outside = strict._Outside()
             found = b"".join(
-                outside.take(text[start : start + size])
+                outside.feed(text[start : start + size])
                 for start in range(0, len(text), size)
             )
             self.assertEqual(found, stripped(text))

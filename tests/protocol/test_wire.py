@@ -56,7 +56,7 @@ class StructureTests(SynchronousTestCase):
     """Tests for reading values."""
 
     def refusal(self, value: Any) -> str:
-        """Tell what reading ``value`` is refused with."""
+        """Return the error that reading ``value`` is refused with."""
         error = self.assertRaises(BridgeError, structure, converter, value, Note)
         self.assertIs(error.code, Code.BAD_REQUEST)
         return str(error.message)
@@ -181,7 +181,7 @@ class LoadsTests(SynchronousTestCase):
     """Tests for reading JSON."""
 
     def refused(self, text: bytes) -> str:
-        """Tell what reading ``text`` is refused with."""
+        """Return the error that reading ``text`` is refused with."""
         error = self.assertRaises(BridgeError, loads, text)
         self.assertIs(error.code, Code.BAD_REQUEST)
         return str(error.message)

@@ -66,7 +66,7 @@ class Kettle:
 
     @method(Tea, Tea)
     async def brew(self, params: Tea) -> Tea:
-        """Give the tea back."""
+        """Return the tea back."""
         return params
 
     @method(Herb, Nothing)
@@ -112,7 +112,7 @@ class DispatcherTests(SynchronousTestCase):
         return ensureDeferred(self.dispatcher.call(service, name, given))
 
     def refused(self, *args: Any, **kwargs: Any) -> BridgeError:
-        """Tell what a call is refused with."""
+        """Return the error that a call is refused with."""
         failure = self.failureResultOf(self.call(*args, **kwargs), BridgeError)
         error = failure.value
         assert isinstance(error, BridgeError)

@@ -172,7 +172,7 @@ class FrameTests(LogsCase):
         self.assertIn(b"] half\n", self.path.read_bytes())
 
     def counted(self) -> list[int]:
-        """Give the numbers in what the daemon logged."""
+        """Return the numbers in what the daemon logged."""
         words = "dropped {} log records of the page: they break a rule"
         counts = [int(line.split()[1]) for line in self.said]
         self.assertEqual(self.said, list(map(words.format, counts)))

@@ -61,7 +61,7 @@ class NotifyCase(SynchronousTestCase):
         return error.message
 
     def shown(self, name: str) -> Any:
-        """Give the last one a sink was delivered."""
+        """Return the last one a sink was delivered."""
         (sink,) = [sink for sink in self.sinks if sink.name == name]
         return sink.shown[-1]
 

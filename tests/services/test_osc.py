@@ -34,7 +34,7 @@ class Page:
     gone: bool = False
 
     def notify(self, event: str, data: Any) -> None:
-        """Be told nothing."""
+        """Ignore it."""
 
     def push(self, event: str, text: bytes) -> None:
         """Be pushed nothing."""

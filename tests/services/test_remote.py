@@ -41,7 +41,7 @@ class Page:
         self.got.append(loads(text)["data"])
 
     def notify(self, event: str, data: Any) -> None:
-        """Be told nothing."""
+        """Ignore it."""
 
     def on_close(self, call: Callable[[], None]) -> None:
         """Call at ``end``."""
@@ -86,7 +86,7 @@ class RemoteCase(SynchronousTestCase):
         return self.successResultOf(answered)["delivered"]
 
     def refusal(self, refused: Deferred[Any]) -> tuple[Code, str]:
-        """Give the code and the message of a refusal."""
+        """Return the code and the message of a refusal."""
         error = self.failureResultOf(refused, BridgeError).value
         assert isinstance(error, BridgeError)
         return error.code, error.message

@@ -134,7 +134,7 @@ class RefusalTests(StateCase):
         self.assertIn("value: ", self.refused_set("a", "a", big))
 
     def refused_set(self, ns: str, key: str, value: Any) -> str:
-        """Give the message of a refused ``set``."""
+        """Return the message of a refused ``set``."""
         return self.refused("set", {"ns": ns, "key": key, "value": value}).message
 
     def test_value_limit(self) -> None:

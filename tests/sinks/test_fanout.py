@@ -92,7 +92,7 @@ class DeliverTests(SynchronousTestCase):
         """A defect of a sink is logged whole, and nothing of it is told."""
         sink = FakeSink("a", showing=failing(ZeroDivisionError("Zx9-SECRET-q7")))
         (failed,) = self.successResultOf(self.deliver(sink))
-        self.assertIn("it broke", failed.error)
+        self.assertIn("it failed", failed.error)
         self.assertNotIn("SECRET", failed.error)
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
@@ -139,7 +139,7 @@ class DeliverTests(SynchronousTestCase):
             [(e["name"], e["why"]) for e in events if "deadline" in e["log_format"]],
             [
                 ("a", "unavailable: no bus"),
-                ("b", "unavailable: it broke; the daemon's log says how"),
+                ("b", "unavailable: it failed; the daemon's log says how"),
             ],
         )
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)

@@ -35,7 +35,7 @@ def server(name: str = "Sample", *capabilities: str) -> Server:
 
 
 def said(**fields: Any) -> Note:
-    """Give the note of what a caller says."""
+    """Return the note of what a caller says."""
     return note(notification(Message(title="Door", **fields), "Sample"), server())
 
 

@@ -25,7 +25,7 @@ from .samples import FULL, LEAST, png, text64
 
 
 def sent(**said: Any) -> bytes:
-    """Give the datagram of what a caller says."""
+    """Return the datagram of what a caller says."""
     return datagram(notification(Message(title="Door", **said), "Sample"))
 
 

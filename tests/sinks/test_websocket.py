@@ -193,7 +193,7 @@ class LifeTests(WebSocketCase):
         self.assertNotIn("retry", formats)
 
     async def test_server_that_comes_again(self) -> None:
-        """A lost connection is made anew."""
+        """A lost connection is made again."""
         sink = self.sink()
         await self.there(sink)
         await self.server.stop()

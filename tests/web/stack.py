@@ -71,7 +71,7 @@ class Kettle:
 
     @method(Anything, Anything)
     async def echo(self, params: Anything) -> Anything:
-        """Give it back."""
+        """Return it back."""
         return params
 
     @method(Text, Nothing)
@@ -178,7 +178,7 @@ class Page:
         )
 
     def take(self) -> list[Any]:
-        """Give what was received since the last time."""
+        """Return what was received since the last time."""
         self.stack.flush()
         got, self.got[:] = list(self.got), []
         return got
@@ -354,7 +354,7 @@ class _Received:
         self._received = received
 
     def makefile(self, _: str) -> BytesIO:
-        """Give the bytes."""
+        """Return the bytes."""
         return BytesIO(self._received)
 
 

@@ -175,7 +175,7 @@ class GuardCase(SynchronousTestCase):
         )
 
     def refused(self, headers: Headers) -> BridgeError:
-        """Tell what a request with these headers is refused with."""
+        """Return the error that a request with these headers is refused with."""
         return self.assertRaises(  # type: ignore[no-any-return]
             BridgeError, self.admit, headers
         )
