@@ -1,5 +1,5 @@
 """
-How much a fetch costs beside what plain treq does with the same server.
+The cost of a fetch, compared with plain treq and the same server.
 
     python -m benchmarks.outbound
 

@@ -3,7 +3,7 @@ How long a large answer keeps every other page waiting: the reactor's longest tu
 
 Run ``python -m benchmarks.turns``.  A real daemon in a process of its own notes how
 long each turn of its reactor takes, from one poll to the next, while a page asks for
-the largest answers there are.  The median and the longest of all rounds are told.
+the largest answers there are.  It reports the median and the longest of all rounds.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def longest(daemon: Daemon, work: Callable[[], None]) -> float:
 
 
 def main() -> None:
-    """Measure each, and tell."""
+    """Measure each, and print the results."""
     with TemporaryDirectory(prefix="bridge-home-") as made:
         home = Path(made)
         make_database(home / "data" / "sample.db")

@@ -88,19 +88,19 @@ class DaemonTests(TestCase):
         self.assertEqual(status, 200)
         self.assertEqual(list(described["services"]), health["services"])
         port = daemon._port.getHost().port
-        told = (self.data / "address").read_text("ascii")
-        self.assertEqual(told, f"127.0.0.1:{port}\n")
+        found = (self.data / "address").read_text("ascii")
+        self.assertEqual(found, f"127.0.0.1:{port}\n")
         await daemon.stopService()
         self.assertFalse((self.data / "address").exists())
         acquire(self.data / "lock").release()
 
-    async def test_address_that_cannot_be_told(self):
-        """When commands can't be told the address, that is said, and it runs."""
+    async def test_address_that_cannot_be_published(self):
+        """When the address can't be published, that is logged, and the daemon runs."""
         self.data.mkdir()
         (self.data / "address").mkdir()
         self.start()
-        told = [e for e in self.events if "commands can't find" in str(e)]
-        self.assertEqual(len(told), 1)
+        found = [e for e in self.events if "commands can't find" in str(e)]
+        self.assertEqual(len(found), 1)
 
     async def test_token_is_followed(self):
         """When the token file is replaced, every socket is closed."""
@@ -137,7 +137,7 @@ class DaemonTests(TestCase):
         self.assertIn("log lines are dropped", self.said())
 
     def test_prints_its_log_unless_twistd_does(self):
-        """The daemon is the application's log observer, unless twistd was told one."""
+        """The daemon is the application's log observer, unless twistd was given one."""
         for parent, ours in (
             (None, True),
             ({"nodaemon": True}, True),
@@ -178,7 +178,7 @@ class DaemonTests(TestCase):
         return ended.code, said.getvalue()
 
     def test_locked_directory(self):
-        """A directory in use, and one that can't be made, are told in one line."""
+        """A directory in use, and one that can't be made, are reported in one line."""
         options = self.options()
         options.paths.data.create()
         lock = acquire(self.data / "lock")
@@ -207,7 +207,7 @@ class DaemonTests(TestCase):
         self.assertNotEqual(other, first)
 
     def test_build_mode(self):
-        """``--build-plugins`` prints its report; its status tells of errors."""
+        """``--build-plugins`` prints its report; its status shows errors."""
         report = tap.oneshot.Report(ok=False, duration_ms=1, plugins=[], errors=["e"])
         self.patch(tap.oneshot, "run", lambda *_: report)
         status, text = self.refused(lambda: self.options("--build-plugins"))
@@ -224,7 +224,7 @@ class DaemonTests(TestCase):
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertTrue(paths.bundle.exists())
 
-    async def test_build_beside_a_build_that_hangs(self):
+    async def test_build_during_a_build_that_hangs(self):
         """A build waits for another process's, and says when that takes too long."""
         paths = self.options().paths
         paths.data.create()
@@ -264,7 +264,7 @@ class DaemonTests(TestCase):
         self.assertFalse(paths.data.journal.exists())
 
     def test_foreign_journal(self):
-        """A journal of another version is told in one line, and is kept."""
+        """A journal of another version is reported in one line, and is kept."""
         paths = self.interrupt()
         paths.data.journal.write_text("{}")
         self.patch(tap, "_lock", lambda data: None)
@@ -275,7 +275,7 @@ class DaemonTests(TestCase):
         self.assertIn("is not a journal of this version", text)
         self.assertTrue((paths.data.plugins / ".tmp-0b").exists())
 
-    async def test_build_beside_an_operation(self):
+    async def test_build_during_an_operation(self):
         """A build waits while a daemon is in the middle of an operation."""
         paths = self.interrupt()
         lock = acquire(paths.data.lock)
@@ -288,7 +288,7 @@ class DaemonTests(TestCase):
         self.assertIn("bundler missing", report.errors[0])
 
     async def test_build_after_an_interruption(self):
-        """A build beside no daemon settles what a killed one has left."""
+        """A build without a daemon settles what a killed one has left."""
         paths = self.interrupt()
         report = await oneshot.build(reactor, paths)
         self.assertIn("bundler missing", report.errors[0])
@@ -296,7 +296,7 @@ class DaemonTests(TestCase):
 
 
 class OneReactor:
-    """A reactor that runs what it is told at once."""
+    """A reactor that runs calls at once."""
 
     def __init__(self):
         self.begun = []

@@ -2,8 +2,8 @@
 The socket of ``plugin-bridge dev``: JSON lines between two processes of one user.
 
 It is a Unix socket with mode 0600 in the data directory, and only a daemon with
-``--dev`` listens there.  A page can't reach it: browsers do not connect to Unix sockets,
-and it is not a service.
+``--dev`` listens there.  A page can't reach it: browsers do not connect to Unix
+sockets, and it is not a service.
 
 ::
 

@@ -191,7 +191,7 @@ class PluginService:
 
     @method(Anything, Outdated)
     async def check_updates(self, params: Anything) -> Outdated:
-        """List the plugins that are behind; slow repositories follow in later answers."""
+        """List the plugins that are behind; slow repositories follow later."""
         return Outdated(await self._updates.check())
 
     @method(Chosen, Installed)

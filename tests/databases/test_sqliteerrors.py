@@ -43,7 +43,7 @@ class ComplaintTests(SynchronousTestCase):
             self.assertNotIn("secret", error.message)
 
     def test_names(self) -> None:
-        """A name that can't be told is the database's fault."""
+        """A name that can't be decoded is the database's fault."""
         error = refusal(UnicodeDecodeError("utf-8", b"secret\xff", 6, 7, "secret"))
         self.assertEqual(error.code, Code.INTERNAL)
         self.assertNotIn("secret", error.message)

@@ -52,12 +52,12 @@ class IsPublicTests(SynchronousTestCase):
     """``is_public``."""
 
     def test_public(self) -> None:
-        """Addresses just beside each near block are public."""
+        """Addresses just outside each private block are public."""
         for address in PUBLIC.split():
             self.assertTrue(is_public(address), address)
 
     def test_near(self) -> None:
-        """The ends of each near block, and all that carry another address, are not."""
+        """The ends of each private block, and all embedded addresses, are not."""
         for address in NEAR.split():
             self.assertFalse(is_public(address), address)
 
@@ -94,7 +94,7 @@ class IsOwnTests(SynchronousTestCase):
         self.assertTrue(is_own("127.0.0.5"))
 
     def test_any_address_can_be_bound(self) -> None:
-        """Where any can, as a proxy may need it, the source address alone tells."""
+        """Where any can, as a proxy may need it, only the source address decides."""
         self.patch(addresses, "_binds", lambda address: True)
         self.assertTrue(is_own("127.0.0.1"))
         self.assertFalse(is_own("192.0.2.1"))

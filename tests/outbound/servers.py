@@ -63,7 +63,7 @@ class Visit(Protocol):
             self.factory.answer(self)
 
     def connectionLost(self, reason=connectionDone):
-        """Tell who waits."""
+        """Notify the waiting test."""
         self.closed.callback(None)
 
     def send(self, *pieces: bytes, close: bool = False) -> None:
@@ -111,7 +111,7 @@ class Endless:
 
 
 class Server(Factory):
-    """A server that answers as it is told."""
+    """A server with prepared answers."""
 
     protocol: Any = Visit
     noisy = False
@@ -266,8 +266,8 @@ class OutboundCase(TestCase):
 
     def fetcher(self, look_up: Any = None) -> HttpFetcher:
         """Make a fetcher that reaches what has been allowed so far."""
-        judge = AddressPolicy(frozenset(self.allowed))
-        reach = Reach(judge, look_up or self.look_up, self.trusted)
+        policy = AddressPolicy(frozenset(self.allowed))
+        reach = Reach(policy, look_up or self.look_up, self.trusted)
         fetcher = make_fetcher(reactor, self.pool.call, reach)
         self.addCleanup(fetcher.close)
         return fetcher

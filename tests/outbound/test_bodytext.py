@@ -84,8 +84,8 @@ class ReadTests(SynchronousTestCase):
     def test_too_large_as_json(self) -> None:
         """A body of 16 MiB that is twice as large as JSON is refused for that."""
         self.patch(bodytext, "OUTBOUND_RESPONSE_JSON_BYTES", 100)
-        told = self.read(b'"' * 60, False, 1 << 20)
-        self.assertEqual(told, "the response: at most 100 bytes as JSON")
+        refusal = self.read(b'"' * 60, False, 1 << 20)
+        self.assertEqual(refusal, "the response: at most 100 bytes as JSON")
 
     def test_json(self) -> None:
         """What is written is JSON, also of what has to be escaped."""

@@ -105,7 +105,7 @@ class RequestTests(SynchronousTestCase):
         self.assertIn("at most 65536", str(made(headers={"a": "x" * 65536})))
 
     def test_order(self) -> None:
-        """The method is judged before the body, and the body before the headers."""
+        """The method is checked before the body, and the body before the headers."""
         many = {f"a{number}\n": "" for number in range(33)}
         big = "x" * 1048577
         self.assertIn("method", str(made("X", many, big)))

@@ -59,7 +59,7 @@ class AtOnceTests(OutboundCase):
         self.assertEqual((self.fetching._waiting, self.fetching._under_way), ([], []))
 
     async def test_waits_within_its_time(self):
-        """The time of a fetch begins when it is asked for, and room is made again."""
+        """The time of a fetch begins with the call, and its place is free again."""
         one = Program()
         held = [self.ask(one) for _ in range(2)]
         await self.assert_unavailable(self.ask(one, timeoutMs=50), "within timeoutMs")
@@ -129,7 +129,7 @@ class EndTests(OutboundCase):
         self.successResultOf(fetching.close())
 
     async def test_a_caller_that_goes_away(self):
-        """Its fetch goes on: the server is not told of it."""
+        """Its fetch continues: the server is not notified."""
         caller = Program()
         ended: list[object] = []
         self.patch(Program, "on_close", lambda self, call: ended.append(call))

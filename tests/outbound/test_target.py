@@ -50,7 +50,7 @@ NOT_PUBLIC = "url: not a public address"
 
 
 def reads(url: str) -> str | None:
-    """Read and judge a URL: the message of the refusal, if it is refused."""
+    """Read and check a URL: the message of the refusal, if it is refused."""
     try:
         AddressPolicy().check_target(read_url(url))
     except BridgeError as error:
@@ -60,7 +60,7 @@ def reads(url: str) -> str | None:
 
 
 class LiteralTests(SynchronousTestCase):
-    """Hosts that need no look-up to be judged."""
+    """Hosts that can be checked without a look-up."""
 
     def assert_near(self, hosts: str) -> None:
         """Check that each of some hosts is refused by what it is."""

@@ -153,7 +153,7 @@ class MoreTests(FollowerCase):
         self.assertEqual(self.more(), [b"four"])
 
     def test_truncated(self) -> None:
-        """A truncated file is given again, also when it has grown beyond the place."""
+        """A truncated file is read again, even if it has grown beyond the position."""
         file = self.open()
         file.append(b"one\ntwo\n")
         self.last()
@@ -166,7 +166,7 @@ class MoreTests(FollowerCase):
         self.assertEqual(self.more(), [b"a longer one", b"and another"])
 
     def test_truncated_far_back(self) -> None:
-        """A file cut shorter than is remembered is given again."""
+        """A file cut shorter than is remembered is read again."""
         file = self.open(10**6)
         file.append(b"x\n" * 100)
         with mock.patch.object(following, "_RECENT_BYTES", 10):

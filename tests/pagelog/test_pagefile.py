@@ -171,7 +171,7 @@ class AppendTests(PageFileCase):
         self.assertEqual(self.path.read_bytes(), b"3\n")
 
     def test_directory_removed(self) -> None:
-        """A directory that was removed is made again, and is the daemon's own."""
+        """A directory that was removed is created again, and is the daemon's own."""
         file = self.open()
         file.append(b"1\n")
         self.path.unlink()

@@ -112,9 +112,9 @@ class IntegerTests(StrictCase):
 
     @given(st.integers(-(10**30), 10**30), values)
     @settings(deadline=None)
-    def test_any_integer(self, number: int, beside: object) -> None:
+    def test_any_integer(self, number: int, neighbour: object) -> None:
         """An integer is read as it is, or refused; never as another."""
-        text = json.dumps([beside, number], ensure_ascii=False).encode("utf-8")
+        text = json.dumps([neighbour, number], ensure_ascii=False).encode("utf-8")
         if -(2**63) <= number < 2**64:
             self.assertEqual(loads(text)[1], number)
         elif abs(number) < 10**21 and Decimal(repr(float(number))) == number:

@@ -365,7 +365,7 @@ class IgnoresUnknownTests(SynchronousTestCase):
     """Tests for classes that are read from more than they have."""
 
     def test_unknown_is_ignored(self) -> None:
-        """What it has no field for is left out; what it has is judged."""
+        """What it has no field for is left out; what it has is validated."""
         read = structure(converter, {"size": 1, SECRET: 2}, Lenient)
         self.assertEqual(read, Lenient(1))
         error = self.assertRaises(

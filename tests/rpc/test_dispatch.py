@@ -124,7 +124,7 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual(answer, {"leafKind": "mint"})
 
     def test_caller(self) -> None:
-        """A method that must know who asks is told; by HTTP it is ``PROGRAM``."""
+        """A method for callers receives its caller; by HTTP it is ``PROGRAM``."""
         guest = Program()
         ensureDeferred(self.dispatcher.call("kettle", "greet", {}, guest))
         self.call("greet")

@@ -85,7 +85,7 @@ class HubTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_who_was_asked(self) -> None:
-        """Who asks is told whom; one that breaks is not among them."""
+        """``ask`` returns the subscribers reached; one that fails is not among them."""
         self.hub.add(Broken())
         self.assertEqual(self.hub.ask("remote", {}), self.pages)
         self.assertEqual([len(page.got) for page in self.pages], [1, 1])

@@ -100,7 +100,7 @@ class MethodTests(LogsCase):
         )
 
     def test_info(self) -> None:
-        """The file's place and size are told."""
+        """The file's location and size are returned."""
         self.call("write", records=[GOOD])
         self.assertEqual(
             self.call("info"),

@@ -116,7 +116,7 @@ class SendTests(OscCase):
     """Tests for osc/send."""
 
     async def test_default_port(self) -> None:
-        """The answer says how much went where; VRChat's port unless told otherwise."""
+        """The answer says how much went where; VRChat's port by default."""
         sent = await self.call("send", address="/a/b")
         self.assertEqual(sent, {"ok": True, "bytes": 12, "port": 9000})
 
@@ -254,7 +254,7 @@ class ListenTests(OscCase):
         )
 
     async def test_attack_what_a_log_tells(self) -> None:
-        """No port's start or end tells in the log, and so the page, what is held."""
+        """The start or end of a port logs nothing that is held."""
         said: list[str] = []
 
         @implementer(ILogObserver)

@@ -127,7 +127,7 @@ class RefusalTests(StateCase):
         self.assertEqual(self.call("list", ns="bridge"), {"entries": {}})
 
     def test_order(self) -> None:
-        """The namespace is judged before the key, and the key before the value."""
+        """The namespace is checked before the key, and the key before the value."""
         big = "x" * 65536
         self.assertIn("ns: not", self.refused_set("bridge.a", "a b", big))
         self.assertIn("key: ", self.refused_set("a", "a b", big))

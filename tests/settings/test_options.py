@@ -50,7 +50,7 @@ class OptionsTests(SynchronousTestCase):
         self.assertEqual(options.value("sink", {}), ("a", "b"))
 
     def test_naming(self):
-        """Another command is told of the theme directory, if one was named."""
+        """Another command gets the theme directory, if one was named."""
         for more in ([], ["--theme-dir", "/themes"]):
             options = HostOptions()
             options.parseOptions(["--host=reference", "--data-dir=/data", *more])
@@ -103,7 +103,7 @@ class OptionsTests(SynchronousTestCase):
             self.assertEqual(taken, expected, line)
 
     def test_wrong_arguments(self):
-        """Too few or many arguments, and a wrong option, are told with the usage."""
+        """Wrong numbers of arguments, and wrong options, are reported with the usage."""
         for line in (["a"], ["a", "b", "c"], ["a", "b", "--nonsense"]):
             status, said = self.exits(*line, options=TwoArguments)
             self.assertEqual(status, 2)

@@ -89,7 +89,7 @@ class DeliverTests(SynchronousTestCase):
         )
 
     def test_defect(self):
-        """A defect of a sink is logged whole, and nothing of it is told."""
+        """A defect of a sink is logged in full, and reported without detail."""
         sink = FakeSink("a", showing=failing(ZeroDivisionError("Zx9-SECRET-q7")))
         (failed,) = self.successResultOf(self.deliver(sink))
         self.assertIn("it failed", failed.error)

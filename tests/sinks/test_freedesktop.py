@@ -300,7 +300,7 @@ class LifeTests(SinkCase):
         self.assertIsNone(sink._again)
 
     async def test_mute_server_that_goes(self) -> None:
-        """A server that is gone is not asked again; the next one tells itself."""
+        """A server that is gone is not asked again; the next one announces itself."""
         mute = await join(self, self.bus)
         await mute.own()
         sink = self.sink()

@@ -217,7 +217,7 @@ class RefusalTests(SynchronousTestCase):
         self.assertEqual(list(tables.entries("host")), ["b", "c"])
 
     def test_together(self) -> None:
-        """Edits are judged together: what one frees another may take."""
+        """Edits are checked together: one may use the space that another frees."""
         full = "x" * (STATE_FILE_BYTES - 100)
         tables = Tables.load({"host": {"a": full}})
         tables.apply([Put("host", "b", full), Remove("host", "a")])

@@ -43,7 +43,7 @@ class StateViewTests(SynchronousTestCase):
         self.assertTrue(temporary.exists())
 
     def test_unreadable(self):
-        """What the system refuses is told in its words."""
+        """An error of the system is reported in its words."""
         self.path.mkdir()
         error = self.assertRaises(StoreError, StateView.read, self.path)
         self.assertIn("cannot be read: Is a directory", str(error))

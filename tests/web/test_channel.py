@@ -1,4 +1,4 @@
-"""Tests for bridge.web.channel: framing, early refusals, deadlines, crowds."""
+"""Tests for bridge.web.channel: framing, early refusals, deadlines, limits."""
 
 from __future__ import annotations
 
@@ -521,7 +521,7 @@ class DeadlineTests(ChannelCase):
         self.assertEqual(read_answer(transport.value()).status, 200)
 
 
-class CrowdTests(ChannelCase):
+class PendingConnectionsTests(ChannelCase):
     """Tests for many connections at once."""
 
     def test_attack_idle_connections(self) -> None:
@@ -579,7 +579,7 @@ class CrowdTests(ChannelCase):
             self.assertTrue(transport.aborting)
 
     def test_attack_refusals_that_are_not_read(self) -> None:
-        """Who fills its transport with what everybody is told has no place for it."""
+        """A client that fills its transport with public answers keeps no place."""
         for raw in (HEALTH, write_request("POST", "/v1/kettle/wait", (JSON,), b"")):
             channel, transport = self.connect()
             channel.pauseProducing()
@@ -601,7 +601,7 @@ class PhraseTests(SynchronousTestCase):
     """Tests for the status lines."""
 
     def test_every_status(self) -> None:
-        """Every status a refusal may have is told with its own reason phrase."""
+        """Every status a refusal may have is sent with its own reason phrase."""
         phrases = {code.status: phrase(code.status) for code in Code}
         self.assertEqual(phrases[429], b"Too Many Requests")
         self.assertEqual(len(set(phrases.values())), len(phrases))

@@ -113,7 +113,7 @@ class CallerTests(ConversationCase):
     """Tests for a conversation as the caller of methods."""
 
     def test_told_alone(self) -> None:
-        """What it is told is a push to this page."""
+        """``notify`` pushes to this page."""
         self.hello()
         self.conversation.notify("osc", {"a": 1})
         self.assertEqual(
@@ -121,7 +121,7 @@ class CallerTests(ConversationCase):
         )
 
     def test_end(self) -> None:
-        """When the socket closes it says so, once, and is told no more."""
+        """Callbacks run once when the socket closes, and nothing is pushed after."""
         ends: list[str] = []
         self.hello()
         self.conversation.on_close(lambda: ends.append("first"))
@@ -313,7 +313,7 @@ class CallTests(ConversationCase):
         self.assertEqual(other.got, [])
 
     def test_second_hello(self) -> None:
-        """A second hello changes nothing and is told."""
+        """A second hello changes nothing and is reported."""
         self.send({"type": "hello", "token": "wrong", "client": "c"})
         ((pushed),) = self.wire.got
         self.assertEqual(pushed["event"], "error")
@@ -332,7 +332,7 @@ class CallTests(ConversationCase):
         self.assertEqual(self.wire.closed, [CloseReason.LOGS_BEHIND])
 
     def test_log_flood(self) -> None:
-        """Records over the budget are dropped and told of in the daemon's log."""
+        """Records over the budget are dropped and reported in the daemon's log."""
         frame = dumps({"type": "logs", "records": [{}, {}]})
         for _ in range(500):
             self.conversation.received(frame)

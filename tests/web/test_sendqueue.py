@@ -107,7 +107,7 @@ class SendQueueTests(SynchronousTestCase):
         self.assertEqual(self.sent, [b"0", b"1", b"2", b"3", b"4"])
 
     def test_overflow(self) -> None:
-        """More unsent than the limit is told once; then nothing is kept or sent."""
+        """An overflow is reported once; then nothing is kept or sent."""
         self.send_queue.pause()
         for _ in range(UNSENT_BYTES // MIB):
             self.send_queue.put(bytes(MIB))

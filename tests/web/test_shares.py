@@ -35,7 +35,7 @@ class Rival:
         self.turns.append(self.name)
 
 
-class CrowdTests(SynchronousTestCase):
+class PendingConnectionsTests(SynchronousTestCase):
     """Tests for places."""
 
     def test_attack_greedy_connections(self) -> None:
@@ -189,8 +189,8 @@ class PipeliningTests(ChannelCase):
         self.assertGreater(len(kept), 10)
         self.assertEqual(self.stack.ask("GET", "/v1/health").status, 200)
 
-    def test_attack_flooding_out_of_the_crowd(self) -> None:
-        """Who floods loses its place to who only waits."""
+    def test_attack_flooder_loses_its_place(self) -> None:
+        """A client that floods loses its place to one that only waits."""
         idle = self.connect()[1]
         channel, flooding = self.connect()
         channel.dataReceived(HEALTH * 3)

@@ -45,7 +45,7 @@ class TcpTests(TestCase):
     """Tests over real TCP, for what only a real transport does."""
 
     def connect(self, stack: Stack) -> Deferred[Any]:
-        """Listen, and open a socket whose page reads when told to."""
+        """Listen, and open a socket whose page reads on request."""
         tcp: Any = reactor
         port = tcp.listenTCP(0, stack.site, interface="127.0.0.1")
         self.addCleanup(port.stopListening)
