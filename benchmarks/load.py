@@ -3,7 +3,8 @@ A page's round trips alone, and next to pages and programs that behave badly.
 
 Run ``python -m benchmarks.load``.  One daemon, one page that asks for a setting a
 hundred times a second; alongside it, in a process of its own, one kind of load after
-the other.  Then ten thousand connections, one by one: what stays open, what memory is kept.
+the other.  Then ten thousand connections, one by one: what stays open, and the
+memory in use.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class DevConnection(LineReceiver):
             try:
                 await self._link.end()
             except Exception:  # noqa: BLE001
-                self._log.failure("a linked plugin could not be taken out")
+                self._log.failure("a linked plugin could not be removed")
             self.ended.callback(None)
 
     async def _update(self, asked: WorkTree) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class DevConnection(LineReceiver):
             message = e.message
         except Exception:  # noqa: BLE001
             self._log.failure("a plugin could not be linked")
-            message = f"{Code.INTERNAL}: the daemon's log says why"
+            message = f"{Code.INTERNAL}: see the daemon's log"
         return {"type": "refused", "message": message, "hits": unstructure(hits)}
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -131,5 +131,5 @@ class Reader:
         with contextlib.closing(connection.cursor()) as cursor:
             cursor.execute(query.sql, query.params)
             if cursor.description is None:
-                raise refused("it gives no rows")
+                raise refused("it returns no rows")
             return collect(cursor, meter)

@@ -31,7 +31,7 @@ _MISTAKES: Final = (
     ("integer overflow", "a number is too large"),
     ("variable number", "a placeholder's number is too high"),
     ("may not be modified", "the database is readonly"),
-    ("malformed JSON", "a value is no JSON"),
+    ("malformed JSON", "a value is not JSON"),
     ("unsafe use of", "a view does what it must not"),
 )
 
@@ -46,7 +46,7 @@ _STATES: Final = {
     sqlite3.SQLITE_BUSY: "the database is busy; ask again",
     sqlite3.SQLITE_LOCKED: "the database is busy; ask again",
     sqlite3.SQLITE_CORRUPT: "the database is damaged",
-    sqlite3.SQLITE_NOTADB: "the file is no SQLite database",
+    sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
     sqlite3.SQLITE_CANTOPEN: "the database cannot be opened",
 }
 

@@ -73,7 +73,7 @@ class Sender:
             self._port.write(datagram, (_LOOPBACK, port))
         except (MessageLengthError, OSError):
             raise BridgeError(
-                Code.UNAVAILABLE, "the system takes no datagrams now"
+                Code.UNAVAILABLE, "the system accepts no datagrams now"
             ) from None
 
     def close(self) -> Deferred[Any]:

@@ -173,7 +173,7 @@ class HttpClient:
             return optionsForClientTLS(host, trustRoot=self._trust)
         except UnicodeError:
             # Twisted wants a name by RFC 5891, in which there is no underscore.
-            raise refused("over TLS, a host name by the rules of IDNA") from None
+            raise refused("not a valid host name for TLS (IDNA)") from None
 
     async def _ask(
         self, request: CheckedRequest, endpoint: CheckedEndpoint

@@ -65,7 +65,7 @@ class Guarded(Protocol):
             return
         self._received += len(data)
         if self._received > OUTBOUND_RECEIVED_BYTES:
-            self._refuse("more is sent than such a response takes")
+            self._refuse("it is larger than a response may be")
         elif self._head is None:
             self.inner.dataReceived(data)
         else:

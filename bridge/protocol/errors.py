@@ -40,7 +40,11 @@ class Code(StrEnum):
     NOT_FOUND = "not_found", 404, "there is nothing at this path"
     UNKNOWN_SERVICE = "unknown_service", 404, "no service has this name"
     UNKNOWN_METHOD = "unknown_method", 404, "the service has no such method"
-    METHOD_NOT_ALLOWED = "method_not_allowed", 405, "the path takes another method"
+    METHOD_NOT_ALLOWED = (
+        "method_not_allowed",
+        405,
+        "the path does not accept the method",
+    )
     TIMED_OUT = "timed_out", 408, "the request did not arrive in time"
     PAYLOAD_TOO_LARGE = "payload_too_large", 413, "the body is too large"
     URI_TOO_LONG = "uri_too_long", 414, "the request line is too long"
@@ -181,6 +185,11 @@ class BridgeError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
+
+
+def internal_error() -> BridgeError:
+    """Return the answer to a call that a bug, or an I/O failure, has ended."""
+    return BridgeError(Code.INTERNAL, "the daemon failed; see its log")
 
 
 def shutting_down() -> BridgeError:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from attrs import evolve, field, frozen
 
-from .errors import BridgeError, Code
+from .errors import BridgeError, Code, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
 from .strict import Size
@@ -107,8 +107,7 @@ def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
     except BridgeError as error:
         return _refuse(error, value)
     except Exception as defect:  # noqa: BLE001
-        internal = BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
-        return evolve(_refuse(internal, value), defect=defect)
+        return evolve(_refuse(internal_error(), value), defect=defect)
 
 
 def _structure(value: Any) -> Frame:
@@ -118,7 +117,7 @@ def _structure(value: Any) -> Frame:
     kind = fields.pop("type", None)
     if kind == "logs":
         if fields.keys() != {"records"}:
-            raise BridgeError(Code.BAD_REQUEST, "logs takes records, and no more")
+            raise BridgeError(Code.BAD_REQUEST, "logs: the only field is records")
         return Logs(fields["records"])
     known = _KINDS.get(kind) if type(kind) is str else None
     if known is None:

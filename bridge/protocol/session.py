@@ -225,7 +225,7 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     required: list[Effect] = [CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED)]
     refused: list[Effect] = [CountRefusedHello(), Close(CloseReason.UNAUTHORIZED)]
     second: list[Effect] = [
-        PushError(BridgeError(Code.BAD_REQUEST, "hello is the first frame, once"))
+        PushError(BridgeError(Code.BAD_REQUEST, "hello must come first, and once"))
     ]
 
     awaiting.upon(Session.hello_accepted).to(authenticated).returns([Welcome()])

@@ -8,7 +8,7 @@ from attrs import frozen
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.wire import converter, structure, unstructure
 from .caller import PROGRAM, Caller
 from .registry import Method, Registry
@@ -46,9 +46,7 @@ class Dispatcher:
         except Exception:  # noqa: BLE001
             # The names were looked up, so they are ours and safe to log.
             self._log.failure("{service}/{name} failed", service=service, name=name)
-            raise BridgeError(
-                Code.INTERNAL, "the daemon failed; its log says how"
-            ) from None
+            raise internal_error() from None
 
     def _find(self, service: str, name: str) -> tuple[object, Method]:
         found = self.registry.find(service, name)

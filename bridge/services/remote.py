@@ -174,7 +174,7 @@ class _Asked:
 
 
 @define(eq=False)
-class Remote:
+class SnippetEvaluator:
     """
     Evaluates a snippet in the paired page; there only with ``--dev``.
 

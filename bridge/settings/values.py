@@ -110,7 +110,7 @@ def path(text: str) -> Path:
     try:
         return Path(text).expanduser().absolute()
     except RuntimeError:
-        raise ValueError("must be a path, of a user there is") from None
+        raise ValueError("must be a path; there is no such user") from None
 
 
 def name(text: str) -> str:
@@ -131,7 +131,7 @@ def file(text: str) -> Path:
     """Read the path of an existing file."""
     found = path(text)
     if not found.is_file():
-        raise ValueError("must be a file that is there")
+        raise ValueError("must be an existing file")
     return found
 
 

@@ -167,7 +167,7 @@ class Fanout:
         if failure.check(SinkError):
             return f"unavailable: {failure.getErrorMessage()}"
         self._log.failure("a sink failed", failure)
-        return "unavailable: it failed; the daemon's log says how"
+        return "unavailable: it failed; see the daemon's log"
 
     def _at_most(
         self, seconds: float, waited: Deferred[Any], name: str

@@ -108,7 +108,9 @@ class GuardedChannel(HTTPChannel):
             self._wait(limits.HEAD_SECONDS)
             if data.startswith(_TLS_HANDSHAKE):
                 # A handshake ends with no line, and its sender waits for an answer.
-                self._refuse(BridgeError(Code.BAD_REQUEST, "this port speaks no TLS"))
+                self._refuse(
+                    BridgeError(Code.BAD_REQUEST, "this port does not speak TLS")
+                )
                 return
         super().dataReceived(data)
         self._end_if_whole()
@@ -261,7 +263,7 @@ class GuardedChannel(HTTPChannel):
                 Code.HEAD_TOO_LARGE, f"there are more than {limits.HEADERS} headers"
             )
         else:
-            error = BridgeError(Code.BAD_REQUEST, "this is no valid HTTP request")
+            error = BridgeError(Code.BAD_REQUEST, "this is not a valid HTTP request")
         self._refuse(error)
 
     def _refuse(self, error: BridgeError) -> None:

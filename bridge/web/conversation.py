@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 
 from ..protocol import frames, limits
 from ..protocol import session as effects
-from ..protocol.errors import BridgeError, CloseReason, Code
+from ..protocol.errors import BridgeError, CloseReason, internal_error
 from ..protocol.frames import Hello, Logs, Request
 from ..protocol.strict import Size
 from ..protocol.text import one_line
@@ -169,7 +169,7 @@ class Conversation:
             return self._session.hello_refused()
         # The name is only logged; no page is refused for it.
         client = one_line(hello.client, limits.CLIENT_CHARACTERS)
-        self._log.debug("a page said hello: {client}", client=client)
+        self._log.debug("a page connected: {client}", client=client)
         return self._session.hello_accepted()
 
     def _hello_timed_out(self) -> None:
@@ -253,7 +253,7 @@ class Conversation:
         error = failure.value
         if not isinstance(error, BridgeError):
             self._log.failure("an answer could not be written", failure=failure)
-            error = BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
+            error = internal_error()
         return frames.refusal(request_id, error)
 
     def _later(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:

@@ -25,7 +25,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import BaseConverter, MapAdapter, ValidationError
 
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.wire import dumps, loads
 from ..rpc.registry import Registry
 from .channel import GuardedChannel
@@ -159,16 +159,14 @@ class Routes:
     def _fail(self, request: GuardedRequest, failure: Failure) -> bytes:
         """Answer a request whose endpoint failed."""
         self._log.failure("a request failed", failure=failure)
-        return request.refuse(
-            BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
-        )
+        return request.refuse(internal_error())
 
     def _no_route(self, error: HTTPException) -> BridgeError:
         """Return the refusal for a routing error of werkzeug's."""
         if isinstance(error, MethodNotAllowed):
             return MethodError(
                 Code.METHOD_NOT_ALLOWED,
-                "this path takes another method",
+                "this path does not accept the method",
                 allow=", ".join(sorted(error.valid_methods or ())).encode("ascii"),
             )
         return self._nothing_here()
@@ -211,7 +209,7 @@ class Routes:
         if request.method != b"GET" or upgrade[0].lower() != b"websocket":
             raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
         if request.clientproto != b"HTTP/1.1":
-            raise BridgeError(Code.BAD_REQUEST, "an upgrade takes HTTP/1.1")
+            raise BridgeError(Code.BAD_REQUEST, "an upgrade requires HTTP/1.1")
         if self.sockets.is_full:
             raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
         return Upgrade(self.sockets)
@@ -326,7 +324,7 @@ class GuardedSite(HTTPFactory):
 
 def _check_length(length: int | None, cap: int) -> None:
     if cap == 0 and length != 0:
-        raise BridgeError(Code.PAYLOAD_TOO_LARGE, "this path takes no body")
+        raise BridgeError(Code.PAYLOAD_TOO_LARGE, "this path accepts no body")
     if length is not None and length > cap:
         raise too_large()
 

@@ -17,7 +17,7 @@ from ..services.notify import Notify
 from ..services.osc import Osc
 from ..services.outbound import Outbound
 from ..services.plugins import PluginService
-from ..services.remote import Remote
+from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
 from ..sinks.fanout import Fanout
@@ -76,7 +76,7 @@ def make_services(
     finish: list[Any] = [osc, sql, fetcher, fanout]
     if core.config.dev:
         thread = core.threads.fetches.call
-        remote = Remote(core.hub.ask, os.urandom, core.reactor, thread)
+        remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor, thread)
         registry.register("remote", remote)
         finish.append(remote)
     registry.register("sql", sql)

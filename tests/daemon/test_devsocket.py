@@ -152,7 +152,7 @@ class ConnectionTests(SynchronousTestCase):
         self.bench.threads.failing["_take"] = OSError(28, "No space left on device")
         self.ask()
         (answer,) = self.said()
-        self.assertEqual(answer["message"], "internal: the daemon's log says why")
+        self.assertEqual(answer["message"], "internal: see the daemon's log")
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_only_the_last_of_many(self):

@@ -100,7 +100,7 @@ class OpeningTests(SynchronousTestCase):
         self.assertEqual(self.count(), [{"n": 3}])
 
     def test_read_only_directory_without_companions(self) -> None:
-        """No process can be writing: the file is opened and read as it is, each time."""
+        """No process can be writing: the file is read as it is, opened each time."""
         self.assertEqual(self.read_only(), [[{"n": 2}], [{"n": 2}]])
         self.assertEqual(os.listdir(self.directory), ["places.db"])
 

@@ -184,7 +184,7 @@ class ReadTests(ReaderCase):
             ("SELECT abs(1, 2)", "a function has the wrong number of arguments"),
             ("SELECT id FROM places a, places b", "a column name is ambiguous"),
             ("SELECT 1 WHERE", "it is incomplete"),
-            ("SELECT json('secret')", "a value is no JSON"),
+            ("SELECT json('secret')", "a value is not JSON"),
             (
                 "SELECT 1 LIKE hex(hex(?1 || ?1))",
                 "a pattern of LIKE or GLOB is too long",
@@ -192,8 +192,8 @@ class ReadTests(ReaderCase):
             ("SELECT sum(9223372036854775807) FROM places", "a number is too large"),
             ("SELECT ?65", "a placeholder's number is too high"),
             ("SELECT (SELECT 1, 2)", "it cannot be prepared or run"),
-            ("-- secret", "it gives no rows"),
-            ("REINDEX", "it gives no rows"),
+            ("-- secret", "it returns no rows"),
+            ("REINDEX", "it returns no rows"),
             ("SELECT 1; SELECT 2", "it is not one statement that can be prepared"),
         ):
             params = ["x" * 40] if "?1" in sql else []
@@ -358,7 +358,7 @@ class FileTests(ReaderCase):
         """Any other file is reported as such."""
         self.path.write_bytes(b"places of a text file\n" * 500)
         error = self.failed()
-        self.assertEqual(error.message, "the file is no SQLite database")
+        self.assertEqual(error.message, "the file is not an SQLite database")
 
     def test_locked(self) -> None:
         """A locked database is waited for, and then reported as busy."""

@@ -60,7 +60,10 @@ class CertificateTests(OutboundCase):
             answer = await self.from_server(context, host)
             self.assertEqual(
                 answer,
-                (Code.BAD_REQUEST, "url: over TLS, a host name by the rules of IDNA"),
+                (
+                    Code.BAD_REQUEST,
+                    "url: not a valid host name for TLS (IDNA)",
+                ),
             )
 
     async def test_attack_wrong_name(self):

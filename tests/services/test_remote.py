@@ -20,7 +20,7 @@ from bridge.rpc.caller import PROGRAM, Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
-from bridge.services.remote import Remote, bounded
+from bridge.services.remote import SnippetEvaluator, bounded
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -62,7 +62,7 @@ class RemoteCase(SynchronousTestCase):
         self.hub.add(self.page)
         numbers = count()
         random = lambda n: next(numbers).to_bytes(n)  # noqa: E731
-        self.remote = Remote(self.hub.ask, random, self.clock, self.in_thread)
+        self.remote = SnippetEvaluator(self.hub.ask, random, self.clock, self.in_thread)
         self.registry = Registry()
         self.registry.register("remote", self.remote)
 

@@ -103,7 +103,7 @@ class OptionsTests(SynchronousTestCase):
             self.assertEqual(taken, expected, line)
 
     def test_wrong_arguments(self):
-        """Wrong numbers of arguments, and wrong options, are reported with the usage."""
+        """Wrong options and numbers of arguments are reported with the usage."""
         for line in (["a"], ["a", "b", "c"], ["a", "b", "--nonsense"]):
             status, said = self.exits(*line, options=TwoArguments)
             self.assertEqual(status, 2)

@@ -139,7 +139,7 @@ class DeliverTests(SynchronousTestCase):
             [(e["name"], e["why"]) for e in events if "deadline" in e["log_format"]],
             [
                 ("a", "unavailable: no bus"),
-                ("b", "unavailable: it failed; the daemon's log says how"),
+                ("b", "unavailable: it failed; see the daemon's log"),
             ],
         )
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)

@@ -205,7 +205,7 @@ class FramingTests(ChannelCase):
         """A client that begins TLS is answered at once, though it ends no line."""
         for hello in (b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20):
             self.refused(hello, 400, "bad_request")
-        self.assertIn(b"this port speaks no TLS", self.stack.raw(b"\x16\x03"))
+        self.assertIn(b"this port does not speak TLS", self.stack.raw(b"\x16\x03"))
 
     def test_too_large(self) -> None:
         """A long line is 414, large or many headers are 431."""
