@@ -79,10 +79,10 @@ def _source(namespace: str) -> str:
     """Name a module: a logger of a class has the class's name behind it."""
     if namespace in ("", "log_legacy"):
         return "twisted"
-    words = namespace.removeprefix("bridge.").split(".")
-    if len(words) > 1 and words[-1].lstrip("_")[:1].isupper():
-        words.pop()
-    return ".".join(words)
+    names = namespace.removeprefix("bridge.").split(".")
+    if len(names) > 1 and names[-1].lstrip("_")[:1].isupper():
+        names.pop()
+    return ".".join(names)
 
 
 def as_text(entry: LogEntry) -> str:

@@ -27,13 +27,13 @@ INFLATED: Final = frozenset({"gzip", "x-gzip", "deflate"})
 
 def too_large() -> BridgeError:
     """Return the refusal of a body that is too large."""
-    words = f"the response: at most {OUTBOUND_RESPONSE_BYTES} bytes"
-    return BridgeError(Code.BAD_REQUEST, words)
+    message = f"the response: at most {OUTBOUND_RESPONSE_BYTES} bytes"
+    return BridgeError(Code.BAD_REQUEST, message)
 
 
 def _too_large_as_json() -> BridgeError:
-    words = f"the response: at most {OUTBOUND_RESPONSE_JSON_BYTES} bytes as JSON"
-    return BridgeError(Code.BAD_REQUEST, words)
+    message = f"the response: at most {OUTBOUND_RESPONSE_JSON_BYTES} bytes as JSON"
+    return BridgeError(Code.BAD_REQUEST, message)
 
 
 def not_text() -> BridgeError:
@@ -43,8 +43,8 @@ def not_text() -> BridgeError:
 
 def unknown_coding() -> BridgeError:
     """Return the refusal of a body in a content coding that was not requested."""
-    words = "the response: its Content-Encoding is neither gzip nor deflate"
-    return BridgeError(Code.BAD_REQUEST, words)
+    message = "the response: its Content-Encoding is neither gzip nor deflate"
+    return BridgeError(Code.BAD_REQUEST, message)
 
 
 def read_text(pieces: Sequence[bytes], inflated: bool) -> orjson.Fragment:

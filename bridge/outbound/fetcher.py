@@ -72,9 +72,9 @@ class _Fetch:
     done: Deferred[None] = field(factory=Deferred)
     why: BridgeError | None = None
 
-    def end(self, words: str) -> None:
+    def end(self, message: str) -> None:
         """End it."""
-        self.why = self.why or BridgeError(Code.UNAVAILABLE, words)
+        self.why = self.why or BridgeError(Code.UNAVAILABLE, message)
         self.work.cancel()
 
 
@@ -194,11 +194,11 @@ class HttpFetcher:
             return [target.host]
         addresses = await self._look_up(target.host)
         if not addresses:
-            words = "the host's name could not be resolved"
-            raise BridgeError(Code.UNAVAILABLE, words)
+            message = "the host's name could not be resolved"
+            raise BridgeError(Code.UNAVAILABLE, message)
         if len(addresses) > OUTBOUND_ADDRESSES:
-            words = "the host's name has too many addresses"
-            raise BridgeError(Code.UNAVAILABLE, words)
+            message = "the host's name has too many addresses"
+            raise BridgeError(Code.UNAVAILABLE, message)
         self.policy.check_addresses(addresses, target.port)
         return addresses
 

@@ -226,7 +226,7 @@ def _reply(response: IResponse, pieces: list[bytes]) -> ReceivedResponse:
 
 
 def _describe(error: Exception) -> str:
-    """Describe a failure in words of ours."""
+    """Describe a failure, without anything that was received."""
     reasons = [reason.value for reason in getattr(error, "reasons", ())]
     if any(map(_is_distrust, reasons)):
         return "the server's certificate is not to be trusted for this host"
@@ -246,5 +246,5 @@ def _is_distrust(reason: BaseException | None) -> bool:
     return isinstance(reason, VerificationError)
 
 
-def _unavailable(words: str) -> BridgeError:
-    return BridgeError(Code.UNAVAILABLE, words)
+def _unavailable(message: str) -> BridgeError:
+    return BridgeError(Code.UNAVAILABLE, message)

@@ -116,8 +116,8 @@ class CloseReason(StrEnum):
     SLOW_READER = (
         "slow_reader",
         CloseCode.TRY_AGAIN_LATER,
-        "more is unsent than can be kept; a page that goes on not reading for five "
-        "seconds is cut off instead, which browsers report as 1006",
+        "more is unsent than can be kept; a page that still does not read for "
+        "five seconds is cut off, which browsers report as 1006",
     )
     LOGS_BEHIND = (
         "logs_behind",

@@ -45,7 +45,7 @@ class Text:
     :ivar control: Whether control characters may be in it.
     :ivar lines: Whether line breaks and tabs may be in it all the same.
     :ivar blank: Whether it may be nothing but spaces.
-    :ivar words: What ``like`` asks for, where the pattern itself would not help.
+    :ivar meaning: What ``like`` requires, where the pattern itself would not help.
     """
 
     most: int
@@ -54,7 +54,7 @@ class Text:
     control: bool = True
     lines: bool = False
     blank: bool = True
-    words: str = ""
+    meaning: str = ""
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
@@ -68,20 +68,20 @@ class Text:
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
-        words = f"at most {self.most} characters"
+        text = f"at most {self.most} characters"
         if self.least == self.most:
-            words = f"{self.most} characters"
+            text = f"{self.most} characters"
         elif self.least:
-            words = f"{self.least} to {self.most} characters"
+            text = f"{self.least} to {self.most} characters"
         if self.like:
-            words += f", {self.words or f'matching {self.like}'}"
+            text += f", {self.meaning or f'matching {self.like}'}"
         if not self.control:
-            words += ", no control characters"
+            text += ", no control characters"
         if self.lines:
-            words += " except tabs and line breaks"
+            text += " except tabs and line breaks"
         if not self.blank:
-            words += ", not blank"
-        return words
+            text += ", not blank"
+        return text
 
 
 def has_control(text: str, allowed: str = "") -> bool:

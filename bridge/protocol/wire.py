@@ -36,7 +36,7 @@ class BrokenRuleError(ValueError):
 
 
 class _RuleDefectError(Exception):
-    """A rule raised something; the cause is a bug of ours, and no refusal."""
+    """A rule raised something; the cause is a bug of ours, not a refusal."""
 
 
 def camel(name: str) -> str:

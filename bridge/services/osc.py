@@ -33,7 +33,7 @@ _ADDRESS = Text(
     OSC_ADDRESS_BYTES,
     like=r"/((?![#*,?\[\]{}])[!-~])*",
     least=1,
-    words="a slash and then printable ASCII, without spaces and # * , ? [ ] { }",
+    meaning="a slash and then printable ASCII, without spaces and # * , ? [ ] { }",
 )
 
 Port = Annotated[int, Between(OSC_LEAST_PORT, 65535)]
@@ -182,8 +182,8 @@ class Osc:
         args = [argument for arg in params.args if (argument := read_argument(arg))]
         datagram = encode(Message(params.address, args))
         if len(datagram) > OSC_DATAGRAM_BYTES:
-            words = f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
-            raise BridgeError(Code.BAD_REQUEST, words)
+            message = f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
+            raise BridgeError(Code.BAD_REQUEST, message)
         self._sender.send(datagram, params.port)
         return Sent(ok=True, bytes=len(datagram), port=params.port)
 
@@ -224,8 +224,8 @@ class Osc:
 
     def _check(self, port: int) -> None:
         if port in self._reserved_ports:
-            words = "port: not the daemon's own, nor the overlay's"
-            raise BridgeError(Code.BAD_REQUEST, words)
+            message = "port: not the daemon's own, nor the overlay's"
+            raise BridgeError(Code.BAD_REQUEST, message)
 
     def _watch(self, caller: Caller) -> None:
         if caller not in self._callers:

@@ -171,16 +171,16 @@ def refuse_usage(message: str) -> NoReturn:
 
 
 def _taker(option: Option) -> Any:
-    words = option.about
+    about = option.about
     if option.default is not None:
-        words += f" (default {option.default})"
-    words += f" [{option.variable}]"
+        about += f" (default {option.default})"
+    about += f" [{option.variable}]"
     if option.value is None:
 
         def flag(self: TableOptions) -> None:
             self.given[option.name] = True
 
-        flag.__doc__ = words
+        flag.__doc__ = about
         return flag
 
     def taker(self: TableOptions, text: str) -> None:
@@ -188,7 +188,7 @@ def _taker(option: Option) -> Any:
         assert isinstance(texts, list)  # noqa: S101 (the option is no flag)
         texts.append(text)
 
-    taker.__doc__ = words
+    taker.__doc__ = about
     return taker
 
 

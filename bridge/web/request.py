@@ -134,7 +134,7 @@ class GuardedRequest(Request):
         resource.render(self)
 
     def getRequestHostname(self) -> bytes:  # noqa: N802
-        """Return a name of ours: no route depends on the client's Host header."""
+        """Return a fixed name: no route depends on the client's Host header."""
         return b"localhost"
 
     def begin(self, status: int, body: bytes) -> bytes:

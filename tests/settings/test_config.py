@@ -103,7 +103,7 @@ class ConfigTests(SynchronousTestCase):
             ({"threads": ["65"]}, {}, "--threads: must be a whole number from 1 to 64"),
             ({"log": ["loud"]}, {}, "--log: must be one of debug"),
             ({"data-dir": [""]}, {}, "--data-dir: must be a path"),
-            ({"data-dir": ["~nobody-here/x"]}, {}, "--data-dir: must be a path, of"),
+            ({"data-dir": ["~nobody-here/x"]}, {}, "--data-dir: must be a path; there"),
             ({"host": [""]}, {}, "--host: must not be empty"),
             ({"ca-file": ["/nowhere/x"]}, {}, "--ca-file: must be a file"),
             ({"theme-dir": [__file__]}, {}, "--theme-dir: must be a directory"),
