@@ -105,7 +105,7 @@ class ConfigTests(SynchronousTestCase):
             ({"data-dir": [""]}, {}, "--data-dir: must be a path"),
             ({"data-dir": ["~nobody-here/x"]}, {}, "--data-dir: must be a path; there"),
             ({"host": [""]}, {}, "--host: must not be empty"),
-            ({"ca-file": ["/nowhere/x"]}, {}, "--ca-file: must be a file"),
+            ({"ca-file": ["/nowhere/x"]}, {}, "--ca-file: must be an existing file"),
             ({"theme-dir": [__file__]}, {}, "--theme-dir: must be a directory"),
             ({"allow-origin": ["*"]}, {}, "--allow-origin: must be SCHEME://HOST"),
             ({"allow-origin": ["null"]}, {}, "--allow-origin: must be SCHEME://HOST"),
