@@ -65,7 +65,7 @@ class Guarded(Protocol):
             return
         self._received += len(data)
         if self._received > OUTBOUND_RECEIVED_BYTES:
-            self._refuse("it is larger than a response may be")
+            self._refuse("too many bytes were received")
         elif self._head is None:
             self.inner.dataReceived(data)
         else:
