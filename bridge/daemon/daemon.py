@@ -122,7 +122,7 @@ class Daemon(Service):
         self._log.info("{where}", where=where)
 
     def _banner_failed(self, failure: Failure) -> None:
-        self._log.failure("the banner could not be written", failure)
+        self._log.failure("could not write the start-up lines", failure)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
@@ -151,7 +151,7 @@ class Daemon(Service):
             try:
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001
-                self._log.failure("a part failed to close")
+                self._log.failure("a part did not shut down properly")
         await self._sockets.close_all(CloseReason.SHUTDOWN)
         for pool in self._pools:
             pool.stop()
