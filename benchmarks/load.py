@@ -2,8 +2,9 @@
 A page's round trips alone, and next to pages and programs that behave badly.
 
 Run ``python -m benchmarks.load``.  One daemon, one page that asks for a setting a
-hundred times a second; beside it, in a process of its own, one kind of load after the
-other.  Then ten thousand connections, one by one: what stays open, what memory is kept.
+hundred times a second; alongside it, in a process of its own, one kind of load after
+the other.  Then ten thousand connections, one by one: what stays open, and the
+memory in use.
 """
 
 from __future__ import annotations
@@ -103,17 +104,17 @@ def slow_reader(port: int, token: str) -> None:
 
 def slowloris(port: int, token: str) -> None:
     """200 requests sent byte by byte, and as many sockets as may wait for a hello."""
-    crowd: list[socket.socket] = []
+    pending: list[socket.socket] = []
     head = itertools.cycle(b"GET /v1/ws HTTP/1.1\r\nX-Slow: " + b"x" * 1000)
     while True:
-        while len(crowd) < 200:
-            crowd.append(socket.create_connection(("127.0.0.1", port)))
+        while len(pending) < 200:
+            pending.append(socket.create_connection(("127.0.0.1", port)))
         byte = bytes([next(head)])
-        for one in list(crowd):
+        for one in list(pending):
             try:
                 one.sendall(byte)
             except OSError:
-                crowd.remove(one)
+                pending.remove(one)
                 one.close()
         waiting = [RawSocket(port) for _ in range(4)]
         time.sleep(0.3)
@@ -265,7 +266,7 @@ def connect_in_time(daemon: Daemon, tries: int = 20) -> int:
     return connected
 
 
-def tell_connects(home: Path) -> None:
+def report_connects(home: Path) -> None:
     """Connect a page next to the loads that need no token, and print how often."""
     with running(home) as daemon:
         for name in ("failing hellos", "silent upgrades", "120 reading"):
@@ -273,20 +274,20 @@ def tell_connects(home: Path) -> None:
                 print(f"{name:16} {connect_in_time(daemon)} of 20 pages connect")
 
 
-def tell_trips(home: Path) -> None:
+def report_trips(home: Path) -> None:
     """Measure round trips next to each load, and print a table."""
     with running(home, *OPTIONS) as daemon:
         page = paired(daemon.port, daemon.token)
         measure(page, 1.0)
         quiet = measure(page)
         print(f"{'':16}   p50 ms         p99 ms          worst ms   memory")
-        told = [("alone", quiet, resident(daemon))]
+        results = [("alone", quiet, resident(daemon))]
         for name in LOADS:
             with load(name, daemon):
-                told.append((name, measure(page), resident(daemon)))
+                results.append((name, measure(page), resident(daemon)))
             time.sleep(6.0)  # what is left of the load is let go
-        told.append(("alone, after", measure(page), resident(daemon)))
-        for name, trips, mebibytes in told:
+        results.append(("alone, after", measure(page), resident(daemon)))
+        for name, trips, mebibytes in results:
             print(
                 f"{name:16} {trips.median:6.2f} ({trips.median / quiet.median:5.2f})"
                 f" {trips.p99:6.2f} ({trips.p99 / quiet.p99:5.2f})"
@@ -294,7 +295,7 @@ def tell_trips(home: Path) -> None:
             )
 
 
-def tell_connections(home: Path) -> None:
+def report_connections(home: Path) -> None:
     """Connect very often, and print what is left of it."""
     with running(home, "--rate=100000", "--burst=100000") as daemon:
         connect_in_sequence(daemon, CONNECTIONS // 10)
@@ -315,11 +316,11 @@ def main() -> None:
         LOADS[sys.argv[1]](int(sys.argv[2]), sys.argv[3])
         return
     with tempfile.TemporaryDirectory() as home:
-        tell_trips(Path(home))
+        report_trips(Path(home))
     with tempfile.TemporaryDirectory() as home:
-        tell_connects(Path(home))
+        report_connects(Path(home))
     with tempfile.TemporaryDirectory() as home:
-        tell_connections(Path(home))
+        report_connections(Path(home))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """
-How much a fetch costs beside what plain treq does with the same server.
+The cost of a fetch, compared with plain treq and the same server.
 
     python -m benchmarks.outbound
 
@@ -24,9 +24,9 @@ from twisted.web.resource import Resource
 from twisted.web.server import Site
 
 from bridge.concurrency.threads import Pool
+from bridge.outbound.addresspolicy import AddressPolicy
+from bridge.outbound.checkedrequest import make_request
 from bridge.outbound.fetcher import Reach, make_fetcher
-from bridge.outbound.judge import Judge
-from bridge.outbound.request import make_request
 from bridge.outbound.target import read_url
 
 HERE = "127.0.0.1"
@@ -59,7 +59,7 @@ async def measure(net: Any) -> None:
     number = port.getHost().port
     pool = Pool(net, "benchmark", 2)
     pool.start()
-    reach = Reach(Judge(frozenset({(HERE, number)})))
+    reach = Reach(AddressPolicy(frozenset({(HERE, number)})))
     fetcher = make_fetcher(net, pool.call, reach)
 
     async def ours(url: str) -> Fragment:

@@ -3,7 +3,7 @@ How long a large answer keeps every other page waiting: the reactor's longest tu
 
 Run ``python -m benchmarks.turns``.  A real daemon in a process of its own notes how
 long each turn of its reactor takes, from one poll to the next, while a page asks for
-the largest answers there are.  The median and the longest of all rounds are told.
+the largest answers there are.  It reports the median and the longest of all rounds.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ def serve() -> None:
     from twisted.internet.threads import deferToThread
 
     from bridge.cli.main import main
-    from bridge.outbound.fetcher import Fetched, Fetcher
-    from bridge.outbound.text import read_text
+    from bridge.outbound.bodytext import read_text
+    from bridge.outbound.fetcher import Fetched, HttpFetcher
 
     async def fetch(self: Any, request: Any, caller: Any) -> Fetched:
         body = [b"x" * (64 * 1024)] * 256
         read = await deferToThread(read_text, body, False)
         return Fetched(200, [], read)
 
-    Fetcher.fetch = fetch  # type: ignore[method-assign]
+    HttpFetcher.fetch = fetch  # type: ignore[method-assign]
     noted: Any = reactor
     noted._poller = Poller(noted._poller)
     sys.exit(main(sys.argv[2:]))
@@ -163,7 +163,7 @@ def longest(daemon: Daemon, work: Callable[[], None]) -> float:
 
 
 def main() -> None:
-    """Measure each, and tell."""
+    """Measure each, and print the results."""
     with TemporaryDirectory(prefix="bridge-home-") as made:
         home = Path(made)
         make_database(home / "data" / "sample.db")

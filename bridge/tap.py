@@ -1,9 +1,9 @@
 """
 The composition root: options in, a daemon out.
 
-``assemble`` makes every part, in the order in which they rest on each other, and hands
-each what it needs.  Nothing below imports the reactor, and nothing imports this module
-but Twisted's plugin and the command.
+``assemble`` makes every part, in the order of their dependencies, and passes each what
+it needs.  Nothing below imports the reactor, and only Twisted's plugin and the command
+import this module.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ from .datadir.lock import LockedError, acquire
 from .datadir.paths import DataDir, DataDirError
 from .datadir.token import PairingToken, TokenError
 from .freedesktop import Notifications
+from .net.certificates import CaFileError, tls_context
 from .outbound.fetcher import Reach
-from .plugins.clone.dial import tls_context
 from .plugins.installed.journal import JournalError
 from .protocol.bucket import TokenBucket
-from .protocol.errors import BridgeError
 from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
 from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
@@ -41,22 +40,22 @@ from .rpc.dispatch import Dispatcher
 from .rpc.hub import Hub
 from .services.logs import Logs
 from .settings.config import Config, ConfigError, origin_of, read_config
-from .settings.options import DaemonOptions, Place, locate
+from .settings.options import DaemonOptions, Paths, locate
 from .store import Store, StoreError
-from .web.conversation import Edge
+from .web.conversation import SharedContext
 from .web.guard import Guard, Origins
 from .web.site import make_site
 from .web.socket import BridgeFactory
 from .wiring import oneshot
-from .wiring.core import Foundation, Threads
-from .wiring.logs import make_logged, open_page_log
+from .wiring.core import Core, Threads
+from .wiring.logs import make_log_observers, open_page_log
 from .wiring.plugins import make_plugins
 from .wiring.services import LIGHT, make_services
 from .wiring.sinks import find
 
 T = TypeVar("T")
 
-# A command that looks whether a daemon is there holds the lock for a moment.
+# A command that checks for a daemon holds the lock for a moment.
 LOCK_PATIENCE_SECONDS = 0.2
 
 
@@ -64,43 +63,45 @@ class Options(DaemonOptions):
     """The command line of ``twistd bridge``."""
 
     config: Config
-    place: Place
+    paths: Paths
 
     def getSynopsis(self) -> str:
-        """Give the line of usage."""
+        """Return the usage line."""
         return "Usage: plugin-bridge run [options], or twistd -n bridge [options]"
 
     def getUsage(self, width: int | None = None) -> str:
-        """Say what each option means, and which sinks there are."""
+        """Return the help of the options, and the installed sinks."""
         sinks = ", ".join(maker.name for maker in find())
         return f"{super().getUsage(width)}\nSinks that are installed: {sinks}.\n"
 
     def postOptions(self) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
         self.config = config = read_config(self.given, os.environ, self.known)
-        self.place = locate(config.host, config.data_dir, config.theme_dir)
+        self.paths = locate(config.host, config.data_dir, config.theme_dir)
         self._check(config)
         if config.print_token or config.rotate_token:
-            token = _told(lambda: oneshot.token(self.place.data, config.rotate_token))
+            token = _exit_on_error(
+                lambda: oneshot.token(self.paths.data, config.rotate_token)
+            )
             sys.stdout.write(f"{token}\n")
             raise SystemExit(0)
         if config.build_plugins:
             from twisted.internet import reactor
 
-            report = _told(
-                lambda: oneshot.run(reactor, lambda: oneshot.build(reactor, self.place))
+            report = _exit_on_error(
+                lambda: oneshot.run(reactor, lambda: oneshot.build(reactor, self.paths))
             )
             sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
             raise SystemExit(1 if report.errors else 0)
 
     def _check(self, config: Config) -> None:
         """
-        Check what takes more than the option itself to judge.
+        Check what the option's reader alone cannot.
 
         :raise ConfigError: Naming the option or the variable.
         """
         if config.sink:
-            sinks = (*(m.name for m in find()), *self.place.profile.sink_aliases)
+            sinks = (*(m.name for m in find()), *self.paths.profile.sink_aliases)
             if not set(config.sink) <= set(sinks):
                 self._refuse("sink", f"must be one of {', '.join(sinks)}")
         if config.overlay_addr.port in (0, config.listen.port):
@@ -108,7 +109,7 @@ class Options(DaemonOptions):
         if config.ca_file is not None:
             try:
                 tls_context(config.ca_file)
-            except BridgeError:
+            except CaFileError:
                 self._refuse("ca-file", "must hold certificates in PEM")
 
     def _refuse(self, name: str, rule: str) -> NoReturn:
@@ -120,11 +121,11 @@ def makeService(options: Options) -> IService:
     """Make the daemon; Twisted's plugin system asks for it by this name."""
     from twisted.internet import reactor
 
-    return _told(lambda: assemble(reactor, options))
+    return _exit_on_error(lambda: assemble(reactor, options))
 
 
-def _told(make: Callable[[], T]) -> T:
-    """Let a failure end the process with one line, and no traceback."""
+def _exit_on_error(make: Callable[[], T]) -> T:
+    """End the process with one line, and no traceback, when it cannot start."""
     try:
         return make()
     except (DataDirError, JournalError, StartError, StoreError, TokenError) as e:
@@ -136,11 +137,11 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     """
     Make every part of the daemon.
 
-    :param reach: What ``outbound`` reaches: the public internet, but in tests.
+    :param reach: What ``outbound`` reaches: the public internet, except in tests.
     :raise StartError: It can't start here; so do ``DataDirError``, ``JournalError``,
         ``StoreError`` and ``TokenError``.
     """
-    config, place, data = options.config, options.place, options.place.data
+    config, paths, data = options.config, options.paths, options.paths.data
     opened = data.create()
     lock = _lock(data)
     token = PairingToken.load_or_create(data.token)
@@ -154,14 +155,16 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     hub = Hub()
     desktop = Notifications(reactor, os.environ, threads.checks.call)
 
-    foundation = Foundation(reactor, config, place, threads, store, hub, desktop)
-    plugins = make_plugins(foundation)
+    core = Core(reactor, config, paths, threads, store, hub, desktop)
+    plugins = make_plugins(core)
     logs = Logs(page_log.writer, reactor, secrets)
     listening = inherited_socket() or bind(config.listen)
-    taken = frozenset({listening.port, config.overlay_addr.port})
-    services = make_services(foundation, logs, plugins.service, taken, reach or Reach())
+    reserved_ports = frozenset({listening.port, config.overlay_addr.port})
+    services = make_services(
+        core, logs, plugins.service, reserved_ports, reach or Reach()
+    )
 
-    edge = Edge(
+    context = SharedContext(
         __version__,
         Dispatcher(services.registry),
         hub,
@@ -170,13 +173,13 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         logs,
         reactor,
     )
-    sockets = BridgeFactory(edge)
-    site = make_site(edge, sockets, config.dev, reactor)
+    sockets = BridgeFactory(context)
+    site = make_site(context, sockets, config.dev, reactor)
     notices = (opened, *page_log.notices, store.notice, *plugins.notices)
     banner = Banner(
         config,
         data.root,
-        place.theme_dir,
+        paths.theme_dir,
         data.token,
         services.registry,
         services.fanout,
@@ -214,7 +217,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
             logs,
         ],
         release=lock.release,
-        logged=make_logged(reactor, config, options.parent, secrets, hub),
+        log_observers=make_log_observers(reactor, config, options.parent, secrets, hub),
         supervisor=this_process(),
         reopen=page_log.reopen,
     )

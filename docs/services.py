@@ -9,7 +9,7 @@ from bridge.services.notify import Notify
 from bridge.services.osc import Osc
 from bridge.services.outbound import Outbound
 from bridge.services.plugins import PluginService
-from bridge.services.remote import Remote
+from bridge.services.remote import SnippetEvaluator
 from bridge.services.sql import Sql
 from bridge.services.state import State
 
@@ -19,7 +19,7 @@ SERVICES: Final[dict[str, type]] = {
     "osc": Osc,
     "outbound": Outbound,
     "plugins": PluginService,
-    "remote": Remote,
+    "remote": SnippetEvaluator,
     "sql": Sql,
     "state": State,
 }

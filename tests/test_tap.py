@@ -91,19 +91,19 @@ class DaemonTests(TestCase):
         self.assertEqual(status, 200)
         self.assertEqual(list(described["services"]), health["services"])
         port = daemon._port.getHost().port
-        told = (self.data / "address").read_text("ascii")
-        self.assertEqual(told, f"127.0.0.1:{port}\n")
+        found = (self.data / "address").read_text("ascii")
+        self.assertEqual(found, f"127.0.0.1:{port}\n")
         await daemon.stopService()
         self.assertFalse((self.data / "address").exists())
         acquire(self.data / "lock").release()
 
-    async def test_address_that_cannot_be_told(self):
-        """When commands can't be told the address, that is said, and it runs."""
+    async def test_address_that_cannot_be_published(self):
+        """When the address can't be published, that is logged, and the daemon runs."""
         self.data.mkdir()
         (self.data / "address").mkdir()
         self.start()
-        told = [e for e in self.events if "commands can't find" in str(e)]
-        self.assertEqual(len(told), 1)
+        found = [e for e in self.events if "commands can't find" in str(e)]
+        self.assertEqual(len(found), 1)
 
     async def test_token_is_followed(self):
         """When the token file is replaced, every socket is closed."""
@@ -112,7 +112,7 @@ class DaemonTests(TestCase):
         self.patch(daemon._sockets, "close_all", reasons.append)
         daemon._follow_token()
         self.assertEqual(reasons, [])
-        oneshot.token(self.options().place.data, rotate=True)
+        oneshot.token(self.options().paths.data, rotate=True)
         daemon._follow_token()
         self.assertEqual(reasons, [CloseReason.TOKEN_ROTATED])
         self.assertTrue(any("pair again" in str(e) for e in self.events))
@@ -140,7 +140,7 @@ class DaemonTests(TestCase):
         self.assertIn("log lines are dropped", self.said())
 
     def test_prints_its_log_unless_twistd_does(self):
-        """The daemon is the application's log observer, unless twistd was told one."""
+        """The daemon is the application's log observer, unless twistd was given one."""
         for parent, ours in (
             (None, True),
             ({"nodaemon": True}, True),
@@ -150,7 +150,7 @@ class DaemonTests(TestCase):
             options = self.options()
             options.parent = parent
             daemon = tap.assemble(reactor, options)
-            self.assertEqual(daemon._logged.output is not None, ours, parent)
+            self.assertEqual(daemon._log_observers.output is not None, ours, parent)
             daemon._listening.close()
             daemon._release()
 
@@ -169,7 +169,9 @@ class DaemonTests(TestCase):
 
         application = Application()
         daemon.setServiceParent(application)
-        self.assertIs(application.getComponent(ILogObserver), daemon._logged.output)
+        self.assertIs(
+            application.getComponent(ILogObserver), daemon._log_observers.output
+        )
 
     def refused(self, make):
         """Run what ends the process: its status, and the line it prints."""
@@ -179,9 +181,9 @@ class DaemonTests(TestCase):
         return ended.code, said.getvalue()
 
     def test_locked_directory(self):
-        """A directory in use, and one that can't be made, are told in one line."""
+        """A directory in use, and one that can't be made, are reported in one line."""
         options = self.options()
-        options.place.data.create()
+        options.paths.data.create()
         lock = acquire(self.data / "lock")
         status, line = self.refused(lambda: tap.makeService(options))
         self.assertEqual(status, 1)
@@ -226,7 +228,7 @@ class DaemonTests(TestCase):
         self.assertNotEqual(other, first)
 
     def test_build_mode(self):
-        """``--build-plugins`` prints its report; its status tells of errors."""
+        """``--build-plugins`` prints its report; its status shows errors."""
         report = tap.oneshot.Report(ok=False, duration_ms=1, plugins=[], errors=["e"])
         self.patch(tap.oneshot, "run", lambda *_: report)
         status, text = self.refused(lambda: self.options("--build-plugins"))
@@ -237,20 +239,20 @@ class DaemonTests(TestCase):
         """The one-shot build publishes a bundle, and waits for no daemon."""
         from bridge.provision.setup import setup
 
-        place = self.options().place
-        setup(place.profile, place.data, esbuild(), None, lambda _: None)
-        report = await oneshot.build(reactor, place)
+        paths = self.options().paths
+        setup(paths.profile, paths.data, esbuild(), None, lambda _: None)
+        report = await oneshot.build(reactor, paths)
         self.assertEqual((report.ok, report.errors), (True, []))
-        self.assertTrue(place.bundle.exists())
+        self.assertTrue(paths.bundle.exists())
 
-    async def test_build_beside_a_build_that_hangs(self):
+    async def test_build_during_a_build_that_hangs(self):
         """A build waits for another process's, and says when that takes too long."""
-        place = self.options().place
-        place.data.create()
-        lock = acquire(place.data.build / "lock")
+        paths = self.options().paths
+        paths.data.create()
+        lock = acquire(paths.data.build / "lock")
         self.addCleanup(lock.release)
         self.patch(oneshot, "BUILD_PATIENCE_SECONDS", 0.1)
-        report = await oneshot.build(reactor, place)
+        report = await oneshot.build(reactor, paths)
         self.assertFalse(report.ok)
         self.assertIn("another build", report.errors[0])
 
@@ -280,7 +282,7 @@ class DaemonTests(TestCase):
         """What the system refuses is reported, as any other error of a build."""
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with mock.patch.object(oneshot, "acquire", side_effect=full):
-            report = await oneshot.build(reactor, self.options().place)
+            report = await oneshot.build(reactor, self.options().paths)
         self.assertEqual(
             (report.ok, report.errors),
             (False, ["the bundle could not be made: No space left on device"]),
@@ -288,56 +290,56 @@ class DaemonTests(TestCase):
 
     def interrupt(self):
         """Leave a journal, as an uninstall that was interrupted does."""
-        place = self.options().place
-        place.data.create()
-        (place.data.plugins / ".tmp-0b").mkdir()
+        paths = self.options().paths
+        paths.data.create()
+        (paths.data.plugins / ".tmp-0b").mkdir()
         interrupted = Exchange("uninstall", "good", None, ".tmp-0b", None)
-        Journal(place.data.journal).begin(interrupted)
-        return place
+        Journal(paths.data.journal).begin(interrupted)
+        return paths
 
     async def test_interrupted_operation(self):
         """It is settled before the daemon listens; the banner says so, and builds."""
-        place = self.interrupt()
+        paths = self.interrupt()
         daemon = self.start()
         self.assertIn("the uninstall of good was interrupted, and is fin", self.said())
-        self.assertEqual(list(place.data.plugins.iterdir()), [])
+        self.assertEqual(list(paths.data.plugins.iterdir()), [])
         await daemon.stopService()
-        self.assertFalse(place.data.journal.exists())
+        self.assertFalse(paths.data.journal.exists())
 
     def test_foreign_journal(self):
-        """A journal of another version is told in one line, and is kept."""
-        place = self.interrupt()
-        place.data.journal.write_text("{}")
+        """A journal of another version is reported in one line, and is kept."""
+        paths = self.interrupt()
+        paths.data.journal.write_text("{}")
         self.patch(tap, "_lock", lambda data: None)
         status, text = self.refused(
-            lambda: tap._told(lambda: tap.assemble(reactor, self.options()))
+            lambda: tap._exit_on_error(lambda: tap.assemble(reactor, self.options()))
         )
         self.assertEqual(status, 1)
         self.assertIn("is not a journal of this version", text)
-        self.assertTrue((place.data.plugins / ".tmp-0b").exists())
+        self.assertTrue((paths.data.plugins / ".tmp-0b").exists())
 
-    async def test_build_beside_an_operation(self):
+    async def test_build_during_an_operation(self):
         """A build waits while a daemon is in the middle of an operation."""
-        place = self.interrupt()
-        lock = acquire(place.data.lock)
+        paths = self.interrupt()
+        lock = acquire(paths.data.lock)
         self.addCleanup(lock.release)
-        building = ensureDeferred(oneshot.build(reactor, place))
+        building = ensureDeferred(oneshot.build(reactor, paths))
         await deferLater(reactor, 0.2)
         self.assertFalse(building.called)
-        Journal(place.data.journal).end()
+        Journal(paths.data.journal).end()
         report = await building
         self.assertIn("bundler missing", report.errors[0])
 
     async def test_build_after_an_interruption(self):
-        """A build beside no daemon settles what a killed one has left."""
-        place = self.interrupt()
-        report = await oneshot.build(reactor, place)
+        """A build without a daemon settles what a killed one has left."""
+        paths = self.interrupt()
+        report = await oneshot.build(reactor, paths)
         self.assertIn("bundler missing", report.errors[0])
-        self.assertEqual(list(place.data.plugins.iterdir()), [])
+        self.assertEqual(list(paths.data.plugins.iterdir()), [])
 
 
 class OneReactor:
-    """A reactor that runs what it is told at once."""
+    """A reactor that runs calls at once."""
 
     def __init__(self):
         self.begun = []

@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 from attrs import Attribute, field, frozen
 
+from ..protocol.text import ELLIPSIS, ascii_line
+
 _NAME_CHARACTERS: Final = 60
 _LIST_CHARACTERS: Final = 300
 _URL_CHARACTERS: Final = 600
 # So that a long path leaves room on the screen for what follows it.
 _PATH_CHARACTERS: Final = 120
-_ELLIPSIS: Final = "..."
 _CAUTION: Final = "If you did not start this yourself, do not confirm it."
 
 # Some notification servers render markup without saying so.
@@ -67,11 +68,7 @@ def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
 
     :param most: Characters; what is longer ends in ``...``.
     """
-    line = " ".join(text.split())
-    visible = re.sub(r"[^ -%'-;=?-~]", "?", line).replace('"', "'")
-    if len(visible) <= most:
-        return visible
-    return visible[: most - len(_ELLIPSIS)] + _ELLIPSIS
+    return ascii_line(text, most)
 
 
 def sender(application: str) -> str:
@@ -105,8 +102,8 @@ def _origin(url: str) -> str:
     line = shown(path.replace("&", "%26"), _URL_CHARACTERS)
     if len(line) > _PATH_CHARACTERS:
         # The end of a path decides as much as its beginning does.
-        half = (_PATH_CHARACTERS - len(_ELLIPSIS)) // 2
-        line = line[:half] + _ELLIPSIS + line[-half:]
+        half = (_PATH_CHARACTERS - len(ELLIPSIS)) // 2
+        line = line[:half] + ELLIPSIS + line[-half:]
     return f"Host: {host}\nPath: {line}"
 
 

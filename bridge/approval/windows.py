@@ -104,13 +104,15 @@ class WindowsApprover:
 
         def closed(result: int | Failure) -> None:
             self._is_standing = False
+            if answer.called and isinstance(result, Failure):
+                self._log.failure("a message box failed after its time", result)
             answer.callback(result)
 
         def show() -> None:
             result: int | Failure
             try:
                 result = self._box(0, text, title, STYLE)
-            except OSError:
+            except Exception:  # noqa: BLE001 (nobody else would see it)
                 result = Failure()
             self._reactor.callFromThread(closed, result)
 

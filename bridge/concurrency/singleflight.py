@@ -1,4 +1,4 @@
-"""One run at a time: what is asked for during a run becomes one more run after it."""
+"""One run at a time: requests during a run become one more run after it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class SingleFlight:
     Runs a function, never twice at the same time.
 
     Several requests during a run are one more run.  A run that fails is logged, and
-    the next one begins as if it had not: so the function itself must answer whoever
-    waits for its work.
+    the next one begins regardless: so the function itself must answer the callers
+    that wait for its work.
 
     :ivar _what: What a run does, for the log: a participle, as in "writing".
     :ivar _body: One run; it may ask for another.

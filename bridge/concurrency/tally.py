@@ -1,4 +1,4 @@
-"""Counts what is worth a log line, but not each a line of its own."""
+"""Counts events that share a log line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _SECONDS_BETWEEN = 1.0
 @define
 class Tally:
     """
-    Counts, and says how many it were at most once a second.
+    Counts, and reports the count at most once a second.
 
-    What is counted in the meantime is said when that second is over.
+    Counts in between are reported when that second is over.
 
-    :ivar _say: Takes how many there were since it was last called.
+    :ivar _report: Called with the count since its last call.
     """
 
     _clock: IReactorTime
-    _say: Callable[[int], None]
+    _report: Callable[[int], None]
     _count: int = 0
     _next: float = float("-inf")
     _later: IDelayedCall | None = None
@@ -37,16 +37,16 @@ class Tally:
             self._later = self._clock.callLater(wait, self.flush)
 
     def close(self) -> None:
-        """Say what was not said yet; what is counted from now on is said at once."""
+        """Report what was not reported yet; later counts are reported at once."""
         self._closed = True
         self.flush()
 
     def flush(self) -> None:
-        """Say now what was not said yet."""
+        """Report now what was not reported yet."""
         if self._later is not None and self._later.active():
             self._later.cancel()
         self._later = None
         count, self._count = self._count, 0
         self._next = self._clock.seconds() + _SECONDS_BETWEEN
         if count:
-            self._say(count)
+            self._report(count)

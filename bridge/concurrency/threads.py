@@ -35,7 +35,7 @@ class Pool:
         self._pool = ThreadPool(0, self._size, self._name)
 
     def start(self) -> None:
-        """Begin to work; what was asked for before waits until then."""
+        """Start working; earlier calls wait until then."""
         self._pool.start()
 
     def stop(self) -> None:

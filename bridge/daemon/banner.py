@@ -1,4 +1,4 @@
-"""What the daemon says when it starts."""
+"""The banner: what the daemon logs when it starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Banner:
 
     :ivar approver: Confirms privileged operations.
     :ivar log_file: Where the page's log lines go, or ``disabled``.
-    :ivar notices: What was found at the start and should be known.
+    :ivar notices: Notices from the start that the operator should see.
     """
 
     config: Config
@@ -35,7 +35,7 @@ class Banner:
     notices: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Give the lines, each with its level; the token is in none of them."""
+        """Yield the lines, each with its level; none contains the token."""
         yield "info", f"plugin-bridge {__version__}, host {self.config.host}"
         yield "info", f"data directory: {self.data}"
         yield "info", f"theme directory: {self.theme_dir}"

@@ -1,4 +1,4 @@
-"""The daemon's life: it listens, watches its token, and ends in order."""
+"""The daemon's life cycle: it listens, watches its token, and shuts down in order."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from .sd_notify import Supervisor
 THREAD_TURN_SECONDS = 0.001
 
 
-class Stops(Protocol):
-    """A part that has something to finish."""
+class Closeable(Protocol):
+    """A part with work to finish at shutdown."""
 
     def close(self) -> Deferred[Any] | None:
-        """Take no more, and fire when what was begun is finished or undone."""
+        """Accept no more work; fires when work under way is finished or undone."""
 
 
 @frozen
-class Logged:
+class LogObservers:
     """
-    Where the daemon's own log lines go.
+    The observers of the daemon's own log lines.
 
     :ivar output: Prints them; ``None`` when twistd does.
     :ivar push: Pushes them to the pages.
@@ -57,14 +57,14 @@ class Daemon(Service):
     """
     Runs the parts that ``bridge.tap`` has made.
 
-    :ivar address_file: Tells the address to commands while it listens.
-    :ivar prepare: Begins what goes on beside the listening; blocks, and is quick.
-    :ivar settle: Begins what answers within seconds; the banner waits for it.
-    :ivar banner: What is said when it is listening.
+    :ivar address_file: Holds the address for commands while the daemon listens.
+    :ivar prepare: Starts background work before listening; blocks briefly.
+    :ivar settle: Starts what completes within seconds; the banner waits for it.
+    :ivar banner: What is logged once it listens.
     :ivar finish: The parts to close at the end, in order.
-    :ivar release: Called last: gives the data directory up.
-    :ivar supervisor: Is told when the daemon serves, and when it ends.
-    :ivar reopen: Goes on in log files anew, after they were moved; on SIGHUP.
+    :ivar release: Called last: releases the data directory.
+    :ivar supervisor: Notified when the daemon is ready, and when it stops.
+    :ivar reopen: Reopens log files after they were moved; on SIGHUP.
     """
 
     _reactor: Any
@@ -77,9 +77,9 @@ class Daemon(Service):
     _prepare: Callable[[], object]
     _settle: Callable[[], Deferred[Any]]
     _banner: Banner
-    _finish: Sequence[Stops]
+    _finish: Sequence[Closeable]
     _release: Callable[[], None]
-    _logged: Logged
+    _log_observers: LogObservers
     _supervisor: Supervisor
     _reopen: Callable[[], object]
     _port: IListeningPort | None = None
@@ -89,46 +89,46 @@ class Daemon(Service):
     _log: ClassVar[Logger] = Logger(namespace="bridge")
 
     def setServiceParent(self, parent: Any) -> None:
-        """Join the application, and be what prints its log, if that is wanted."""
+        """Join the application; become its log observer, if there is an output."""
         super().setServiceParent(parent)
-        if self._logged.output is not None:
-            parent.setComponent(ILogObserver, self._logged.output)
+        if self._log_observers.output is not None:
+            parent.setComponent(ILogObserver, self._log_observers.output)
 
     def startService(self) -> None:
         """Listen."""
         super().startService()
-        globalLogPublisher.addObserver(self._logged.push)
+        globalLogPublisher.addObserver(self._log_observers.push)
         sys.setswitchinterval(THREAD_TURN_SECONDS)
         self._prepare()
         for pool in self._pools:
             pool.start()
         where = f"listening on {self._listening}"
         self._port = self._listening.serve(self._reactor, self._site)
-        self._tell_address(self._listening.address)
+        self._publish_address(self._listening.address)
         self._watch = FileWatch(self._reactor, self._token.path, self._follow_token)
         self._watch.start()
         self._settling = self._settle()
-        self._settling.addBoth(lambda _: self._say(where))
-        self._settling.addErrback(self._broke)
+        self._settling.addBoth(lambda _: self._log_banner(where))
+        self._settling.addErrback(self._banner_failed)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
-        self._supervisor.ready(where, self._sockets.edge.clock)
+        self._supervisor.ready(where, self._sockets.context.clock)
 
-    def _say(self, where: str) -> None:
+    def _log_banner(self, where: str) -> None:
         if not self.running:
             return
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("{where}", where=where)
 
-    def _broke(self, failure: Failure) -> None:
-        self._log.failure("the banner could not be written", failure)
+    def _banner_failed(self, failure: Failure) -> None:
+        self._log.failure("could not write the start-up lines", failure)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
 
-    def _tell_address(self, address: Address | UnixAddress) -> None:
-        # A daemon that was killed has left its own.
+    def _publish_address(self, address: Address | UnixAddress) -> None:
+        # A daemon that was killed has left its address.
         with contextlib.suppress(OSError):
             self._address_file.unlink()
         try:
@@ -151,13 +151,13 @@ class Daemon(Service):
             try:
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001
-                self._log.failure("a part did not end well")
+                self._log.failure("a part did not shut down properly")
         await self._sockets.close_all(CloseReason.SHUTDOWN)
         for pool in self._pools:
             pool.stop()
         self._release()
         self._supervisor.close()
-        globalLogPublisher.removeObserver(self._logged.push)
+        globalLogPublisher.removeObserver(self._log_observers.push)
 
     def stopService(self) -> Deferred[None]:
         """Stop listening, finish or undo what was begun, close every socket."""

@@ -2,8 +2,8 @@
 The socket of ``plugin-bridge dev``: JSON lines between two processes of one user.
 
 It is a Unix socket with mode 0600 in the data directory, and only a daemon with
-``--dev`` listens there.  A page can't reach it: a browser speaks to no such socket,
-and nothing of this is a service.
+``--dev`` listens there.  A page can't reach it: browsers do not connect to Unix
+sockets, and it is not a service.
 
 ::
 
@@ -34,7 +34,7 @@ from twisted.python.failure import Failure
 
 from ..concurrency.singleflight import SingleFlight
 from ..plugins.dev.linking import Link, Linking, SourcesRefusedError
-from ..protocol.errors import BridgeError, Code, Prefix
+from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, Prefix
 from ..protocol.limits import (
     DEV_DIRECTORY_CHARACTERS,
     DEV_LINE_BYTES,
@@ -82,7 +82,7 @@ class DevConnection(LineReceiver):
     """
     One client.
 
-    :ivar ended: Fires when it has gone and what it linked is linked no longer.
+    :ivar ended: Fires when it has gone and its link has ended.
     """
 
     delimiter = b"\n"
@@ -99,11 +99,11 @@ class DevConnection(LineReceiver):
         self._flight = SingleFlight("linking a plugin", self._take_turn)
 
     def connectionMade(self) -> None:
-        """Say that there is a daemon."""
-        self._say({"type": "ready", "version": self._version})
+        """Send ``ready``."""
+        self._send({"type": "ready", "version": self._version})
 
     def lineReceived(self, line: bytes) -> None:
-        """Link a tree; of what comes meanwhile, only the last is linked next."""
+        """Link a tree; of the requests that come meanwhile, only the last counts."""
         try:
             self._next = read_work_tree(line)
         except BridgeError as e:
@@ -112,16 +112,16 @@ class DevConnection(LineReceiver):
         self._flight.ask()
 
     def lineLengthExceeded(self, line: bytes) -> None:
-        """Refuse what is too long to be a tree that can be installed."""
+        """Refuse a line too long for a tree that can be installed."""
         self.refuse(f"a line is at most {DEV_LINE_BYTES} bytes")
 
     def refuse(self, message: str) -> None:
-        """Say what is wrong, and end it."""
-        self._say({"type": "error", "message": message})
-        self._wire.loseConnection()
+        """Send an error, and close the connection."""
+        self._send({"type": "error", "message": message})
+        self._transport.loseConnection()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Unlink, when what is under way has ended."""
+        """Unlink, when the work under way has ended."""
         self._gone = True
         self._next = None
         self._flight.ask()
@@ -129,12 +129,12 @@ class DevConnection(LineReceiver):
     async def _take_turn(self) -> None:
         if self._next is not None:
             asked, self._next = self._next, None
-            self._say(await self._update(asked))
+            self._send(await self._update(asked))
         elif self._gone:
             try:
                 await self._link.end()
             except Exception:  # noqa: BLE001
-                self._log.failure("a linked plugin could not be taken out")
+                self._log.failure("could not unlink a plugin")
             self.ended.callback(None)
 
     async def _update(self, asked: WorkTree) -> dict[str, Any]:
@@ -147,16 +147,16 @@ class DevConnection(LineReceiver):
         except BridgeError as e:
             message = e.message
         except Exception:  # noqa: BLE001
-            self._log.failure("a plugin could not be linked")
-            message = f"{Code.INTERNAL}: the daemon's log says why"
+            self._log.failure("could not link a plugin")
+            message = f"{Code.INTERNAL}: see the daemon's log"
         return {"type": "refused", "message": message, "hits": unstructure(hits)}
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         if not self._gone:
-            self._wire.write(dumps(message) + b"\n")
+            self._transport.write(dumps(message) + b"\n")
 
     @property
-    def _wire(self) -> Any:
+    def _transport(self) -> Any:
         return self.transport
 
 
@@ -179,7 +179,7 @@ class DevSocket:
 
     def listen(self) -> None:
         """
-        Listen; when that is not possible, say why, and do without.
+        Listen; if that fails, log the reason and continue without the socket.
 
         Call it while no other thread makes files: it changes the umask for a moment.
         """
@@ -207,12 +207,12 @@ class DevSocket:
 
     @property
     def full(self) -> bool:
-        """Whether there are as many clients as there may be."""
+        """Whether no more clients are accepted."""
         return len(self._open) >= DEV_LINKS
 
     def close(self) -> Deferred[Any]:
         """
-        Listen no longer, and end every link.
+        Stop listening, and end every link.
 
         :return: Fires when nothing is linked any more.
         """
@@ -226,7 +226,7 @@ class DevSocket:
             waiting: Deferred[None] = Deferred()
             client.ended.chainDeferred(waiting)
             ended.append(waiting)
-            client.refuse("the daemon is shutting down")
+            client.refuse(SHUTTING_DOWN)
         await DeferredList(ended)
 
 
@@ -237,7 +237,7 @@ class _Connections(Factory):
         self._socket = socket
 
     def buildProtocol(self, addr: Any) -> DevConnection | None:
-        """Take a client, unless there are too many."""
+        """Accept a client, unless there are too many."""
         return None if self._socket.full else self._socket.connection()
 
 
@@ -245,8 +245,8 @@ def _make_room(path: Path) -> None:
     """
     Remove the socket of a daemon that was killed.
 
-    :raise OSError: What is there is no socket, or somebody else's; or the path is
-        longer than a socket's may be, which Twisted would leak a socket over.
+    :raise OSError: The path is not a socket, or another user's; or it is longer than a
+        socket's path may be, and Twisted would leak a socket.
     """
     if len(os.fsencode(path)) > _MOST_PATH_BYTES:
         raise OSError(f"{path} is too long for a socket")

@@ -1,5 +1,5 @@
 """
-Notices that a file was changed, without waking up to look where the system can tell.
+Notices changes of a file, without polling where the system sends notifications.
 
 On Linux that is inotify(7); elsewhere the file's status is compared twice a second.
 See docs/decisions/0040.
@@ -21,7 +21,7 @@ from twisted.python.failure import Failure
 from twisted.python.filepath import FilePath
 
 WATCH_SECONDS: Final = 0.5
-"""How often a file is looked at where the system does not notify."""
+"""How often a file is polled where the system does not notify."""
 
 
 @define(eq=False)
@@ -33,7 +33,7 @@ class FileWatch:
     file than before.
 
     :ivar _changed: Called in the reactor's thread, after every change, and perhaps
-        without one; it must look for itself.
+        without one; it must check the file itself.
     """
 
     _reactor: Any
@@ -51,17 +51,17 @@ class FileWatch:
         return self._notifier is not None
 
     def start(self) -> None:
-        """Watch from now on; what changed just before is noticed too."""
+        """Start watching; a change just before is noticed too."""
         self._notifier = self._notified()
         if self._notifier is None:
             self._seen = self._status()
             self._poll = LoopingCall(self._look)
             self._poll.clock = self._reactor
-            self._poll.start(WATCH_SECONDS, now=False).addErrback(self._broke)
+            self._poll.start(WATCH_SECONDS, now=False).addErrback(self._change_lost)
         self._report()
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._poll is not None:
             self._poll.stop()
             self._poll = None
@@ -75,7 +75,7 @@ class FileWatch:
             return None
         try:
             from twisted.internet import inotify
-        except ImportError:  # it is of Linux alone
+        except ImportError:  # it exists on Linux only
             return None
         notifier = None
         mask = (
@@ -111,9 +111,9 @@ class FileWatch:
         try:
             self._changed()
         except Exception:  # noqa: BLE001 (the reactor would watch no more)
-            self._broke(Failure())
+            self._change_lost(Failure())
 
-    def _broke(self, failure: Failure) -> None:
+    def _change_lost(self, failure: Failure) -> None:
         self._log.failure("a change of {name} was lost", failure, name=self._path.name)
 
     def _status(self) -> object:

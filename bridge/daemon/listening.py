@@ -1,8 +1,8 @@
 """
-What the daemon listens on: a port of its own, or a socket that it inherits.
+The listening socket: the daemon's own, or one that it inherits.
 
-A supervisor may listen in its stead, and start it at the first connection
-(sd_listen_fds(3)).  Whoever opened the socket, the same rules hold.
+A supervisor may open the socket, and start the daemon at the first connection
+(sd_listen_fds(3)).  The same rules hold for both kinds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BACKLOG: Final = 128
 
 
 class StartError(Exception):
-    """The daemon can't start; the message is the one line its user is told."""
+    """The daemon can't start; the message is the one line its user sees."""
 
 
 @define
@@ -64,7 +64,7 @@ class Listening:
         return port  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Listen no more, if the reactor has not adopted it."""
+        """Close the socket, if the reactor has not adopted it."""
         self._socket.close()
 
 
@@ -72,8 +72,8 @@ def bind(address: Address) -> Listening:
     """
     Listen on a loopback address.
 
-    It is done before the service starts, so that a taken port is told in one line,
-    and by the process whose user is waiting for it.
+    This happens before the service starts, so that the process in the foreground
+    reports a taken port, in one line.
 
     :raise StartError: The port is taken, or can't be listened on.
     """
@@ -93,7 +93,7 @@ def bind(address: Address) -> Listening:
 
 def this_process() -> Listening | None:
     """
-    Take the socket that a supervisor has opened for this process.
+    Return the socket that a supervisor has opened for this process.
 
     :return: ``None`` when there is none.
     :raise StartError: See ``inherit``.
@@ -104,7 +104,7 @@ def this_process() -> Listening | None:
 
 
 def _started_with() -> dict[str, str]:
-    """Give the environment of the start; Twisted takes its part when imported."""
+    """Return the environment of the start; Twisted removes its part when imported."""
     try:
         lines = Path("/proc/self/environ").read_bytes().split(b"\0")
     except OSError:
@@ -115,7 +115,7 @@ def _started_with() -> dict[str, str]:
 
 def inherit(environ: Mapping[str, str], pid: int) -> Listening | None:
     """
-    Take the socket that was opened for a process.
+    Return the socket that was opened for a process.
 
     :param environ: What the process was started with.
     :return: ``None`` when there is none for this process.
@@ -129,7 +129,7 @@ def inherit(environ: Mapping[str, str], pid: int) -> Listening | None:
     try:
         inherited = socket.socket(fileno=_FIRST)
     except OSError:
-        raise StartError("the inherited file descriptor 3 is no socket") from None
+        raise StartError("the inherited file descriptor 3 is not a socket") from None
     try:
         os.set_inheritable(_FIRST, False)
         _check(inherited)
@@ -149,7 +149,7 @@ def _ready(listening: socket.socket) -> Listening:
 
 def _check(inherited: socket.socket) -> None:
     """
-    See that the socket is one that this daemon would have opened.
+    Check that the socket is one that this daemon would have opened.
 
     :raise StartError: It is not.
     """
@@ -168,7 +168,7 @@ def _check(inherited: socket.socket) -> None:
 
 
 def _is_private(name: object) -> bool:
-    """Whether nobody else can connect; an abstract name is open to everybody."""
+    """Whether only this user can connect; an abstract name is open to every user."""
     if type(name) is not str or not name:
         return False
     with contextlib.suppress(OSError):
@@ -182,8 +182,8 @@ def _adopt_unix(reactor: Any, fd: int, factory: Any) -> Any:
     from twisted.internet import unix  # there is none on Windows
 
     port: Any = unix.Port._fromListeningDescriptor(reactor, fd, factory)
-    # By its name Twisted would make the file everybody's, and remove it at the end.
-    # Of an abstract one it knows no file; what we serve is the descriptor.
+    # Given the path, Twisted would open the file to every user, and remove it at the
+    # end.  An abstract name has no file; we serve the descriptor.
     port._bindPath = b"\0inherited"
     port.startListening()
     return port

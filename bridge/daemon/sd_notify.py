@@ -1,8 +1,8 @@
 """
-What a service supervisor such as systemd is told: ready, alive, stopping.
+Notifies a service supervisor such as systemd: ready, alive, stopping.
 
 The protocol is one datagram per message to the socket that ``NOTIFY_SOCKET`` names
-(sd_notify(3)).  Without such a socket nothing is told.
+(sd_notify(3)).  Without such a socket nothing is sent.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Supervisor:
     @classmethod
     def find(cls, environ: MutableMapping[str, str], pid: int) -> Supervisor:
         """
-        Take the supervisor from the environment, where no child shall find it.
+        Read the supervisor from the environment, and remove it for child processes.
 
         :param environ: Its ``NOTIFY_SOCKET`` and ``WATCHDOG_*`` are removed.
-        :param pid: This process, to tell whether the watchdog is for it.
+        :param pid: This process; the watchdog may be for another.
         """
         address = environ.pop(_SOCKET, "")
         interval = environ.pop(_INTERVAL, "")
@@ -52,23 +52,23 @@ class Supervisor:
         return cls(address if address[:1] in ("/", "@") else "", seconds)
 
     def ready(self, status: str, clock: IReactorTime) -> None:
-        """Say that the daemon serves; from now on also that it is alive."""
-        self._tell(f"READY=1\nSTATUS={status}")
+        """Send READY, and from now on the watchdog's sign of life."""
+        self._send(f"READY=1\nSTATUS={status}")
         if self.address and self.alive_seconds:
-            self._watch = LoopingCall(self._tell, "WATCHDOG=1")
+            self._watch = LoopingCall(self._send, "WATCHDOG=1")
             self._watch.clock = clock
             self._watch.start(self.alive_seconds, now=True)
 
     def stopping(self) -> None:
-        """Say that the daemon ends, and goes on to be alive till then."""
-        self._tell("STOPPING=1")
+        """Send STOPPING; the signs of life continue until ``close``."""
+        self._send("STOPPING=1")
 
     def close(self) -> None:
-        """Say nothing more."""
+        """Stop sending."""
         if self._watch is not None and self._watch.running:
             self._watch.stop()
 
-    def _tell(self, text: str) -> None:
+    def _send(self, text: str) -> None:
         if not self.address:
             return
         name = self.address
@@ -79,10 +79,10 @@ class Supervisor:
                 sender.setblocking(False)
                 sender.sendto(text.encode(), name)
         except OSError:
-            # A supervisor that does not listen has no say.
+            # A supervisor that does not listen is ignored.
             return
 
 
 def this_process() -> Supervisor:
-    """Take the supervisor of this process."""
+    """Return the supervisor of this process."""
     return Supervisor.find(os.environ, os.getpid())

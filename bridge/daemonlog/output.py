@@ -20,7 +20,7 @@ from zope.interface import implementer
 from ..protocol.text import Secrets, redacted, timestamp, visible
 from ..protocol.wire import dumps
 
-_WORDS: Final = {
+_LEVELS: Final = {
     LogLevel.debug: "debug",
     LogLevel.info: "info",
     LogLevel.warn: "warn",
@@ -33,13 +33,13 @@ _PRIORITIES: Final = {"debug": 7, "info": 6, "warn": 4, "error": 3}
 
 
 @frozen
-class Line:
+class LogEntry:
     """
     One event, ready to be shown.
 
     :ivar time: In seconds since the epoch.
     :ivar level: ``debug``, ``info``, ``warn`` or ``error``.
-    :ivar source: What said it: a module, without the project's name.
+    :ivar source: The module that logged it, without the project's name.
     :ivar message: May be of several lines.
     :ivar error: The type of what was raised, or "".
     :ivar traceback: Empty when nothing was raised.
@@ -53,16 +53,16 @@ class Line:
     traceback: str = ""
 
 
-def read_event(event: LogEvent, secrets: Secrets) -> Line:
+def read_event(event: LogEvent, secrets: Secrets) -> LogEntry:
     """Read an event of ``twisted.logger``; no secret is left in it."""
     failure = event.get("log_failure")
     error = traceback = ""
     if failure is not None:
         error = failure.type.__name__
         traceback = _lines(failure.getTraceback(), secrets)
-    return Line(
+    return LogEntry(
         event.get("log_time") or 0.0,
-        _WORDS.get(event.get("log_level"), "info"),
+        _LEVELS.get(event.get("log_level"), "info"),
         _source(event.get("log_namespace") or ""),
         _lines(formatEvent(event), secrets),
         error,
@@ -79,37 +79,37 @@ def _source(namespace: str) -> str:
     """Name a module: a logger of a class has the class's name behind it."""
     if namespace in ("", "log_legacy"):
         return "twisted"
-    words = namespace.removeprefix("bridge.").split(".")
-    if len(words) > 1 and words[-1].lstrip("_")[:1].isupper():
-        words.pop()
-    return ".".join(words)
+    names = namespace.removeprefix("bridge.").split(".")
+    if len(names) > 1 and names[-1].lstrip("_")[:1].isupper():
+        names.pop()
+    return ".".join(names)
 
 
-def as_text(line: Line) -> str:
+def as_text(entry: LogEntry) -> str:
     """Write time, level, source and message; a traceback follows, indented."""
-    head = f"{timestamp(line.time)} {line.level.upper():5} "
-    return head + as_journal_text(line)
+    head = f"{timestamp(entry.time)} {entry.level.upper():5} "
+    return head + as_journal_text(entry)
 
 
-def as_journal_text(line: Line) -> str:
+def as_journal_text(entry: LogEntry) -> str:
     """Write source and message: the journal knows the time and the level."""
-    text = f"[{line.source}] {line.message}"
-    if line.traceback:
-        text += "\n" + line.traceback
+    text = f"[{entry.source}] {entry.message}"
+    if entry.traceback:
+        text += "\n" + entry.traceback
     return text.replace("\n", "\n    ")
 
 
-def as_json(line: Line) -> str:
+def as_json(entry: LogEntry) -> str:
     """Write one object: time, level, source, message, and a traceback if any."""
-    told: dict[str, Any] = {
-        "time": timestamp(line.time),
-        "level": line.level,
-        "source": line.source,
-        "message": line.message,
+    fields: dict[str, Any] = {
+        "time": timestamp(entry.time),
+        "level": entry.level,
+        "source": entry.source,
+        "message": entry.message,
     }
-    if line.traceback:
-        told["traceback"] = line.traceback
-    return dumps(told).decode("utf-8")
+    if entry.traceback:
+        fields["traceback"] = entry.traceback
+    return dumps(fields).decode("utf-8")
 
 
 @implementer(ILogObserver)
@@ -134,13 +134,13 @@ class Output:
             self._stream.write(text + "\n")
             self._stream.flush()
         except (OSError, ValueError):
-            pass  # there is nowhere left to say so
+            pass  # there is nowhere left to report it
 
-    def _text(self, line: Line) -> str:
+    def _text(self, entry: LogEntry) -> str:
         if not self._journal:
-            return as_json(line) if self._form == "json" else as_text(line)
-        text = as_json(line) if self._form == "json" else as_journal_text(line)
-        prefix = f"<{_PRIORITIES[line.level]}>"
+            return as_json(entry) if self._form == "json" else as_text(entry)
+        text = as_json(entry) if self._form == "json" else as_journal_text(entry)
+        prefix = f"<{_PRIORITIES[entry.level]}>"
         return prefix + text.replace("\n", "\n" + prefix)
 
 
@@ -154,14 +154,14 @@ def make_output(
     :param level: The least that is shown: ``debug``, ``info``, ``warn``, ``error``.
     :param form: ``text`` or ``json``.
     :param secrets: What must never be shown.
-    :param environ: Says whether the stream is the journal.
+    :param environ: Shows whether the stream is the journal.
     """
     output = Output(stream, form, secrets, to_journal(stream, environ))
     return at_least(level, output)
 
 
 def at_least(level: str, observer: ILogObserver) -> ILogObserver:
-    """Let only events of ``level`` and above through to ``observer``."""
+    """Pass only events of ``level`` and above to ``observer``."""
     least = LogLevelFilterPredicate(LogLevel.levelWithName(level))
     return FilteringLogObserver(observer, [least])
 

@@ -12,7 +12,7 @@ from zope.interface import implementer
 
 from ..protocol.limits import LOG_MESSAGE_CHARACTERS
 from ..protocol.text import Secrets
-from .output import Line, at_least, read_event
+from .output import LogEntry, at_least, read_event
 
 SCOPE: Final = "bridge"
 
@@ -21,15 +21,15 @@ SCOPE: Final = "bridge"
 @define
 class LogPush:
     """
-    Gives every event to ``push`` as a log record.
+    Passes every event to ``push`` as a log record.
 
     Never at once: Twisted logs "Received SIGTERM" inside the signal handler, where
     the reactor may be half-way through forgetting the very socket a push would write
     to.  What is logged while it pushes is not pushed: a push that fails would log,
-    and be pushed, for ever.
+    and be pushed, forever.
 
-    :ivar _push: Takes a record; called by the reactor only.
-    :ivar _in_reactor: Has the reactor call a function soon, from wherever it is asked.
+    :ivar _push: Called with a record, by the reactor only.
+    :ivar _in_reactor: Has the reactor call a function soon, from any thread.
     """
 
     _push: Callable[[dict[str, Any]], None]
@@ -40,9 +40,11 @@ class LogPush:
     def __call__(self, event: LogEvent) -> None:
         """See ``ILogObserver``."""
         if not (self._pushing and isInIOThread()):
-            self._in_reactor(self._tell, as_record(read_event(event, self._secrets)))
+            self._in_reactor(
+                self._push_record, as_record(read_event(event, self._secrets))
+            )
 
-    def _tell(self, record: dict[str, Any]) -> None:
+    def _push_record(self, record: dict[str, Any]) -> None:
         self._pushing = True
         try:
             self._push(record)
@@ -50,21 +52,21 @@ class LogPush:
             self._pushing = False
 
 
-def as_record(line: Line) -> dict[str, Any]:
+def as_record(entry: LogEntry) -> dict[str, Any]:
     """
     Write a line as the data of a ``log`` push.
 
     Only its first line and the type of an exception: a page has no use for the
     paths in a traceback.
     """
-    message = line.message.partition("\n")[0]
-    if line.error:
-        message += f" ({line.error})"
+    message = entry.message.partition("\n")[0]
+    if entry.error:
+        message += f" ({entry.error})"
     return {
-        "level": line.level,
+        "level": entry.level,
         "scope": SCOPE,
         "message": message[:LOG_MESSAGE_CHARACTERS],
-        "ts": round(line.time * 1000),
+        "ts": round(entry.time * 1000),
     }
 
 
@@ -77,7 +79,7 @@ def make_log_push(
     """
     Make what pushes the daemon's log lines.
 
-    :param push: Takes ``{level, scope, message, ts}``, ``ts`` in whole
+    :param push: Called with ``{level, scope, message, ts}``, ``ts`` in whole
         milliseconds.
     :param level: The least that is pushed.
     :param in_reactor: ``callFromThread``.

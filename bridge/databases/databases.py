@@ -1,4 +1,4 @@
-"""The databases by alias, and the statements that run, several beside each other."""
+"""The databases by alias, and the statements that run, several at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import define, field
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, shutting_down
 from ..protocol.limits import (
     SQL_IDLE_SECONDS,
     SQL_SECONDS,
@@ -26,9 +26,9 @@ class Databases:
     """
     Reads databases in threads.
 
-    Who uses which connection is settled in the reactor's thread, so nothing needs a
-    lock.  Connections that nobody used for a while are closed: the host application
-    may want its files for itself.
+    Connections are assigned in the reactor's thread, so nothing needs a lock.  Idle
+    connections are closed after a while: the host application may need exclusive
+    access to its files.
 
     :ivar in_thread: Calls a function in a thread; ``SQL_STATEMENTS_AT_ONCE`` of them.
     :ivar now: A clock for threads, in seconds.
@@ -67,7 +67,7 @@ class Databases:
 
     def close(self) -> Deferred[None]:
         """
-        End every statement that runs; begin none.
+        Interrupt every running statement; begin none.
 
         :return: Fires when none is under way.
         """
@@ -88,7 +88,7 @@ class Databases:
 
     async def _read(self, alias: str, query: Query) -> Rows:
         if self._closed:
-            raise BridgeError(Code.UNAVAILABLE, "the daemon is ending")
+            raise shutting_down()
         idle = self._idle.get(alias)
         reader = idle.pop() if idle else Reader(self._paths[alias], self._now)
         self._running.add(reader)

@@ -17,7 +17,7 @@ from ..protocol.limits import (
     SQL_PATTERN_BYTES,
     SQL_STATEMENT_BYTES,
 )
-from .complaints import primary_code
+from .sqliteerrors import primary_code
 
 Identity = tuple[int, int]
 
@@ -50,7 +50,7 @@ _PRAGMAS: Final = (
 
 def identity(path: Path) -> Identity:
     """
-    Tell which file is at ``path``, links followed.
+    Return the identity of the file at ``path``, links followed.
 
     A link is the user's own doing: no page, and no plugin, can make one.
 
@@ -72,8 +72,8 @@ def open_database(path: Path) -> tuple[sqlite3.Connection, bool]:
     Open a database for reading.
 
     One in WAL mode needs its companion files; where they are not there, and can't be
-    made because the directory is read-only, nobody can be writing either.  It is then
-    opened as one that does not change.
+    made because the directory is read-only, no process can be writing either.  It is
+    then opened as one that does not change.
 
     :return: The connection, which one thread at a time may use, and whether it is for
         one statement only, because it would not notice a change.

@@ -11,10 +11,10 @@ from typing import Final
 from attrs import define, field, frozen
 
 from ..protocol.limits import SQL_SECONDS, SQL_SLOW_VALUE_BYTES, SQL_VALUE_BYTES
-from .complaints import primary_code, refusal, refused
-from .judging import Judge
+from .authorizer import StatementAuthorizer
 from .opening import Identity, identity, open_database
 from .results import Meter, Rows, collect
+from .sqliteerrors import primary_code, refusal, refused
 
 Param = str | int | float | None
 
@@ -57,7 +57,7 @@ class Reader:
     _now: Callable[[], float]
     _connection: sqlite3.Connection | None = None
     _identity: Identity | None = None
-    _judge: Judge = field(factory=Judge)
+    _authorizer: StatementAuthorizer = field(factory=StatementAuthorizer)
     _until: float = 0.0
     _stopped: bool = False
 
@@ -78,12 +78,12 @@ class Reader:
         except _FAILURES as e:
             if primary_code(e) not in _BLAMED:
                 self.close()
-            if self._judge.objection is not None:
-                raise refused(self._judge.objection) from None
+            if self._authorizer.refusal is not None:
+                raise refused(self._authorizer.refusal) from None
             raise refusal(e) from None
 
     def interrupt(self) -> None:
-        """End what is run, from any thread."""
+        """Interrupt the running statement, from any thread."""
         self._stopped = True
         connection = self._connection
         if connection is not None:
@@ -97,13 +97,13 @@ class Reader:
             connection.close()
 
     def _connect(self) -> tuple[sqlite3.Connection, bool]:
-        self._judge.begin()
+        self._authorizer.begin()
         found = identity(self._path)
         if self._connection is not None and found == self._identity:
             return self._connection, False
         self.close()
         connection, for_once = open_database(self._path)
-        connection.set_authorizer(self._judge)
+        connection.set_authorizer(self._authorizer)
         connection.set_progress_handler(self._look, _STEPS_BETWEEN_LOOKS)
         self._connection, self._identity = connection, found
         return connection, for_once
@@ -117,19 +117,19 @@ class Reader:
         try:
             return self._run_with(connection, query, SQL_SLOW_VALUE_BYTES)
         except sqlite3.Error as e:
-            if primary_code(e) != sqlite3.SQLITE_TOOBIG or self._judge.slow:
+            if primary_code(e) != sqlite3.SQLITE_TOOBIG or self._authorizer.slow:
                 raise
         return self._run_with(connection, query, SQL_VALUE_BYTES)
 
     def _run_with(
         self, connection: sqlite3.Connection, query: Query, value_bytes: int
     ) -> Rows:
-        self._judge.begin()
+        self._authorizer.begin()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, value_bytes)
         meter = Meter(query.blobs)
         connection.text_factory = meter.text
         with contextlib.closing(connection.cursor()) as cursor:
             cursor.execute(query.sql, query.params)
             if cursor.description is None:
-                raise refused("it gives no rows")
+                raise refused("it returns no rows")
             return collect(cursor, meter)

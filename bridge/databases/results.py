@@ -34,10 +34,10 @@ class Rows:
 
     def written(self) -> Rows:
         """
-        Give the same, each row as JSON that is written already.
+        Return the same, each row as JSON that is written already.
 
-        For the thread that reads: to write 8 MiB at once, where everybody waits for
-        it, takes too long.
+        For the thread that reads: formatting 8 MiB in the reactor's thread would block
+        it for too long.
         """
         rows: list[Any] = [orjson.Fragment(orjson.dumps(row)) for row in self.rows]
         return Rows(self.columns, rows)
@@ -59,7 +59,7 @@ class Meter:
     _blobs: bool
     _left: int = SQL_RESULT_BYTES
 
-    def take(self, size: int) -> None:
+    def add(self, size: int) -> None:
         """
         Add to the size.
 
@@ -71,7 +71,7 @@ class Meter:
 
     def text(self, raw: bytes) -> str:
         """Read a text; what is not UTF-8 in it is replaced."""
-        self.take(len(raw) + _QUOTES_BYTES)
+        self.add(len(raw) + _QUOTES_BYTES)
         return raw.decode("utf-8", "replace")
 
     def value(self, found: Any) -> Any:
@@ -80,18 +80,18 @@ class Meter:
         if kind is bytes:
             return self._blob(found)
         if found is None:
-            self.take(_NULL_BYTES)
+            self.add(_NULL_BYTES)
             return None
-        self.take(_NUMBER_BYTES)
+        self.add(_NUMBER_BYTES)
         if kind is int:
             return found if -_SAFE_INTEGER <= found <= _SAFE_INTEGER else str(found)
         return found if math.isfinite(found) else None
 
     def _blob(self, blob: bytes) -> dict[str, Any]:
-        self.take(_BLOB_BYTES)
+        self.add(_BLOB_BYTES)
         if not self._blobs:
             return {"blobBytes": len(blob)}
-        self.take(len(blob) * 4 // 3)
+        self.add(len(blob) * 4 // 3)
         text = base64.b64encode(blob).decode("ascii")
         return {"blobBytes": len(blob), "base64": text}
 
@@ -111,7 +111,7 @@ def collect(cursor: sqlite3.Cursor, meter: Meter) -> Rows:
     for row in cursor:
         if len(rows) == SQL_ROWS:
             raise _too_large(f"{SQL_ROWS} rows")
-        meter.take(names)
+        meter.add(names)
         values = [v if type(v) is str else meter.value(v) for v in row]
         rows.append(dict(zip(columns, values, strict=True)))
     return Rows(columns, rows)

@@ -1,7 +1,7 @@
 """
 Locks on files: one daemon to a data directory, one build at a time.
 
-The kernel drops them when the process ends, however it ends.
+The kernel releases them when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .ownership import check_open
 
 class LockedError(Exception):
     """
-    Somebody else holds the lock.
+    Another process holds the lock.
 
-    :ivar pid: Their process id, when they wrote one.
+    :ivar pid: Its process id, if it wrote one.
     """
 
     def __init__(self, pid: int | None) -> None:
@@ -37,7 +37,7 @@ class DirectoryLock:
     _fd: int | None
 
     def release(self) -> None:
-        """Give the lock up; again does nothing."""
+        """Release the lock; again does nothing."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -51,7 +51,7 @@ class FileLock:
     _directory: DirectoryLock
 
     def release(self) -> None:
-        """Give the lock up; again does nothing."""
+        """Release the lock; again does nothing."""
         self._file.close()
         self._directory.release()
 
@@ -62,13 +62,13 @@ def acquire(
     sleep: Callable[[float], None] = time.sleep,
 ) -> FileLock:
     """
-    Acquire the lock of ``path``, which is made when it is not there.
+    Acquire the lock of ``path``, creating the file if it does not exist.
 
     The directory is locked too, so that removing the file frees nothing: a directory
-    has one lock at most.  Blocks while it is patient; call it from a thread, or with
-    no patience.
+    has one lock at most.  Blocks while it waits: call it in a thread, or without
+    patience.
 
-    :param patience: Seconds to wait for the present holder.
+    :param patience: Seconds to wait for the process that holds it.
     :raise LockedError: It is still held.
     :raise OSError: It can't be made or written, or another user may have written it.
     """
@@ -89,9 +89,10 @@ def acquire(
 
 def is_held(path: Path) -> bool:
     """
-    Whether the lock of ``path`` is held.
+    Whether a process holds the lock of ``path``.
 
-    To find out, it holds the lock for a moment: acquire it with some patience.
+    The check acquires the lock for a moment, so a process that acquires it needs some
+    patience.
     """
     try:
         held = _attempt(path, os.O_RDONLY)
@@ -146,7 +147,7 @@ if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
     def _try(file: IO[bytes]) -> bool:
-        # Far beyond the text, which others are to read.
+        # Far beyond the text, which other processes read.
         file.seek(1 << 30)
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -170,11 +171,11 @@ else:
 
 def acquire_directory(path: Path) -> DirectoryLock:
     """
-    Take the lock of a directory, at once or not at all.
+    Acquire the lock of a directory, without waiting.
 
-    Where directories can't be locked, as on Windows, everybody gets it.
+    Where directories can't be locked, as on Windows, it always succeeds.
 
-    :raise LockedError: Somebody else holds it.
+    :raise LockedError: Another process holds it.
     :raise OSError: There is no such directory.
     """
     if sys.platform == "win32":  # pragma: no cover

@@ -21,7 +21,7 @@ It starts as a clone's does, so that a daemon which begins removes what is left.
 
 
 class DataDirError(OSError):
-    """The data directory can't be made; the message says which and why."""
+    """The data directory can't be made; the message names it and the reason."""
 
 
 @frozen
@@ -38,9 +38,9 @@ class DataDir:
         """
         Make the directory and the two the daemon writes trees and tables to.
 
-        Who can write there decides which code runs, so nobody else may.
+        A user who can write there decides which code runs, so no other user may.
 
-        :return: A notice when it was open to other users; it is closed to them now.
+        :return: A notice if it was open to other users; it is closed to them now.
         :raise DataDirError: They can't be made, or another user owns the directory, or
             owns or may write one of those in it that builds use.
         """
@@ -63,7 +63,7 @@ class DataDir:
         return notice
 
     def _close(self) -> str | None:
-        """Let nobody else in; see ``create``."""
+        """Remove every other user's access; see ``create``."""
         if os.name == "nt":  # a profile's directories are closed by inheritance there
             return None
         found = self.root.stat()
@@ -112,7 +112,7 @@ class DataDir:
 
     @property
     def log(self) -> Path:
-        """The page's log lines, unless ``--log-file`` says otherwise."""
+        """The page's log lines, unless ``--log-file`` names another file."""
         return self.root / "logs" / "plugins.log"
 
     @property

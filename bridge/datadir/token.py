@@ -20,13 +20,13 @@ from attrs import define, field
 from .paths import write_atomically
 
 TOKEN_BYTES = 32
-# Not blocking: opening a FIFO would wait for its writer, for ever.
+# Not blocking: opening a FIFO would wait for its writer, forever.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
 class TokenError(Exception):
-    """The token file cannot be used; the message says why and how to mend it."""
+    """The token file cannot be used; the message says why and how to fix it."""
 
 
 @define
@@ -72,11 +72,11 @@ class PairingToken:
         return cls(path, _write(path, random))
 
     def matches(self, offered: bytes) -> bool:
-        """Whether this is the token, told in constant time."""
+        """Whether this is the token; compares in constant time."""
         return hmac.compare_digest(self._value, offered)
 
     def reveal(self) -> str:
-        """Give the token itself: for ``--print-token``, and to keep it out of logs."""
+        """Return the token: for ``--print-token``, and to keep it out of logs."""
         return self._value.decode("ascii")
 
     def reload(self) -> bool:
@@ -110,26 +110,26 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise
     except OSError:
-        raise TokenError(_mend(path, "cannot be opened, or is a link")) from None
+        raise TokenError(_with_fix(path, "cannot be opened, or is a link")) from None
     try:
         _check(path, os.fstat(fd))
         value = os.read(fd, 256).strip()
     finally:
         os.close(fd)
     if _FORM.fullmatch(value) is None:
-        raise TokenError(_mend(path, "does not hold a token"))
+        raise TokenError(_with_fix(path, "does not hold a token"))
     return value
 
 
 def _check(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise TokenError(_mend(path, "is not a file"))
+        raise TokenError(_with_fix(path, "is not a file"))
     if os.name == "posix":
         if status.st_uid != os.geteuid():
-            raise TokenError(_mend(path, "belongs to another user"))
+            raise TokenError(_with_fix(path, "belongs to another user"))
         if status.st_mode & 0o077:
-            raise TokenError(_mend(path, "can be read by others"))
+            raise TokenError(_with_fix(path, "can be read by others"))
 
 
-def _mend(path: Path, what: str) -> str:
+def _with_fix(path: Path, what: str) -> str:
     return f"{path} {what}; remove it or run with --rotate-token, then pair again"

@@ -12,6 +12,7 @@ from twisted.internet.interfaces import IReactorUNIX
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import DESKTOP_RETRY_SECONDS
 from .address import session_sockets
 from .messages import Call, DesktopError, Signal
@@ -216,4 +217,4 @@ class Bus:
 
 
 def _stopping() -> DesktopError:
-    return DesktopError("the daemon is stopping")
+    return DesktopError(SHUTTING_DOWN)

@@ -1,1 +1,1 @@
-"""Which addresses are private, and whose certificates are trusted."""
+"""Which addresses are private, and which authorities are trusted."""

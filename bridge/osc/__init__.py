@@ -1,1 +1,1 @@
-"""OSC on loopback: packets, the port listened on, and how often pages hear of it."""
+"""OSC on loopback: packets, the listening port, and the rate of pushes."""

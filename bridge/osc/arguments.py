@@ -56,7 +56,7 @@ def _fitting(kind: Kind, value: Any) -> Argument | None:
 
 @frozen
 class OscArgument:
-    """What an OSC message can say."""
+    """The rule for an argument of an OSC message."""
 
     def broken(self, value: Any) -> bool:
         """See ``Rule.broken``."""

@@ -1,4 +1,4 @@
-"""Who wants the OSC port open, and for how long after they have gone."""
+"""The holders of the OSC port, and their holds after they have gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often pages hear of what is received: the newest value, not too often."""
+"""The rate of pushes of received messages: the newest value, not too often."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Pacing:
     """
     Passes messages on, within what any second and any address may have.
 
-    What comes too fast waits, and a newer message to the same address takes its
-    place; so the last value is always told, at most one turn later.
+    What comes too fast waits, and a newer message to the same address replaces it;
+    so the last value is always pushed, at most one turn later.
 
     :ivar push: Where messages go.
     :ivar dropped: How many messages were never pushed.

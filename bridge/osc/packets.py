@@ -1,8 +1,8 @@
 """
-OSC 1.0 packets: from messages to bytes, and from anybody's bytes to messages.
+OSC 1.0 packets: from messages to bytes, and from any bytes to messages.
 
 python-osc does the encoding of each value.  The walk over a packet is ours: its
-own loops for ever over a bundle whose element has a negative size, goes backwards
+own loops forever over a bundle whose element has a negative size, goes backwards
 at a blob with one, and logs every type it does not know.
 """
 
@@ -45,7 +45,7 @@ class Argument:
 
 @frozen
 class Message:
-    """A message: where it goes, and what it says."""
+    """A message: its address and its arguments."""
 
     address: str
     args: list[Argument]
@@ -105,7 +105,7 @@ def decode(packet: bytes) -> list[Message]:
     """
     Read a message, or all messages of a bundle, whose time tags are ignored.
 
-    :raise UnreadableError: See there; then no part of the packet is given.
+    :raise UnreadableError: The packet is malformed, or over a limit.
     """
     if len(packet) > OSC_DATAGRAM_BYTES:
         raise UnreadableError("too large")
@@ -131,11 +131,11 @@ def _messages(packet: bytes, depth: int) -> Iterator[Message]:
 
 def _message(packet: bytes) -> Message:
     reader = _Reader(packet)
-    address = reader.take("get_string")
+    address = reader.read("get_string")
     if not address.startswith("/"):
         raise UnreadableError("an address must start with /")
     # Old senders leave the type tags out when there are no arguments.
-    tags = reader.take("get_string") if reader.at < len(packet) else ","
+    tags = reader.read("get_string") if reader.at < len(packet) else ","
     if not tags.startswith(",") or len(tags) > OSC_ARGUMENTS + 1:
         raise UnreadableError("not type tags, or too many")
     return Message(address, list(_arguments(reader, tags[1:])))
@@ -148,7 +148,7 @@ class _Reader:
         self.at = 0
         self._packet = packet
 
-    def take(self, name: str) -> Any:
+    def read(self, name: str) -> Any:
         """Read a value with python-osc's reader of that name."""
         from pythonosc.parsing import osc_types
 
@@ -185,7 +185,7 @@ def _argument(reader: _Reader, tag: str) -> Argument:
     if tag not in _TAGS:
         raise UnreadableError("an unknown type tag")
     kind, name = _TAGS[tag]
-    value = reader.take(name) if name else tag == "T"
+    value = reader.read(name) if name else tag == "T"
     if kind is Kind.FLOAT and not math.isfinite(value):
         kind = Kind.OTHER
     return Argument(kind, None if kind is Kind.OTHER else value)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred, succeed
 from twisted.internet.error import MessageLengthError
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import DatagramProtocol
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OSC_DATAGRAM_BYTES
@@ -38,10 +40,10 @@ def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
 
 class _OscPort(DatagramProtocol):
     """
-    A protocol that Twisted does not log the start and the end of.
+    A protocol whose start and end Twisted does not log.
 
-    It would log its ``repr``, which goes on to every page, and in which is all that
-    is held: for a receiver that is the whole daemon, settings too.
+    The log line would contain its ``repr``, and reach every page: for a receiver that
+    is the whole daemon, settings included.
     """
 
     noisy = False
@@ -52,8 +54,8 @@ class Sender:
     """
     Sends datagrams; its port is opened with the first.
 
-    It is not connected: Twisted closes a connected port when nobody listens where
-    it sends to.
+    It is not connected: Twisted closes a connected port when its target does not
+    listen.
     """
 
     _reactor: Any
@@ -61,9 +63,9 @@ class Sender:
 
     def send(self, datagram: bytes, port: int) -> None:
         """
-        Send a datagram to a port of 127.0.0.1, whether or not anybody listens.
+        Send a datagram to a port of 127.0.0.1, whether or not a program listens.
 
-        :raise BridgeError: ``unavailable``: the system does not take it now.
+        :raise BridgeError: ``unavailable``: the system does not accept it now.
         """
         try:
             if self._port is None:
@@ -71,7 +73,7 @@ class Sender:
             self._port.write(datagram, (_LOOPBACK, port))
         except (MessageLengthError, OSError):
             raise BridgeError(
-                Code.UNAVAILABLE, "the system takes no datagrams now"
+                Code.UNAVAILABLE, "the system accepts no datagrams now"
             ) from None
 
     def close(self) -> Deferred[Any]:
@@ -94,7 +96,7 @@ class Receiver(_OscPort):
     undecodable: int = 0
 
     def datagramReceived(self, datagram: bytes, addr: Any) -> None:
-        """Read a datagram of anybody on this machine."""
+        """Read a datagram, which any program on this machine may have sent."""
         try:
             messages = decode(datagram)
         except UnreadableError:
@@ -122,12 +124,12 @@ class _Open:
 @define
 class Listener:
     """
-    At most one port, listened on for as long as anybody holds it; see ``Holds``.
+    At most one port, listened on for as long as it is held; see ``Holds``.
 
-    What is asked for is done in order, each when what was before it is done: a port
-    that was given up can be bound again at once.
+    Operations run in order, each after the one before it is done: a port
+    that was released can be bound again at once.
 
-    :ivar push: Told of messages, as often as ``Pacing`` lets through.
+    :ivar push: Called with messages, at the rate that ``Pacing`` allows.
     """
 
     _reactor: Any
@@ -135,6 +137,8 @@ class Listener:
     _open: _Open | None = None
     _holds: Holds = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
+
+    _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
         self._holds = Holds(self._reactor, self._expired)
@@ -151,20 +155,20 @@ class Listener:
 
     def hold(self, holder: object, port: int) -> Deferred[bool]:
         """
-        Listen on ``port``, instead of any other, until ``holder`` gives it up.
+        Listen on ``port``, instead of any other, until ``holder`` releases it.
 
         :return: Whether it was not listened on before.  Fails with ``unavailable``
             when the port is taken; what was listened on is then kept.
         """
         return self._lock.run(self._hold, holder, port)
 
-    def give_up(self, holder: object) -> Deferred[bool]:
+    def release(self, holder: object) -> Deferred[bool]:
         """
-        Hold no more; whoever is last closes the port.
+        End a hold; the last one closes the port.
 
         :return: Whether the port was closed.
         """
-        return self._lock.run(self._give_up, holder)
+        return self._lock.run(self._release, holder)
 
     def leave(self, holder: object) -> Deferred[None]:
         """Leave a hold behind: ``holder`` has disconnected; see ``Holds``."""
@@ -175,7 +179,7 @@ class Listener:
         return self._lock.run(self._holds.inherit, holder)
 
     def close(self) -> Deferred[None]:
-        """Close the port, whoever holds it."""
+        """Close the port, with all holds."""
         return self._lock.run(self._shut)
 
     async def _hold(self, holder: object, port: int) -> bool:
@@ -188,18 +192,21 @@ class Listener:
                 raise BridgeError(
                     Code.UNAVAILABLE, "the OSC port is in use by another program"
                 ) from None
-            # The worst datagram takes 15 ms: no more than one before others' turn.
+            # The worst datagram takes 15 ms: at most one per turn of the reactor.
             bound.maxThroughput = OSC_DATAGRAM_BYTES
             await self._close()
             self._open = _Open(port, receiver, bound)
         self._holds.add(holder)
         return started
 
-    async def _give_up(self, holder: object) -> bool:
+    async def _release(self, holder: object) -> bool:
         return self._holds.remove(holder) and await self._close_unheld()
 
     def _expired(self) -> None:
-        self._lock.run(self._close_unheld)
+        self._lock.run(self._close_unheld).addErrback(self._close_failed)
+
+    def _close_failed(self, failure: Failure) -> None:
+        self._log.failure("the OSC port could not be closed", failure)
 
     async def _shut(self) -> None:
         self._holds.clear()

@@ -1,13 +1,13 @@
 """
-One HTTP request to the public internet: what may be asked, dialled and answered.
+One HTTP request to the public internet: its rules, its connection, its response.
 
 ::
 
-    target, request     what is asked for, judged before anything is sent
-    judge               which addresses may be dialled
-    names               host names to addresses
-    dial, client        dial a judged address and speak HTTP (loaded when needed)
-    guard               bounds what the client's parser is given
-    text                the bytes of a body to the text of an answer
-    fetcher             the whole of it, with a deadline, and so many at once
+    target, checkedrequest   what is requested, validated before anything is sent
+    addresspolicy            which addresses may be dialled
+    resolver                 host names to addresses
+    endpoint, httpclient     dial a checked address and speak HTTP (loaded when needed)
+    responseguard            bounds what the client's parser receives
+    bodytext                 the bytes of a body to the text of an answer
+    fetcher                  all of it, with a deadline and a limit on fetches at once
 """

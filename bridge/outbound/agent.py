@@ -1,10 +1,10 @@
 """
-The agent below treq: it sends what was checked, to where that was judged.
+The agent below treq: it sends the checked request to a checked address.
 
 treq's client wraps an agent in others, which keep cookies, inflate bodies without a
-bound, and add ``Accept-Encoding``; and it reads the URL with a parser of its own, which
-knows no IPv6 literal and no underscore.  So neither the target nor any header goes
-through it; bodies do, both ways.
+bound, and add ``Accept-Encoding``; and it parses the URL itself, without IPv6
+literals and underscores.  So neither the target nor any header goes through it; bodies
+do, both ways.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgent, IBodyProducer, IResponse
 from zope.interface import implementer
 
-from .dial import Always, Dialled
-from .request import Request
+from .checkedrequest import CheckedRequest
+from .endpoint import CheckedEndpoint, FixedEndpointFactory
 
 ANY_URL: Final = "http://target.invalid/"
-"""What treq is given for a URL; nothing is ever sent there."""
+"""The URL passed to treq; nothing is ever sent there."""
 
 _ResponseProxy: Any = proxyForInterface(IResponse)
 
 
 class Bare(_ResponseProxy):  # type: ignore[misc]
     """
-    A response without its headers: for treq they hold neither cookie nor coding.
+    A response without its headers, so that treq finds no cookie and no coding.
 
     :ivar received: The whole response.
     """
@@ -50,14 +50,14 @@ class Bare(_ResponseProxy):  # type: ignore[misc]
 @define
 class CheckedAgent:
     """
-    Sends one request, whose address was judged, and follows nothing.
+    Sends one request to a checked address, and follows no redirect.
 
     :ivar response: What was received, with its headers; ``None`` until then.
     """
 
     _reactor: Any
-    _checked: Request
-    _dialled: Dialled
+    _checked: CheckedRequest
+    _endpoint: CheckedEndpoint
     response: IResponse | None = field(default=None, init=False)
 
     def request(
@@ -67,9 +67,11 @@ class CheckedAgent:
         headers: Headers | None = None,
         bodyProducer: IBodyProducer | None = None,  # noqa: N803
     ) -> Deferred[IResponse]:
-        """Send the request that was checked; of what is given, only the body counts."""
+        """Send the checked request; of the arguments, only the body is used."""
         pool = HTTPConnectionPool(self._reactor, persistent=False)
-        agent = Agent.usingEndpointFactory(self._reactor, Always(self._dialled), pool)
+        agent = Agent.usingEndpointFactory(
+            self._reactor, FixedEndpointFactory(self._endpoint), pool
+        )
         own = Headers()
         for name, value in self._checked.headers:
             own.addRawHeader(name, value.encode("latin-1"))

@@ -1,4 +1,4 @@
-"""A whole fetch: judged, looked up, dialled, received and read, within its time."""
+"""A whole fetch, within its time: checked, resolved, dialled, received and read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
 from ..protocol.limits import (
     OUTBOUND_ADDRESSES,
     OUTBOUND_AT_ONCE,
@@ -19,13 +19,13 @@ from ..protocol.limits import (
     OUTBOUND_WAITING,
     OUTBOUND_WAITING_PER_CALLER,
 )
-from .judge import Judge
-from .names import LookUp, SystemNames
-from .request import Request
-from .text import INFLATED, read_text, unknown_coding
+from .addresspolicy import AddressPolicy
+from .bodytext import INFLATED, read_text, unknown_coding
+from .checkedrequest import CheckedRequest
+from .resolver import LookUp, SystemNames
 
 if TYPE_CHECKING:
-    from .client import Client, Reply
+    from .httpclient import HttpClient, ReceivedResponse
 
 
 @frozen
@@ -45,13 +45,13 @@ class Fetched:
 @frozen
 class Reach:
     """
-    What a fetcher can reach.  Only tests, which have no internet, give another.
+    What a fetcher can reach.  Only tests, which have no internet, pass another.
 
     :ivar look_up: From a name to its addresses; the system's resolver by default.
     :ivar trusted: The certificate authorities, in PEM; the system's by default.
     """
 
-    judge: Judge = field(factory=Judge)
+    policy: AddressPolicy = field(factory=AddressPolicy)
     look_up: LookUp | None = None
     trusted: Sequence[bytes] | None = None
 
@@ -61,7 +61,7 @@ class _Fetch:
     """
     A fetch that waits for its turn, or is under way.
 
-    :ivar caller: Who asked.
+    :ivar caller: The caller that asked.
     :ivar turn: Fires when it may begin.
     :ivar why: Why it was ended, when it was.
     """
@@ -72,16 +72,16 @@ class _Fetch:
     done: Deferred[None] = field(factory=Deferred)
     why: BridgeError | None = None
 
-    def end(self, words: str) -> None:
+    def end(self, message: str) -> None:
         """End it."""
-        self.why = self.why or BridgeError(Code.UNAVAILABLE, words)
+        self.why = self.why or BridgeError(Code.UNAVAILABLE, message)
         self.work.cancel()
 
 
 @define
-class Fetcher:
+class HttpFetcher:
     """
-    Makes fetches, so many at once; the others wait, within their time.
+    Makes fetches, a limited number at once; the others wait, within their time.
 
     :ivar clock: Measures their time.
     :ivar call: Calls in a thread.
@@ -90,12 +90,12 @@ class Fetcher:
         the first fetch.
     """
 
-    judge: Judge
+    policy: AddressPolicy
     _clock: IReactorTime
     _call: Callable[..., Deferred[Any]]
     _look_up: LookUp
-    _make_client: Callable[[], Client]
-    _client: Client | None = field(default=None, init=False)
+    _make_client: Callable[[], HttpClient]
+    _client: HttpClient | None = field(default=None, init=False)
     _waiting: list[_Fetch] = field(factory=list, init=False)
     _under_way: list[_Fetch] = field(factory=list, init=False)
     _beginning: bool = field(default=False, init=False)
@@ -103,11 +103,11 @@ class Fetcher:
 
     _log: ClassVar[Logger] = Logger()
 
-    async def fetch(self, request: Request, caller: object) -> Fetched:
+    async def fetch(self, request: CheckedRequest, caller: object) -> Fetched:
         """
-        Make one fetch.  It goes on when its caller has gone.
+        Make one fetch.  It continues when its caller has gone.
 
-        :param request: Its target was judged.
+        :param request: Its target was checked.
         :raise BridgeError: ``bad_request``: the target's addresses are not public, or
             the response is too large or not text; ``unavailable``: too many fetches
             wait already, or no response was received in time.
@@ -136,15 +136,15 @@ class Fetcher:
             fetch.done.callback(None)
 
     def close(self) -> Deferred[Any]:
-        """End every fetch, and take no more."""
+        """End every fetch, and accept no more."""
         self._closed = True
         for fetch in (ending := [*self._waiting, *self._under_way]):
-            fetch.end("the daemon is stopping")
+            fetch.end(SHUTTING_DOWN)
         return DeferredList([fetch.done for fetch in ending])
 
     def _check_room(self, caller: object) -> None:
         if self._closed:
-            raise BridgeError(Code.UNAVAILABLE, "the daemon is stopping")
+            raise shutting_down()
         if (
             len(self._waiting) >= OUTBOUND_WAITING
             or _of(caller, self._waiting) >= OUTBOUND_WAITING_PER_CALLER
@@ -152,7 +152,7 @@ class Fetcher:
             raise BridgeError(Code.UNAVAILABLE, "too many fetches wait already")
 
     def _begin(self) -> None:
-        """Begin those whose turn it is, one after the other."""
+        """Begin the fetches whose turn it is, one after the other."""
         if self._beginning:
             return  # one of them has ended while it began
         self._beginning = True
@@ -163,7 +163,7 @@ class Fetcher:
         self._beginning = False
 
     def _next(self) -> _Fetch | None:
-        """Give the first of whom there is room for."""
+        """Return the first fetch that may begin."""
         if self._closed or len(self._under_way) >= OUTBOUND_AT_ONCE:
             return None
         for fetch in self._waiting:
@@ -171,11 +171,11 @@ class Fetcher:
                 return fetch
         return None
 
-    async def _in_turn(self, turn: Deferred[None], request: Request) -> Fetched:
+    async def _in_turn(self, turn: Deferred[None], request: CheckedRequest) -> Fetched:
         await turn
         return await self._fetch(request)
 
-    async def _fetch(self, request: Request) -> Fetched:
+    async def _fetch(self, request: CheckedRequest) -> Fetched:
         addresses = await self._addresses(request)
         if self._client is None:
             self._client = await self._call(self._make_client)
@@ -188,26 +188,26 @@ class Fetcher:
         )
         return await self._read(reply)
 
-    async def _addresses(self, request: Request) -> Sequence[str]:
+    async def _addresses(self, request: CheckedRequest) -> Sequence[str]:
         target = request.target
         if target.is_address:
             return [target.host]
         addresses = await self._look_up(target.host)
         if not addresses:
-            words = "the host's name could not be resolved"
-            raise BridgeError(Code.UNAVAILABLE, words)
+            message = "the host's name could not be resolved"
+            raise BridgeError(Code.UNAVAILABLE, message)
         if len(addresses) > OUTBOUND_ADDRESSES:
-            words = "the host's name has too many addresses"
-            raise BridgeError(Code.UNAVAILABLE, words)
-        self.judge.check_addresses(addresses, target.port)
+            message = "the host's name has too many addresses"
+            raise BridgeError(Code.UNAVAILABLE, message)
+        self.policy.check_addresses(addresses, target.port)
         return addresses
 
-    async def _read(self, reply: Reply) -> Fetched:
+    async def _read(self, reply: ReceivedResponse) -> Fetched:
         inflated = reply.coding in INFLATED
         if reply.pieces and not inflated and reply.coding not in ("", "identity"):
             raise unknown_coding()
         text = await self._call(read_text, reply.pieces, inflated)
-        # These told of what came, not of the text that is passed on.
+        # These describe the bytes received, not the text that is passed on.
         gone = ("content-encoding", "content-length") if inflated else ()
         headers = [header for header in reply.headers if header[0] not in gone]
         return Fetched(reply.status, headers, text)
@@ -219,17 +219,17 @@ def _of(caller: object, fetches: Sequence[_Fetch]) -> int:
 
 def make_fetcher(
     reactor: Any, call: Callable[..., Deferred[Any]], reach: Reach
-) -> Fetcher:
+) -> HttpFetcher:
     """
     Make a fetcher; the HTTP client and TLS are loaded at its first fetch.
 
     :param call: Calls in a thread.
     """
 
-    def make() -> Client:
-        from .client import make_client
+    def make() -> HttpClient:
+        from .httpclient import make_client
 
         return make_client(reactor, reach.trusted)
 
     look_up = reach.look_up or SystemNames(reactor.callFromThread).look_up
-    return Fetcher(reach.judge, reactor, call, look_up, make)
+    return HttpFetcher(reach.policy, reactor, call, look_up, make)

@@ -1,5 +1,5 @@
 """
-Where a URL leads: strictly read, and written again in one form.
+Where a URL leads: read strictly, and written in one form.
 
 What is read here is what is dialled, put into ``Host`` and compared with the
 certificate; no second parser may read the same text otherwise.
@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from attrs import frozen
 
-from ..net.ranges import is_host_name
+from ..net.addresses import is_host_name
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_URL_CHARACTERS
 
@@ -97,7 +97,7 @@ def read_url(url: str) -> Target:
 
 
 def refused(rule: str) -> BridgeError:
-    """Word the refusal of a URL."""
+    """Return the refusal of a URL."""
     return BridgeError(Code.BAD_REQUEST, f"url: {rule}")
 
 
@@ -106,7 +106,7 @@ def _bad_host() -> BridgeError:
 
 
 def _read_authority(authority: str) -> tuple[str, bool, str | None]:
-    """Give the host, whether it is an address, and the digits of the port."""
+    """Return the host, whether it is an address, and the digits of the port."""
     if found := _BRACKETED.fullmatch(authority):
         try:
             address = ipaddress.IPv6Address(found["host"])

@@ -1,9 +1,9 @@
 """
-Reads the page's log file beside the daemon that writes it.
+Reads the page's log file while the daemon writes it.
 
-Lines are given once each and in order, whatever happens to the file: the daemon rotates
-it, takes back what it could write only in part, goes on for a while in a file it has
-renamed; others truncate or remove it.
+Each line is returned once and in order, whatever happens to the file: the daemon
+rotates it, rolls back partial writes, and writes for a while to a file it has renamed;
+other programs truncate or remove it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class _Generation:
     """
     A file that is read.  It is kept open, so that nothing else gets its number.
 
-    :ivar position: Before it, everything was given.
-    :ivar recent: The last of what is before it, to know the place again.
+    :ivar position: Everything before it was returned.
+    :ivar recent: The last bytes before it, to find the position again.
     """
 
     file: BinaryIO
@@ -41,12 +41,12 @@ class _Generation:
     recent: bytes = b""
 
     def lines(self) -> Iterator[bytes]:
-        """Give the whole lines that are new."""
-        self._find_place()
+        """Yield the whole lines that are new."""
+        self._find_position()
         while block := self._read(self.position, _BLOCK_BYTES):
             whole = block[: block.rfind(b"\n") + 1]
             if not whole and len(block) == _BLOCK_BYTES:
-                whole = block  # no line is so long: give it in pieces
+                whole = block  # no line is so long: return it in pieces
             if not whole:
                 return
             self.position += len(whole)
@@ -54,7 +54,7 @@ class _Generation:
             yield from whole.removesuffix(b"\n").split(b"\n")
 
     def lines_backward(self) -> Iterator[bytes]:
-        """Give the whole lines there are now, the last first; they are new no more."""
+        """Return the whole lines so far, the last first; they are no longer new."""
         end = self.position = self._last_line_end()
         start = max(0, end - _RECENT_BYTES)
         self.recent = self._read(start, end - start)
@@ -80,8 +80,8 @@ class _Generation:
             end = start
         return 0
 
-    def _find_place(self) -> None:
-        """Go back to where the file is still as it was read: else to its beginning."""
+    def _find_position(self) -> None:
+        """Find where the file is still as it was read, or return to its beginning."""
         end = min(self.position, self._size())
         kept = max(0, len(self.recent) - (self.position - end))
         known = self.recent[:kept]
@@ -106,7 +106,7 @@ _Key = tuple[int, int]
 @define(eq=False)
 class Follower:
     """
-    Gives the lines of a log file and of the generation before it.  Blocks.
+    Returns the lines of a log file and of the generation before it.  Blocks.
 
     :ivar path: Where the file is, or will be.
     """
@@ -116,11 +116,11 @@ class Follower:
 
     def last(self, count: int, read: Callable[[bytes], T | None]) -> list[T]:
         """
-        Give the last lines, also those that were given before.
+        Return the last lines, even those returned before.
 
         :param count: At most so many.
-        :param read: Gives what becomes of a line; ``None`` leaves it out.
-        :return: What ``read`` gave, oldest first.
+        :param read: Converts a line; ``None`` leaves it out.
+        :return: The results of ``read``, oldest first.
         :raise LogFileError: What has the name is not a regular file.
         :raise OSError: It can't be read.
         """
@@ -136,7 +136,7 @@ class Follower:
 
     def more(self) -> Iterator[bytes]:
         """
-        Give the whole lines that came since, oldest first.
+        Yield the whole lines that came since, oldest first.
 
         :raise LogFileError: What has the name is not a regular file.
         :raise OSError: It can't be read.
@@ -180,7 +180,7 @@ class Follower:
 
 def _open(path: Path) -> BinaryIO | None:
     try:
-        # Not blocking: opening a FIFO would wait for its writer, for ever.
+        # Not blocking: opening a FIFO would wait for its writer forever.
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     except FileNotFoundError:
         return None

@@ -20,7 +20,7 @@ class PageFile:
     """
     A log file that is appended to and keeps one older generation.  Blocks.
 
-    Lines stay whole: what could only be written in part is taken back.  A file
+    Lines stay whole: a partial write is rolled back.  A file
     that someone else has moved or removed, as log rotation does, is followed: the
     next line starts a new one.
 
@@ -74,7 +74,7 @@ class PageFile:
         self.size += len(lines)
 
     def reopen(self) -> None:
-        """Go on in the file that has the name now; where that fails, as before."""
+        """Continue in the file that has the name now; if that fails, in this one."""
         with contextlib.suppress(OSError, LogFileError):
             _own_directory(self.path.parent)
             self._go_on_in(_open(self.path))
@@ -135,7 +135,7 @@ def _own_directory(path: Path) -> None:
 
 def _open(path: Path) -> int:
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-    # A symbolic link could lead, and a pipe could wait, for ever.
+    # A symbolic link could lead anywhere, and a pipe could block forever.
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     fd = os.open(path, flags, 0o600)
     try:

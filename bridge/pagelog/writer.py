@@ -84,16 +84,16 @@ class LogWriter:
         return batch.done
 
     def reopen(self) -> None:
-        """Go on, with the next write, in the file that has the name now."""
+        """Continue, with the next write, in the file that has the name now."""
         if not self._closed:
             self._is_moved = True
             self._flight.ask()
 
     def close(self) -> Deferred[None]:
         """
-        Take no more lines.
+        Accept no more lines.
 
-        :return: Fires when all that were taken are written, and the file is
+        :return: Fires when all accepted lines are written, and the file is
             closed; closing again does nothing.
         """
         if self._closed:

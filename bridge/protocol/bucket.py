@@ -1,4 +1,4 @@
-"""The token bucket: how often somebody may ask."""
+"""The token bucket: how often a caller may ask."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class TokenBucket:
     Holds ``burst`` tokens and regains ``rate`` of them a second.
 
     Nothing ticks: the level is computed from the time when it is asked for.  With
-    patience a token may be taken ahead of time; those who come later wait behind
-    it, so the order of taking is the order of starting.
+    patience a token may be taken ahead of time; later callers wait behind it, so
+    calls start in the order in which they took their tokens.
 
     :ivar now: The clock, in seconds; tests pass ``Clock().seconds``.
     """
@@ -32,18 +32,18 @@ class TokenBucket:
     def wait(self) -> float:
         """Seconds until the next token could be used; 0.0 when there is one."""
         now = self.now()
-        # A clock that is set back must not take tokens away.
+        # A clock that is set back must not remove tokens.
         gained = max(0.0, now - self._as_of) * self.rate
         self._level = min(float(self.burst), self._level + gained)
         self._as_of = now
-        # Tokens come by tiny float steps: a billionth short is there.
+        # Tokens come by tiny float steps: a billionth short counts as one.
         return max(0.0, (1.0 - 1e-9 - self._level) / self.rate)
 
     def take(self, patience: float = 0.0) -> float | None:
         """
         Take one token.
 
-        :param patience: How many seconds the taker is ready to wait for it.
+        :param patience: How many seconds the caller may wait for it.
         :return: The seconds to wait before using it, or ``None`` when that is
             more than the patience; then nothing was taken.
         """

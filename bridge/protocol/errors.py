@@ -1,18 +1,21 @@
 """
-Everything a caller can be told went wrong.
+Every error that can be reported to a caller.
 
 ::
 
     BridgeError         a refusal the caller may see: a Code and a message
-    anything else       a bug: logged whole, answered as Code.INTERNAL
+    anything else       a bug: logged in full, answered as Code.INTERNAL
 """
 
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import Self
+from typing import Final, Self
 
 from attrs import define
+
+SHUTTING_DOWN: Final = "the daemon is shutting down"
+"""Why nothing more is begun, in every message that reports it."""
 
 
 class Code(StrEnum):
@@ -37,7 +40,11 @@ class Code(StrEnum):
     NOT_FOUND = "not_found", 404, "there is nothing at this path"
     UNKNOWN_SERVICE = "unknown_service", 404, "no service has this name"
     UNKNOWN_METHOD = "unknown_method", 404, "the service has no such method"
-    METHOD_NOT_ALLOWED = "method_not_allowed", 405, "the path takes another method"
+    METHOD_NOT_ALLOWED = (
+        "method_not_allowed",
+        405,
+        "the path does not accept the method",
+    )
     TIMED_OUT = "timed_out", 408, "the request did not arrive in time"
     PAYLOAD_TOO_LARGE = "payload_too_large", 413, "the body is too large"
     URI_TOO_LONG = "uri_too_long", 414, "the request line is too long"
@@ -49,7 +56,7 @@ class Code(StrEnum):
     RATE_LIMITED = "rate_limited", 429, "too many requests; wait and ask again"
     HEAD_TOO_LARGE = "head_too_large", 431, "the headers are too many or too large"
     INTERNAL = "internal", 500, "a defect or an I/O failure of the daemon"
-    UNAVAILABLE = "unavailable", 503, "what would answer is not there now"
+    UNAVAILABLE = "unavailable", 503, "what would answer is not available now"
 
 
 class CloseCode(IntEnum):
@@ -88,7 +95,7 @@ class CloseReason(StrEnum):
         "anything but a hello came first, or nothing in time",
     )
     UNAUTHORIZED = "unauthorized", CloseCode.POLICY, "the hello's token is wrong"
-    SHUTDOWN = "shutdown", CloseCode.GOING_AWAY, "the daemon ends"
+    SHUTDOWN = "shutdown", CloseCode.GOING_AWAY, "the daemon shuts down"
     TOKEN_ROTATED = (
         "token_rotated",
         CloseCode.GOING_AWAY,
@@ -109,8 +116,8 @@ class CloseReason(StrEnum):
     SLOW_READER = (
         "slow_reader",
         CloseCode.TRY_AGAIN_LATER,
-        "more is unsent than can be kept; a page that goes on not reading for five "
-        "seconds is cut off instead, which browsers tell as 1006",
+        "more is unsent than can be kept; a page that still does not read for "
+        "five seconds is cut off, which browsers report as 1006",
     )
     LOGS_BEHIND = (
         "logs_behind",
@@ -125,24 +132,24 @@ class CloseReason(StrEnum):
     TOO_MANY_SOCKETS = (
         "too_many_sockets",
         CloseCode.TRY_AGAIN_LATER,
-        "another took its place before its hello: a newer socket, or the last page",
+        "a newer socket, or the last page that fits, took its place before its hello",
     )
 
 
-class Word(StrEnum):
-    """A fixed word of the wire, with what it means: for people and the reference."""
+class WireString(StrEnum):
+    """A string that is fixed by the protocol, with its meaning for the reference."""
 
     meaning: str
 
     def __new__(cls, value: str, meaning: str) -> Self:
         """Make a member that is its own wire string."""
-        word = str.__new__(cls, value)
-        word._value_ = value
-        word.meaning = meaning
-        return word
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
 
 
-class Prefix(Word):
+class Prefix(WireString):
     """What the message of a refused plugin operation starts with."""
 
     NOT_HTTPS = "not_https", "the URL is not an acceptable https URL"
@@ -171,7 +178,7 @@ class BridgeError(Exception):
     """
     A refusal the caller may see.
 
-    :ivar message: Says which rule was broken; never repeats what was sent.
+    :ivar message: Names the rule that was broken; never repeats what was sent.
     :ivar retry_after: With ``rate_limited``: whole seconds to wait.
     """
 
@@ -181,6 +188,16 @@ class BridgeError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
+
+
+def internal_error() -> BridgeError:
+    """Return the answer to a call that a bug, or an I/O failure, has ended."""
+    return BridgeError(Code.INTERNAL, "the daemon failed; see its log")
+
+
+def shutting_down() -> BridgeError:
+    """Return the refusal of what comes after the shutdown has begun."""
+    return BridgeError(Code.UNAVAILABLE, SHUTTING_DOWN)
 
 
 def plugin_error(prefix: Prefix, detail: str) -> BridgeError:

@@ -2,7 +2,7 @@
 The beginning of a value's JSON, and how long all of it is.
 
 For values so large that writing them at once would hold the interpreter: in a thread,
-others have their turn between the steps.
+other threads run between the steps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def excerpt(value: Any, most: int) -> tuple[str, int]:
     """
     Write a value, and keep the beginning.
 
-    :param value: Plain JSON, as ``wire.loads`` gives it.
+    :param value: Plain JSON, as ``wire.loads`` returns it.
     :param most: How many characters to keep.
     :return: What ``wire.dumps`` would begin with, and how many characters it has.
     """
@@ -42,30 +42,30 @@ class _Writer:
         if kind is str:
             self._write_text(value)
         elif kind is list:
-            self._take("[")
+            self._append("[")
             for number, item in enumerate(value):
-                self._take("," * (number > 0))
+                self._append("," * (number > 0))
                 self.write(item)
-            self._take("]")
+            self._append("]")
         elif kind is dict:
-            self._take("{")
+            self._append("{")
             for number, (key, item) in enumerate(value.items()):
-                self._take("," * (number > 0))
+                self._append("," * (number > 0))
                 self._write_text(key)
-                self._take(":")
+                self._append(":")
                 self.write(item)
-            self._take("}")
+            self._append("}")
         else:
-            self._take(dumps(value).decode("ascii"))
+            self._append(dumps(value).decode("ascii"))
 
     def _write_text(self, text: str) -> None:
-        self._take('"')
+        self._append('"')
         for start in range(0, len(text), _STEP_CHARACTERS):
             step = dumps(text[start : start + _STEP_CHARACTERS])
-            self._take(step[1:-1].decode("utf-8"))
-        self._take('"')
+            self._append(step[1:-1].decode("utf-8"))
+        self._append('"')
 
-    def _take(self, written: str) -> None:
+    def _append(self, written: str) -> None:
         self.characters += len(written)
         if self.room > 0:
             self.kept.append(written[: self.room])

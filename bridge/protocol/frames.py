@@ -1,8 +1,8 @@
 """
 The frames of the socket: one frozen class for each that a page may send.
 
-``read_frame`` is total: any bytes give a frame or a ``RefusedFrame`` that says under
-which request id, if any, the refusal is to be answered.
+``read_frame`` is total: any bytes become a frame, or a ``RefusedFrame`` with the id of
+the request to answer, if there is one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from attrs import evolve, field, frozen
 
-from .errors import BridgeError, Code
+from .errors import BridgeError, Code, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
 from .strict import Size
@@ -57,10 +57,10 @@ class Request:
 @frozen
 class Logs:
     """
-    Log lines of a page; never answered, so what is in it is read later.  Of those that
-    are not strict JSON, what can be read is taken.
+    Log lines of a page.  It is never answered, so its records are read later; from a
+    frame that is not strict JSON, whatever can be read is kept.
 
-    :ivar records: As ``logs/write`` takes them.
+    :ivar records: In the form that ``logs/write`` accepts.
     """
 
     records: Any
@@ -69,11 +69,11 @@ class Logs:
 @frozen
 class RefusedFrame:
     """
-    What came is no frame.
+    Bytes that are not a frame.
 
     :ivar id: The request to answer; ``None`` calls for an ``error`` push instead.
     :ivar answered: False for what was meant as ``logs``: the page would log the
-        answer and send it back, for ever.
+        answer and send it back, forever.
     :ivar defect: The bug of ours that kept the frame from being read, to be logged.
     """
 
@@ -101,14 +101,13 @@ def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
         value = loads(text, size)
     except BridgeError as error:
         lenient = _lenient(text)
-        return _salvaged(lenient) or _refuse(error, lenient)
+        return _recovered(lenient) or _refuse(error, lenient)
     try:
         return _structure(value)
     except BridgeError as error:
         return _refuse(error, value)
     except Exception as defect:  # noqa: BLE001
-        internal = BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
-        return evolve(_refuse(internal, value), defect=defect)
+        return evolve(_refuse(internal_error(), value), defect=defect)
 
 
 def _structure(value: Any) -> Frame:
@@ -118,7 +117,7 @@ def _structure(value: Any) -> Frame:
     kind = fields.pop("type", None)
     if kind == "logs":
         if fields.keys() != {"records"}:
-            raise BridgeError(Code.BAD_REQUEST, "logs takes records, and no more")
+            raise BridgeError(Code.BAD_REQUEST, "logs: the only field is records")
         return Logs(fields["records"])
     known = _KINDS.get(kind) if type(kind) is str else None
     if known is None:
@@ -134,9 +133,9 @@ def _lenient(text: bytes) -> Any:
     """
     Read what is not strict JSON, to find the request it may be meant as.
 
-    Python's reader takes NaN, lone surrogates and control characters, and stops at
-    what trails; of what even it can't read, the two fields are looked for.  It holds
-    the interpreter, so of what is large only the beginning is looked at.
+    Python's reader accepts NaN, lone surrogates and control characters, and ignores
+    what trails.  Where it fails too, the two fields are searched for.  It holds the
+    interpreter, so only the beginning of a large text is read.
     """
     if len(text) > LENIENT_BYTES:
         text = text[:LENIENT_BYTES]
@@ -147,11 +146,11 @@ def _lenient(text: bytes) -> Any:
         return dict(_FIELDS.findall(readable)[::-1])
 
 
-def _salvaged(value: Any) -> Logs | None:
+def _recovered(value: Any) -> Logs | None:
     """
-    Take log records of what is not strict JSON.
+    Recover the log records of a frame that is not strict JSON.
 
-    Half a surrogate pair, where a page has cut a text, is to cost no other record.
+    Half a surrogate pair, where a page has cut a text, must cost no other record.
     """
     if type(value) is not dict or value.keys() != {"type", "records"}:
         return None
@@ -159,7 +158,7 @@ def _salvaged(value: Any) -> Logs | None:
 
 
 def _refuse(error: BridgeError, value: Any) -> RefusedFrame:
-    # The traceback refers to who is handling the frame, who refers to the refusal:
+    # The traceback refers to the handler of the frame, which refers to the refusal:
     # a cycle, in which the text, 8 MiB perhaps, would wait for a garbage collection.
     error.__traceback__ = error.__context__ = None
     if type(value) is not dict:
@@ -194,8 +193,8 @@ def response(request_id: str, result: Any) -> bytes:
 
 def refusal(request_id: str, error: BridgeError) -> bytes:
     """Write the answer to a request that was refused."""
-    told = error_fields(error)
-    return dumps({"type": "response", "id": request_id, "ok": False, "error": told})
+    fields = error_fields(error)
+    return dumps({"type": "response", "id": request_id, "ok": False, "error": fields})
 
 
 def push(event: str, data: Any) -> bytes:
@@ -204,8 +203,8 @@ def push(event: str, data: Any) -> bytes:
 
 
 def error_fields(error: BridgeError) -> dict[str, Any]:
-    """Give an error as the wire tells it: ``code``, ``message``, ``retryAfter``."""
-    told: dict[str, Any] = {"code": str(error.code), "message": error.message}
+    """Return an error as on the wire: ``code``, ``message`` and ``retryAfter``."""
+    fields: dict[str, Any] = {"code": str(error.code), "message": error.message}
     if error.retry_after is not None:
-        told["retryAfter"] = error.retry_after
-    return told
+        fields["retryAfter"] = error.retry_after
+    return fields

@@ -2,7 +2,7 @@
 What a field may hold: one rule serves the check and the reference tables.
 
 A rule stands in a field's annotation, ``title: Annotated[str, Text(200)]``, where
-``bridge.protocol.wire`` enforces it and ``docs/generate.py`` words it.
+``bridge.protocol.wire`` enforces it and ``docs/generate.py`` documents it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from attrs import frozen
 INVISIBLE: Final = re.compile(
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\0]"
 )
-"""Characters nobody sees, and which can make a text look like another one."""
+"""Invisible characters, which can make a text look like another one."""
 
 WINDOWS_DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}
@@ -28,13 +28,13 @@ WINDOWS_DEVICES: Final = frozenset(
 
 
 class Rule(Protocol):
-    """A check on one field's value, and its words in the reference."""
+    """A check on one field's value, and its description in the reference."""
 
     def broken(self, value: Any) -> bool:
         """Whether ``value`` breaks this rule."""
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule as text."""
 
 
 @frozen
@@ -45,7 +45,7 @@ class Text:
     :ivar control: Whether control characters may be in it.
     :ivar lines: Whether line breaks and tabs may be in it all the same.
     :ivar blank: Whether it may be nothing but spaces.
-    :ivar words: What ``like`` asks for, where the pattern itself would tell nobody.
+    :ivar meaning: What ``like`` requires, where the pattern itself would not help.
     """
 
     most: int
@@ -54,7 +54,7 @@ class Text:
     control: bool = True
     lines: bool = False
     blank: bool = True
-    words: str = ""
+    meaning: str = ""
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
@@ -68,30 +68,30 @@ class Text:
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
-        words = f"at most {self.most} characters"
+        text = f"at most {self.most} characters"
         if self.least == self.most:
-            words = f"{self.most} characters"
+            text = f"{self.most} characters"
         elif self.least:
-            words = f"{self.least} to {self.most} characters"
+            text = f"{self.least} to {self.most} characters"
         if self.like:
-            words += f", {self.words or f'matching {self.like}'}"
+            text += f", {self.meaning or f'matching {self.like}'}"
         if not self.control:
-            words += ", no control characters"
+            text += ", no control characters"
         if self.lines:
-            words += " but tabs and line breaks"
+            text += " except tabs and line breaks"
         if not self.blank:
-            words += ", not blank"
-        return words
+            text += ", not blank"
+        return text
 
 
-def has_control(text: str, spared: str = "") -> bool:
+def has_control(text: str, allowed: str = "") -> bool:
     """
     Whether a control character or half a surrogate pair is in ``text``.
 
-    These are the Unicode categories Cc and Cs; what is ``spared`` does not count.
+    These are the Unicode categories Cc and Cs; what is ``allowed`` does not count.
     """
     return any(
-        unicodedata.category(character) in ("Cc", "Cs") and character not in spared
+        unicodedata.category(character) in ("Cc", "Cs") and character not in allowed
         for character in text
     )
 

@@ -71,7 +71,7 @@ class PushError:
 
 @frozen
 class WriteLogs:
-    """Hand log records to the log file."""
+    """Write log records to the log file."""
 
     records: Any
 
@@ -81,7 +81,7 @@ class DropLogs:
     """
     Count log records that are not written.
 
-    :ivar why: In words of ours.
+    :ivar why: A text of ours.
     """
 
     records: int
@@ -101,7 +101,7 @@ Effect = (
 
 
 class Session(Protocol):
-    """What can happen to a socket."""
+    """The events of a socket."""
 
     def hello_accepted(self) -> list[Effect]:
         """A ``hello`` came whose token matches."""
@@ -115,14 +115,14 @@ class Session(Protocol):
     def logged(self, logs: Logs) -> list[Effect]:
         """A ``logs`` frame came."""
 
-    def misframed(self, refused: RefusedFrame) -> list[Effect]:
-        """Something came that is no frame, or a second ``hello``."""
+    def invalid_frame(self, refused: RefusedFrame) -> list[Effect]:
+        """Bytes came that are not a frame, or a second ``hello`` did."""
 
-    def broke(self, reason: CloseReason) -> list[Effect]:
-        """Something came after which the socket must close: binary, too large."""
+    def violated(self, reason: CloseReason) -> list[Effect]:
+        """The peer violated the protocol, and the socket must close."""
 
-    def waited(self) -> list[Effect]:
-        """The time to say ``hello`` is over."""
+    def hello_timed_out(self) -> list[Effect]:
+        """No ``hello`` came in time."""
 
     def ended(self) -> list[Effect]:
         """The socket is closed, or is being closed by the daemon."""
@@ -131,13 +131,13 @@ class Session(Protocol):
 @frozen
 class Rates:
     """
-    The budgets a daemon gives each of its sockets.
+    The budgets of each socket of a daemon.
 
     :ivar rate: Requests a second.
     :ivar burst: Requests at once.
     :ivar now: The clock, in seconds.
     :ivar light: The ``(service, method)`` pairs that draw from a budget of their
-        own, because pages call them at the pace of a controller.
+        own, because pages call them as fast as a controller moves.
     """
 
     rate: float
@@ -197,7 +197,7 @@ class Budgets:
             self._flood_since = now
         self._last_drop = now
         records = None if logs is None else logs.records
-        # An empty frame counts as well, so that a flood of them is told of.
+        # An empty frame counts as well, so that a flood of them is reported.
         count = (len(records) if type(records) is list else 0) or 1
         dropped = DropLogs(count, "they come too fast")
         if now - self._flood_since >= limits.LOG_FLOOD_SECONDS:
@@ -225,20 +225,20 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     required: list[Effect] = [CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED)]
     refused: list[Effect] = [CountRefusedHello(), Close(CloseReason.UNAUTHORIZED)]
     second: list[Effect] = [
-        PushError(BridgeError(Code.BAD_REQUEST, "hello is the first frame, once"))
+        PushError(BridgeError(Code.BAD_REQUEST, "hello must come first, and once"))
     ]
 
     awaiting.upon(Session.hello_accepted).to(authenticated).returns([Welcome()])
     awaiting.upon(Session.hello_refused).to(closed).returns(refused)
-    awaiting.upon(Session.waited).to(closed).returns(required)
+    awaiting.upon(Session.hello_timed_out).to(closed).returns(required)
     awaiting.upon(Session.ended).to(closed).returns([])
-    authenticated.upon(Session.waited).loop().returns([])
+    authenticated.upon(Session.hello_timed_out).loop().returns([])
     authenticated.upon(Session.ended).to(closed).returns([])
     hellos = (Session.hello_accepted, Session.hello_refused)
-    for given in hellos:
-        authenticated.upon(given).loop().returns(second)
-    for given in (*hellos, Session.waited, Session.ended):
-        closed.upon(given).loop().returns([])
+    for event in hellos:
+        authenticated.upon(event).loop().returns(second)
+    for event in (*hellos, Session.hello_timed_out, Session.ended):
+        closed.upon(event).loop().returns([])
 
     @awaiting.upon(Session.requested).to(closed)
     def requested_early(_: Session, _rates: Rates, request: Request) -> list[Effect]:
@@ -248,14 +248,14 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     def logged_early(_: Session, _rates: Rates, logs: Logs) -> list[Effect]:
         return required
 
-    @awaiting.upon(Session.misframed).to(closed)
-    def misframed_early(
+    @awaiting.upon(Session.invalid_frame).to(closed)
+    def invalid_frame_early(
         _: Session, _rates: Rates, refused: RefusedFrame
     ) -> list[Effect]:
         return required
 
-    @awaiting.upon(Session.broke).to(closed)
-    def broke_early(_: Session, _rates: Rates, reason: CloseReason) -> list[Effect]:
+    @awaiting.upon(Session.violated).to(closed)
+    def violated_early(_: Session, _rates: Rates, reason: CloseReason) -> list[Effect]:
         return required
 
     @authenticated.upon(Session.requested).loop()
@@ -268,7 +268,7 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     def log(_: Session, _rates: Rates, budgets: Budgets, logs: Logs) -> list[Effect]:
         return budgets.logs(logs)
 
-    @authenticated.upon(Session.misframed).loop()
+    @authenticated.upon(Session.invalid_frame).loop()
     def answer_refused(
         _: Session, _rates: Rates, budgets: Budgets, refused: RefusedFrame
     ) -> list[Effect]:
@@ -276,7 +276,7 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
             return budgets.logs(None)
         return [budgets.refused(refused)]
 
-    @authenticated.upon(Session.broke).to(closed)
+    @authenticated.upon(Session.violated).to(closed)
     def close(
         _: Session, _rates: Rates, budgets: Budgets, reason: CloseReason
     ) -> list[Effect]:
@@ -290,14 +290,16 @@ def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
     def ignore_logs(_: Session, _rates: Rates, logs: Logs) -> list[Effect]:
         return []
 
-    @closed.upon(Session.misframed).loop()
+    @closed.upon(Session.invalid_frame).loop()
     def ignore_refused(
         _: Session, _rates: Rates, refused: RefusedFrame
     ) -> list[Effect]:
         return []
 
-    @closed.upon(Session.broke).loop()
-    def ignore_broken(_: Session, _rates: Rates, reason: CloseReason) -> list[Effect]:
+    @closed.upon(Session.violated).loop()
+    def ignore_violation(
+        _: Session, _rates: Rates, reason: CloseReason
+    ) -> list[Effect]:
         return []
 
     return machine.build()

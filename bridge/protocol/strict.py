@@ -1,9 +1,9 @@
 """
-What a fast reader of JSON lets pass, and we do not.
+The checks on JSON that a fast parser does not make.
 
-orjson refuses NaN, what is infinite, lone surrogates and what trails.  It gives an
+orjson refuses NaN, infinities, lone surrogates and trailing text.  It returns an
 integer of more than 64 bits as the nearest float, and it builds any number of values
-while it holds the interpreter: both are found here.
+while it holds the interpreter: both are checked here.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class _Outside:
     _within: bool = False
     _held: bytes = b""
 
-    def take(self, piece: bytes) -> bytes:
-        """Give what of this piece is outside strings."""
+    def feed(self, piece: bytes) -> bytes:
+        """Return the part of this piece that is outside strings."""
         piece = self._held + piece
         # What the last backslash escapes is in the next piece.
         escapes = len(piece) - len(piece.rstrip(b"\\"))
@@ -61,10 +61,10 @@ class Size:
     values: int = 0
     _outside: _Outside = field(factory=_Outside)
 
-    def take(self, piece: bytes) -> None:
-        """Count on."""
+    def feed(self, piece: bytes) -> None:
+        """Count the values of the next piece."""
         if self.values <= JSON_VALUES:
-            plain = self._outside.take(piece)
+            plain = self._outside.feed(piece)
             self.values += len(plain) - len(plain.translate(None, _STRUCTURE))
 
     @classmethod
@@ -72,19 +72,19 @@ class Size:
         """Count the values of a whole text."""
         size = cls()
         for piece in _pieces(text):
-            size.take(piece)
+            size.feed(piece)
         return size
 
 
 def check_size(text: bytes, size: Size | None = None) -> None:
     """
-    Refuse a text of so many values that reading it would hold up everybody else.
+    Refuse a text with so many values that reading it would delay every other caller.
 
     :param size: Of this text, when it was counted as it came.
     :raise BridgeError: ``bad_request``.
     """
     if len(text) <= JSON_VALUES:
-        return  # it has not the room for more
+        return  # it is too short to have more
     if (size or Size.of(text)).values > JSON_VALUES:
         raise BridgeError(Code.BAD_REQUEST, f"JSON of more than {JSON_VALUES} values")
 
@@ -129,7 +129,7 @@ def _long_integers(text: bytes) -> list[bytes]:
     # Numbers end with a bracket or a comma, not only with a space.
     outside, spaces = _Outside(), b" \t\r\n"
     plain = b"".join(
-        outside.take(piece).translate(None, spaces) for piece in _pieces(text)
+        outside.feed(piece).translate(None, spaces) for piece in _pieces(text)
     )
     found = islice(_LONG_INTEGER.finditer(plain), JSON_LONG_INTEGERS + 1)
     return [digits[0] for digits in found]
@@ -137,10 +137,11 @@ def _long_integers(text: bytes) -> list[bytes]:
 
 def _is_kept(digits: bytes) -> bool:
     """
-    Whether an integer stays what it is to whoever wrote it.
+    Whether an integer keeps the value it has for the page that wrote it.
 
-    To a page every number is a double, which it writes with the fewest digits that tell
-    it from others, and as an integer below 1e21 (ECMA-262, Number::toString).
+    To a page every number is a double.  It writes one with the fewest digits that
+    distinguish it from others, and below 1e21 as an integer (ECMA-262,
+    Number::toString).
     """
     if len(digits) > _MOST_DIGITS:
         return False
@@ -149,6 +150,6 @@ def _is_kept(digits: bytes) -> bool:
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:
-    """Cut a text into pieces that take a millisecond at most, each."""
+    """Cut a text into pieces, each processed within a millisecond."""
     for start in range(0, len(text), _PIECE_BYTES):
         yield text[start : start + _PIECE_BYTES]

@@ -1,14 +1,25 @@
-"""Text that is safe to show: no escapes, no hidden characters, no secrets."""
+"""
+Text that is safe to show: no escapes, no hidden characters, no secrets.
+
+::
+
+    visible       removes terminal sequences, and what hides or reorders text
+    printable     removes every character that is not printed, for names of files
+    escaped       writes such characters as escapes, for lines of source code
+    ascii_line    one line of ASCII without markup, for prompts
+    one_line      what a page sent, cut and trimmed for a log
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TypeAlias
 
 Secrets: TypeAlias = Callable[[], Iterable[str]]
-"""Gives what must never appear in a log line, as of now."""
+"""Returns what must not appear in a log line at this moment."""
 
 REDACTED = "[redacted]"
 
@@ -27,18 +38,26 @@ HIDDEN = re.compile(
 # Several times faster, but only for ASCII.
 _HIDDEN_ASCII = dict.fromkeys([*range(0x20), 0x7F])
 
+# By Unicode category: controls, formats, surrogates, private and unassigned characters;
+# separators of lines and of paragraphs.
+_UNPRINTED = ("C", "Zl", "Zp")
+
+_NOT_PLAIN = re.compile(r"[^ -%'-;=?-~]")
+ELLIPSIS = "..."
+"""What stands for the part of a text that was cut."""
+
 # How much more than what is kept is looked at: bounds the work on a huge text
 # that is nearly all escapes.
 _LOOKED_AT = 2
 
 
 def no_secrets() -> Iterable[str]:
-    """Give nothing: there is nothing to hide."""
+    """Return nothing: there is nothing to hide."""
     return ()
 
 
 def visible(text: str) -> str:
-    """Take out what does not show, or changes how other text shows."""
+    """Remove what does not show, or changes how other text shows."""
     if text.isprintable():
         return text
     if "\x1b" in text:
@@ -48,9 +67,43 @@ def visible(text: str) -> str:
     return HIDDEN.sub("", text)
 
 
+def printable(text: str, keep: str = "") -> str:
+    """
+    Remove every character that is not printed.
+
+    :param keep: Characters that stay all the same.
+    """
+    return "".join(c for c in text if c in keep or not _is_unprinted(c))
+
+
+def escaped(text: str) -> str:
+    """Write what would not be printed as escapes, as in Python's strings."""
+    return "".join(
+        c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        if _is_unprinted(c)
+        else c
+        for c in text
+    )
+
+
+def _is_unprinted(character: str) -> bool:
+    return unicodedata.category(character).startswith(_UNPRINTED)
+
+
+def ascii_line(text: str, most: int) -> str:
+    """
+    Make one line of printable ASCII without ``<``, ``>``, ``&`` and double quotes.
+
+    :param most: Characters; what is longer ends in ``...``.
+    """
+    line = " ".join(text.split())
+    plain = _NOT_PLAIN.sub("?", line).replace('"', "'")
+    return plain if len(plain) <= most else plain[: most - len(ELLIPSIS)] + ELLIPSIS
+
+
 def one_line(text: str, most: int) -> str:
     """
-    Make what a page sent fit for one line of a log.
+    Cut what a page sent to one line of a log.
 
     :param most: How many characters are kept.
     """
@@ -65,15 +118,16 @@ def redacted(text: str, secrets: Secrets) -> str:
     return text
 
 
-def timestamp(seconds: float) -> str:
+def timestamp(seconds: float, precision: str = "milliseconds") -> str:
     """
-    Write a time as ISO 8601 in UTC, to the millisecond.
+    Format a time as ISO 8601 in UTC.
 
     :param seconds: Since the epoch.
+    :param precision: ``milliseconds`` or ``seconds``.
     :raise ValueError: The time is not within the years 1 to 9999.
     """
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError):
         raise ValueError("not a time") from None
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment.isoformat(timespec=precision).replace("+00:00", "Z")

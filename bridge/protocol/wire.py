@@ -1,7 +1,7 @@
 """
 JSON to values and back: the one converter, and the one reader of JSON.
 
-Reading is in two phases: ``loads`` gives plain JSON, ``structure`` reads it as a
+Reading is in two phases: ``loads`` returns plain JSON, ``structure`` reads it as a
 class.  Neither ever repeats what it refuses: a refusal names a field of ours and
 a rule of ours.
 """
@@ -36,7 +36,7 @@ class BrokenRuleError(ValueError):
 
 
 class _RuleDefectError(Exception):
-    """A rule raised something; the cause is a bug of ours, and no refusal."""
+    """A rule raised something; the cause is a bug of ours, not a refusal."""
 
 
 def camel(name: str) -> str:
@@ -60,7 +60,7 @@ _IGNORES_UNKNOWN = "__bridge_ignores_unknown__"
 
 
 def ignores_unknown(kind: type[T]) -> type[T]:
-    """Let a class be read from an object with fields it does not have."""
+    """Ignore unknown fields when this class is read from an object."""
     setattr(kind, _IGNORES_UNKNOWN, True)
     return kind
 
@@ -116,7 +116,7 @@ def _listed(c: Converter, kind: Any) -> Hook:
     inner = c.get_structure_hook(element)
 
     def structure(value: Any, _: Any) -> Any:
-        # cattrs would take any iterable: a string as a list of characters.
+        # cattrs would accept any iterable: a string as a list of characters.
         if type(value) is not list:
             raise TypeError
         return [inner(item, element) for item in value]
@@ -143,7 +143,7 @@ def _ruled(c: Converter, annotated: Any, ruled: bool) -> Hook:
 
 def _refusal(rule: Rule, value: Any) -> str | None:
     """
-    Return the rule in words if ``value`` breaks it.
+    Return the description of a rule if ``value`` breaks it.
 
     :raise _RuleDefectError: The rule itself failed.  Without it, cattrs' errors for
         values and the bugs of a rule could not be distinguished.
@@ -170,11 +170,11 @@ def structure(
         return c.structure(value, kind)
     except (ClassValidationError, IterableValidationError) as e:
         defect = _defect(e)
-        complaint = _complaint(e, spelling)
+        message = _error_message(e, spelling)
         _release(e)
     if defect is not None:
         raise defect
-    raise BridgeError(Code.BAD_REQUEST, complaint)
+    raise BridgeError(Code.BAD_REQUEST, message)
 
 
 def _defect(error: BaseException) -> BaseException | None:
@@ -187,7 +187,7 @@ def _defect(error: BaseException) -> BaseException | None:
 
 def _release(error: BaseException) -> None:
     """
-    Let go of the value that was refused.
+    Release the value that was refused.
 
     cattrs keeps a list of what went wrong in the frame the tracebacks refer to: a
     cycle, in which the value would wait for a garbage collection.
@@ -197,7 +197,7 @@ def _release(error: BaseException) -> None:
         _release(inner)
 
 
-def _complaint(error: Exception, spelling: Callable[[str], str]) -> str:
+def _error_message(error: Exception, spelling: Callable[[str], str]) -> str:
     path = ""
     while isinstance(error, ClassValidationError | IterableValidationError):
         error = error.exceptions[0]
@@ -227,7 +227,7 @@ converter = make_converter()
 
 def loads(text: bytes, size: Size | None = None) -> Any:
     """
-    Read strict JSON (RFC 8259) that somebody sent: no NaN, no lone surrogates, no
+    Read strict JSON (RFC 8259) that a caller sent: no NaN, no lone surrogates, no
     integers over 64 bits, neither deep nor of more values than a request needs.
 
     The last of duplicate keys wins; ``loads_unique`` refuses them.
@@ -248,7 +248,7 @@ def loads_own(text: bytes) -> Any:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        pass  # it holds a copy of the text, so it must not be anybody's context
+        pass  # it holds a copy of the text, so it must not be an exception's context
     else:
         check_value(text, value)
         return value

@@ -23,7 +23,7 @@ from ..datadir.paths import DataDir, sync_directory
 from ..plugins.bundle.run import API_ENTRY, HOST_ENTRY
 from ..plugins.tree.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
-from ..settings.options import Place
+from ..settings.options import Paths
 
 OWN_HOST: Final = "reference"
 """The host whose sources came with plugin-bridge."""
@@ -44,13 +44,13 @@ class SetupError(Exception):
     """Why setup could not do a part of its work; one line for whoever runs it."""
 
 
-def missing_sources(place: Place) -> list[str]:
+def missing_sources(place: Paths) -> list[str]:
     """Name what the host's sources in the data directory lack."""
     root = place.data.root
     return [entry for entry in (HOST_ENTRY, API_ENTRY) if not (root / entry).is_file()]
 
 
-def setup_command(place: Place, where: str) -> str:
+def setup_command(place: Paths, where: str) -> str:
     """
     Say how to run setup so that it can do all that it has to.
 

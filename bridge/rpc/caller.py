@@ -1,4 +1,4 @@
-"""Who calls a method: one page's socket, or a program by HTTP."""
+"""The callers of methods: a page's socket, or a program by HTTP."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from attrs import define
 
 class Caller(Protocol):
     """
-    Who called.  Equal to nobody else, and may be a key.
+    The caller of a method.  Equal to no other, and usable as a key.
 
-    What a caller holds, such as a port that is listened on, is given up, or left to
-    the next, when it has ended.
+    When it ends, what it holds, such as a port that is listened on, is released or
+    left to the next caller.
     """
 
-    def tell(self, event: str, data: Any) -> None:
+    def notify(self, event: str, data: Any) -> None:
         """Push an event to this caller alone; ``data`` is plain JSON."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
-        """Call when the caller has gone; at once when it has already."""
+    def on_close(self, call: Callable[[], None]) -> None:
+        """Call ``call`` when the caller has gone; at once if it has already."""
 
 
 @define(eq=False)
 class Program:
-    """Every caller by HTTP: it can't be told anything, and has no end."""
+    """Every caller by HTTP: it receives no events, and has no end."""
 
-    def tell(self, event: str, data: Any) -> None:
-        """See ``Caller.tell``; nothing is told."""
+    def notify(self, event: str, data: Any) -> None:
+        """See ``Caller.notify``; does nothing."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
-        """See ``Caller.at_end``; never called."""
+    def on_close(self, call: Callable[[], None]) -> None:
+        """See ``Caller.on_close``; never calls it."""
 
 
 PROGRAM = Program()

@@ -8,7 +8,7 @@ from attrs import frozen
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.wire import converter, structure, unstructure
 from .caller import PROGRAM, Caller
 from .registry import Method, Registry
@@ -29,15 +29,15 @@ class Dispatcher:
         Call one method.
 
         :param params: Plain JSON.
-        :param caller: Who calls.
+        :param caller: The page or program that calls.
         :return: The result as plain JSON.
         :raise BridgeError: The call is refused.  A bug in a service or in
-            a rule is logged whole, and refused as ``internal`` with nothing of it.
+            a rule is logged in full, and refused as ``internal`` without any detail.
         """
         owner, method = self._find(service, name)
         try:
-            taken = structure(converter, params, method.params)
-            result = await method.call(owner, taken, caller)
+            arguments = structure(converter, params, method.params)
+            result = await method.call(owner, arguments, caller)
             return unstructure(result, method.result)
         except CancelledError:
             raise  # in Twisted this is an Exception, and not a bug
@@ -45,10 +45,8 @@ class Dispatcher:
             raise
         except Exception:  # noqa: BLE001
             # The names were looked up, so they are ours and safe to log.
-            self._log.failure("{service}/{name} broke", service=service, name=name)
-            raise BridgeError(
-                Code.INTERNAL, "the daemon failed; its log says how"
-            ) from None
+            self._log.failure("{service}/{name} failed", service=service, name=name)
+            raise internal_error() from None
 
     def _find(self, service: str, name: str) -> tuple[object, Method]:
         found = self.registry.find(service, name)

@@ -9,10 +9,10 @@ from attrs import define, field
 from twisted.logger import Logger
 
 from ..protocol import frames
-from ..protocol.errors import Word
+from ..protocol.errors import WireString
 
 
-class Event(Word):
+class Event(WireString):
     """The events a page can be pushed."""
 
     LOG = "log", "the daemon logs a line at or above --log"
@@ -30,13 +30,13 @@ class Subscriber(Protocol):
     def push(self, event: str, text: bytes) -> None:
         """Send one event; ``text`` is its whole frame."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
-        """Call when the socket has closed; see ``bridge.rpc.caller.Caller``."""
+    def on_close(self, call: Callable[[], None]) -> None:
+        """Call ``call`` when the socket has closed; see ``Caller.on_close``."""
 
 
 @define
 class Hub:
-    """Knows every authenticated socket.  One that breaks harms no other."""
+    """The authenticated sockets.  A failure of one harms no other."""
 
     _subscribers: list[Subscriber] = field(factory=list)
     _joined: list[Callable[[Any], None]] = field(factory=list)
@@ -49,12 +49,12 @@ class Hub:
         for call in self._joined:
             call(subscriber)
 
-    def at_join(self, call: Callable[[Any], None]) -> None:
-        """Call with each subscriber that is added from now on."""
+    def on_join(self, call: Callable[[Any], None]) -> None:
+        """Call ``call`` with each subscriber that is added from now on."""
         self._joined.append(call)
 
     def remove(self, subscriber: Subscriber) -> None:
-        """Push to it no more; nothing happens when it was not added."""
+        """Stop pushing to ``subscriber``; does nothing if it was not added."""
         self._subscribers = [s for s in self._subscribers if s is not subscriber]
 
     def __len__(self) -> int:
@@ -66,18 +66,18 @@ class Hub:
 
     def ask(self, event: str, data: Any) -> list[Subscriber]:
         """
-        Send an event that wants an answer.
+        Send an event that is to be answered.
 
         :param data: Plain JSON.
-        :return: Those it was sent to, from whom an answer may come.
+        :return: The subscribers it was sent to, which may answer.
         """
         text = frames.push(event, data)
-        told = []
+        reached = []
         for subscriber in list(self._subscribers):
             try:
                 subscriber.push(event, text)
-                told.append(subscriber)
+                reached.append(subscriber)
             except Exception:  # noqa: BLE001
                 self.remove(subscriber)
                 self._log.failure("a socket could not be pushed to")
-        return told
+        return reached

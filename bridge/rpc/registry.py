@@ -22,7 +22,7 @@ class Nothing:
 
 @frozen
 class Anything:
-    """Any fields, all of them ignored: for a method that once may take some."""
+    """Any fields, all ignored: for a method that may accept some in the future."""
 
 
 converter.register_structure_hook(Anything, lambda value, kind: Anything())
@@ -36,8 +36,8 @@ class Method:
     :ivar summary: The first sentence of its docstring.
     :ivar params: The class its parameters are read as.
     :ivar result: The class its result is written from.
-    :ivar refusals: What its docstring says of ``BridgeError``, or empty.
-    :ivar call: Takes the service, the parameters and the caller.
+    :ivar refusals: The part of its docstring about ``BridgeError``, or empty.
+    :ivar call: Called with the service, the parameters and the caller.
     """
 
     name: str
@@ -50,10 +50,10 @@ class Method:
 
 @runtime_checkable
 class Describes(Protocol):
-    """A service with more to say of itself in ``welcome`` than its methods."""
+    """A service that adds fields of its own to its description in ``welcome``."""
 
     def describe(self) -> dict[str, Any]:
-        """Give keys that stand beside ``summary`` and ``methods``; plain JSON."""
+        """Return the fields that follow ``summary`` and ``methods``; plain JSON."""
 
 
 _MARK = "__bridge_method__"
@@ -65,8 +65,8 @@ def method(
     """Offer the decorated method over the socket and, with ``--dev``, over REST."""
 
     def mark(f: Callable[[S, P], Awaitable[R]]) -> Callable[[S, P], Awaitable[R]]:
-        def call(service: S, taken: P, caller: Caller) -> Awaitable[R]:
-            return f(service, taken)
+        def call(service: S, arguments: P, caller: Caller) -> Awaitable[R]:
+            return f(service, arguments)
 
         setattr(f, _MARK, _documented(f, params, result, call))
         return f
@@ -79,7 +79,7 @@ def method_for(
 ) -> Callable[
     [Callable[[S, P, Caller], Awaitable[R]]], Callable[[S, P, Caller], Awaitable[R]]
 ]:
-    """Do as ``method``, for a method that must know who asks."""
+    """Offer a method, as ``method`` does, that also receives its caller."""
 
     def mark(
         f: Callable[[S, P, Caller], Awaitable[R]],
@@ -97,13 +97,13 @@ def _documented(
     call: Callable[..., Awaitable[Any]],
 ) -> Method:
     _, _, refusals = (f.__doc__ or "").partition(":raise BridgeError:")
-    said = " ".join(refusals.split())
-    return Method(f.__name__, summary_of(f), said, params, result, call)
+    text = " ".join(refusals.split())
+    return Method(f.__name__, summary_of(f), text, params, result, call)
 
 
 def summary_of(documented: object) -> str:
     """
-    Give the first sentence of a docstring, as plain text.
+    Return the first sentence of a docstring, as plain text.
 
     :raise ValueError: There is none: what callers can reach is documented.
     """
@@ -114,7 +114,7 @@ def summary_of(documented: object) -> str:
 
 
 def methods_of(service: type[Any]) -> Iterator[Method]:
-    """Find every method that was so marked, in the order they are written."""
+    """Yield every method so decorated, in the order of the source."""
     for value in vars(service).values():
         if isinstance(found := getattr(value, _MARK, None), Method):
             yield found

@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..concurrency.tally import Tally
-from ..pagelog.records import Record, read_records, write_records
+from ..pagelog.logrecords import Record, read_records, write_records
 from ..pagelog.writer import LogWriter
 from ..protocol.limits import LOG_RECORDS
 from ..protocol.rules import Many
@@ -73,10 +73,10 @@ class Logs:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._dropped = Tally(self._clock, self._say_dropped)
+        self._dropped = Tally(self._clock, self._report_dropped)
 
     def describe(self) -> dict[str, Any]:
-        """Say where the file is."""
+        """Return the location of the file."""
         return {"location": self._location()}
 
     @method(Batch, Written)
@@ -96,7 +96,7 @@ class Logs:
 
     @method(Nothing, FileInfo)
     async def info(self, params: Nothing) -> FileInfo:
-        """Say where the log file is and how large."""
+        """Return the location and the size of the log file."""
         size = 0 if self._writer is None else self._writer.size
         return FileInfo(ok=True, location=self._location(), bytes=size)
 
@@ -107,10 +107,10 @@ class Logs:
 
     def frame(self, records: Any) -> None:
         """
-        Take the records of a ``logs`` frame: never answers, never raises.
+        Write the records of a ``logs`` frame: never answers, never raises.
 
-        What is not a record, or cannot be written, is counted, and said in the
-        daemon's own log at most once a second.
+        Entries that are not records, or cannot be written, are counted, and reported in
+        the daemon's own log at most once a second.
 
         :param records: Plain JSON of any shape.
         """
@@ -120,13 +120,13 @@ class Logs:
         self._writer.write(self._lines(good)).addErrback(self._lost, len(good))
 
     def drop(self, records: int, why: str) -> None:
-        """Count records that are not written; said as for ``frame``."""
+        """Count records that are not written; reported as for ``frame``."""
         if records:
             self._why = why
             self._dropped.add(records)
 
     def close(self) -> None:
-        """Say what was dropped and not said yet."""
+        """Report dropped records that were not reported yet."""
         self._dropped.close()
 
     def _read(self, batch: Any) -> list[Record]:
@@ -141,7 +141,7 @@ class Logs:
     def _lost(self, failure: Failure, count: int) -> None:
         self.drop(count, getattr(failure.value, "message", "a defect"))
 
-    def _say_dropped(self, count: int) -> None:
+    def _report_dropped(self, count: int) -> None:
         self._log.warn(
             "dropped {count} log records of the page: {why}", count=count, why=self._why
         )

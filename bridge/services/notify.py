@@ -30,7 +30,7 @@ from ..sinks.notification import (
 
 
 @frozen
-class Names:
+class SinkNames:
     """1 to ``most`` names of sinks."""
 
     most: int
@@ -50,7 +50,7 @@ class Names:
 @frozen
 class Overrides:
     """
-    What some sinks are to show instead.
+    What some sinks show instead.
 
     :ivar patches: Each a ``Patch`` in plain JSON, by the name of its sink.  Its fields
         have the right types; they must keep their rules only where the notification is
@@ -79,24 +79,24 @@ converter.register_structure_hook(Overrides, _overrides)
 @frozen(kw_only=True, field_transformer=title_first)
 class Sending(Message):
     """
-    A notification, and who is to show it.
+    A notification, and the sinks that show it.
 
-    :ivar sinks: Who is to show it; every target when absent.
+    :ivar sinks: The targets that show it; every one when absent.
     :ivar overrides: What some of them are to show instead: an object of these fields
         for each, by name.
     """
 
-    sinks: Annotated[list[str], Names(NOTIFY_SINKS)] | None = None
+    sinks: Annotated[list[str], SinkNames(NOTIFY_SINKS)] | None = None
     overrides: Overrides | None = None
 
 
 @frozen
 class Delivered:
     """
-    What became of a notification.
+    The outcome of a notification.
 
-    :ivar ok: Whether at least one target took it.
-    :ivar delivered: The names of those that took it.
+    :ivar ok: Whether at least one target accepted it.
+    :ivar delivered: The names of those that accepted it.
     :ivar failed: Those that did not, each with ``sink`` and ``error``.
     """
 
@@ -110,10 +110,10 @@ class Target:
     """
     A sink that can be delivered to.
 
-    :ivar name: What ``sinks`` and ``overrides`` know it by.
+    :ivar name: Its name in ``sinks`` and ``overrides``.
     :ivar description: What it reaches.
     :ivar health: ``up``, ``unknown`` or ``down``.
-    :ivar honours: The fields it has a use for.
+    :ivar honours: The fields it uses.
     :ivar aliases: Other names it goes by.
     """
 
@@ -130,7 +130,7 @@ class Targets:
     Every target.
 
     :ivar targets: Each with ``name``, ``description``, ``health``, ``honours`` (the
-        fields it has a use for) and ``aliases`` (other names it goes by).
+        fields it uses) and ``aliases`` (other names it goes by).
     """
 
     targets: list[Target]
@@ -145,7 +145,7 @@ class Notify:
     _aliases: Mapping[str, str] = field(factory=dict)
 
     def describe(self) -> dict[str, Any]:
-        """Give the targets of now."""
+        """Return the current targets."""
         plain: dict[str, Any] = unstructure(self._targets())
         return plain
 
@@ -154,18 +154,18 @@ class Notify:
         """
         Show a notification on every target, or on those that are named.
 
-        :raise BridgeError: ``bad_request`` for a field that breaks its rule, a sink
-            that is not there, no sink at all in ``sinks``, and an override under two
-            names of a sink; ``unavailable`` when no sink is started. A sink that fails
-            is in ``failed``.
+        :raise BridgeError: ``bad_request`` for a field that breaks its rule, an
+            unknown sink, an empty ``sinks``, and an override under two names of one
+            sink; ``unavailable`` when no sink is started. A sink that fails is in
+            ``failed``.
         """
-        # What no target is shown must be good too: targets come and go.
+        # The base must be valid even if no target shows it: targets come and go.
         base = notification(params, self._application)
         deliveries = list(self._deliveries(params, base))
         outcomes = await self._fanout.deliver(deliveries)
         failed = [outcome for outcome in outcomes if outcome is not None]
         delivered = [
-            delivery.called
+            delivery.requested_name
             for delivery, outcome in zip(deliveries, outcomes, strict=True)
             if outcome is None
         ]
@@ -173,7 +173,7 @@ class Notify:
 
     @method(Nothing, Targets)
     async def targets(self, params: Nothing) -> Targets:
-        """Say who can show notifications, how it is, and what it has a use for."""
+        """List the targets, with their health and the fields they use."""
         return self._targets()
 
     def _targets(self) -> Targets:
@@ -191,12 +191,12 @@ class Notify:
         )
 
     def _deliveries(self, params: Sending, base: Notification) -> Iterator[Delivery]:
-        """Find who is to show what."""
+        """Pair each target with what it shows."""
         patches = {} if params.overrides is None else params.overrides.patches
-        for called, sink in self._called(params.sinks).items():
+        for requested_name, sink in self._requested(params.sinks).items():
             patch = self._patch(patches, sink.name)
             shown = base if patch is None else self._patched(params, patch)
-            yield Delivery(called, sink, shown)
+            yield Delivery(requested_name, sink, shown)
 
     def _patched(self, params: Sending, patch: Any) -> Notification:
         try:
@@ -205,26 +205,27 @@ class Notify:
         except BridgeError as e:
             raise BridgeError(e.code, f"overrides: {e.message}") from None
 
-    def _called(self, names: list[str] | None) -> dict[str, Any]:
-        """Find the targets, each once, by the name its caller used first."""
-        there = {sink.name: sink for sink in self._fanout.targets()}
-        if not there:
+    def _requested(self, names: list[str] | None) -> dict[str, Any]:
+        """Return the targets, each once, by the name its caller used first."""
+        available = {sink.name: sink for sink in self._fanout.targets()}
+        if not available:
             raise BridgeError(Code.UNAVAILABLE, "no notification sink has started")
         if names is None:
-            return there
+            return available
         found: dict[str, str] = {}
-        for called in names:
-            name = self._aliases.get(called, called)
-            if name not in there:
-                raise _unknown(called, [*there, *self._known_aliases(there)])
-            found.setdefault(name, called)
-        return {called: there[name] for name, called in found.items()}
+        for requested_name in names:
+            name = self._aliases.get(requested_name, requested_name)
+            if name not in available:
+                known = [*available, *self._known_aliases(available)]
+                raise _unknown(requested_name, known)
+            found.setdefault(name, requested_name)
+        return {requested: available[name] for name, requested in found.items()}
 
     def _aliases_of(self, name: str) -> list[str]:
         return [alias for alias, aliased in self._aliases.items() if aliased == name]
 
-    def _known_aliases(self, there: Mapping[str, Any]) -> list[str]:
-        return [alias for alias, name in self._aliases.items() if name in there]
+    def _known_aliases(self, available: Mapping[str, Any]) -> list[str]:
+        return [alias for alias, name in self._aliases.items() if name in available]
 
     def _patch(self, patches: Mapping[str, Any], name: str) -> Any:
         """Find the patch of a sink, under any of its names."""
@@ -238,10 +239,10 @@ class Notify:
         return found[0] if found else None
 
 
-def _unknown(called: str, there: list[str]) -> BridgeError:
+def _unknown(requested_name: str, available: list[str]) -> BridgeError:
     # Cut, and escaped: it is the caller's.
-    cut = json.dumps(called[:NOTIFY_SINK_CHARACTERS])
+    cut = json.dumps(requested_name[:NOTIFY_SINK_CHARACTERS])
     return BridgeError(
         Code.BAD_REQUEST,
-        f"sinks: no sink is called {cut}; there are {', '.join(there)}",
+        f"sinks: no sink is called {cut}; there are {', '.join(available)}",
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, gatherResults
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ..osc.arguments import OscArgument, read_argument
 from ..osc.packets import Message, encode
@@ -26,12 +28,12 @@ from ..rpc.caller import Caller
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method, method_for
 
-# Graphic ASCII, but for what OSC 1.0 has kept for patterns and packets.
+# Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
 _ADDRESS = Text(
     OSC_ADDRESS_BYTES,
     like=r"/((?![#*,?\[\]{}])[!-~])*",
     least=1,
-    words="a slash and then printable ASCII, without spaces and # * , ? [ ] { }",
+    meaning="a slash and then printable ASCII, without spaces and # * , ? [ ] { }",
 )
 
 Port = Annotated[int, Between(OSC_LEAST_PORT, 65535)]
@@ -61,7 +63,7 @@ class Sent:
     """
     What was sent.
 
-    :ivar ok: Always true; nobody says whether it was received.
+    :ivar ok: Always true; UDP reports no receipt.
     :ivar bytes: How large the datagram was.
     :ivar port: Where it went.
     """
@@ -114,14 +116,14 @@ class Stopped:
 @frozen
 class Status:
     """
-    What is listened on; but for the first two fields, absent when nothing is.
+    The state of the port; every field after the first two is absent without one.
 
     :ivar listening: Whether a port is.
-    :ivar send_port: Where ``send`` sends to unless told otherwise.
+    :ivar send_port: Where ``send`` sends to by default.
     :ivar listen_port: The port.
     :ivar received: How many messages came since it was opened.
-    :ivar dropped: How many of these no page was told of, because they came too fast.
-    :ivar undecodable: How many datagrams were no OSC.
+    :ivar dropped: How many of these were not pushed, because they came too fast.
+    :ivar undecodable: How many datagrams were not OSC.
     """
 
     listening: bool
@@ -142,22 +144,24 @@ class Osc:
     see docs/decisions/0035.
 
     :ivar push: Pushes an event to every page.
-    :ivar taken: Ports that must not be sent to or listened on.
+    :ivar reserved_ports: Ports that must not be sent to or listened on.
     """
 
     _reactor: Any
     _push: Callable[[str, Any], None]
-    _taken: frozenset[int]
+    _reserved_ports: frozenset[int]
     _sender: Sender = field(init=False)
     _listener: Listener = field(init=False)
     _callers: set[Caller] = field(factory=set)
+
+    _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
         self._sender = Sender(self._reactor)
         self._listener = Listener(self._reactor, self._received)
 
     def describe(self) -> dict[str, Any]:
-        """Say the ports, the event, and what is listened on."""
+        """Return the ports, the event and the status."""
         return {
             "sendPort": OSC_SEND_PORT,
             "listenPort": OSC_LISTEN_PORT,
@@ -171,15 +175,15 @@ class Osc:
         Send one message.
 
         :raise BridgeError: ``bad_request`` for an address or argument that breaks a
-            rule, a port that is not for it, and a message over 8192 bytes;
-            ``unavailable`` when the system does not take it.
+            rule, a reserved port, and a message over 8192 bytes;
+            ``unavailable`` when the system does not accept it.
         """
         self._check(params.port)
         args = [argument for arg in params.args if (argument := read_argument(arg))]
         datagram = encode(Message(params.address, args))
         if len(datagram) > OSC_DATAGRAM_BYTES:
-            words = f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
-            raise BridgeError(Code.BAD_REQUEST, words)
+            message = f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
+            raise BridgeError(Code.BAD_REQUEST, message)
         self._sender.send(datagram, params.port)
         return Sent(ok=True, bytes=len(datagram), port=params.port)
 
@@ -189,7 +193,7 @@ class Osc:
         Listen on one port, instead of any other, until ``stop``; a page that
         disconnects, and authenticates again within five minutes, still listens.
 
-        :raise BridgeError: ``bad_request`` for a port that is not for it;
+        :raise BridgeError: ``bad_request`` for a reserved port;
             ``unavailable`` when another program has it: what was listened on before
             still is.
         """
@@ -201,36 +205,39 @@ class Osc:
 
     @method_for(Anything, Stopped)
     async def stop(self, params: Anything, caller: Caller) -> Stopped:
-        """Give up this page's hold at once; the last hold closes the port."""
-        return Stopped(ok=True, stopped=await self._listener.give_up(caller))
+        """Release this page's hold at once; the last hold closes the port."""
+        return Stopped(ok=True, stopped=await self._listener.release(caller))
 
     @method(Anything, Status)
     async def status(self, params: Anything) -> Status:
-        """Say what is listened on, and how much came."""
+        """Return the port that is listened on, and counts of what came."""
         return self._status()
 
     def joined(self, page: Caller) -> None:
-        """Let a page that has just authenticated inherit a hold left by another."""
+        """Pass a hold that another page has left to one that has just authenticated."""
         self._watch(page)
-        self._listener.inherit(page)
+        self._listener.inherit(page).addErrback(self._hold_failed)
 
     def close(self) -> Deferred[Any]:
         """Close both ports."""
         return gatherResults([self._listener.close(), self._sender.close()])
 
     def _check(self, port: int) -> None:
-        if port in self._taken:
-            words = "port: not the daemon's own, nor the overlay's"
-            raise BridgeError(Code.BAD_REQUEST, words)
+        if port in self._reserved_ports:
+            message = "port: not the daemon's own, nor the overlay's"
+            raise BridgeError(Code.BAD_REQUEST, message)
 
     def _watch(self, caller: Caller) -> None:
         if caller not in self._callers:
             self._callers.add(caller)
-            caller.at_end(lambda: self._ended(caller))
+            caller.on_close(lambda: self._ended(caller))
 
     def _ended(self, caller: Caller) -> None:
         self._callers.discard(caller)
-        self._listener.leave(caller)
+        self._listener.leave(caller).addErrback(self._hold_failed)
+
+    def _hold_failed(self, failure: Failure) -> None:
+        self._log.failure("a hold on the OSC port could not be passed on", failure)
 
     def _received(self, message: Message) -> None:
         self._push(Event.OSC, unstructure(message))

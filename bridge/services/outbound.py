@@ -8,8 +8,8 @@ from typing import Any
 from attrs import define, field, frozen
 from orjson import Fragment
 
-from ..outbound.fetcher import Fetcher
-from ..outbound.request import METHODS, make_request
+from ..outbound.checkedrequest import METHODS, make_request
+from ..outbound.fetcher import HttpFetcher
 from ..outbound.target import read_url
 from ..protocol.limits import (
     OUTBOUND_DEFAULT_MILLISECONDS,
@@ -29,7 +29,7 @@ _SET_COOKIE = "set-cookie"
 @frozen
 class Wanted:
     """
-    What to ask for.
+    The request to make.
 
     :ivar url: An absolute URL of http or https, without user name and password.
     :ivar method: GET, HEAD, POST, PUT, PATCH or DELETE, in any case.
@@ -47,9 +47,9 @@ class Wanted:
 
 
 @frozen
-class Answer:
+class Response:
     """
-    What was answered, whatever its status: redirects are not followed.
+    The response, whatever its status: redirects are not followed.
 
     :ivar status: The status code.
     :ivar status_text: The standard's words for it, or empty.
@@ -72,12 +72,12 @@ class Answer:
 
 @define
 class Outbound:
-    """Asks a public HTTP API, also one that allows no cross-origin requests."""
+    """Calls public HTTP APIs, including those that allow no cross-origin requests."""
 
-    _fetcher: Fetcher
+    _fetcher: HttpFetcher
 
     def describe(self) -> dict[str, Any]:
-        """Say what may be asked for, and how much."""
+        """Return what can be requested, and the limits."""
         return {
             "requestMethods": list(METHODS),
             "maxRequestBytes": OUTBOUND_REQUEST_BYTES,
@@ -90,24 +90,24 @@ class Outbound:
             "reach": "public addresses only; cross-origin rules do not apply",
         }
 
-    @method_for(Wanted, Answer)
-    async def fetch(self, params: Wanted, caller: Caller) -> Answer:
+    @method_for(Wanted, Response)
+    async def fetch(self, params: Wanted, caller: Caller) -> Response:
         """
         Make one HTTP request.
 
         :raise BridgeError: ``bad_request`` for a URL, method, header or body that
             breaks a rule, an address that is not public, and a response that is too
-            large or no UTF-8; ``unavailable`` when no response came: no such name,
-            nobody there, TLS, the timeout, or too many fetches that wait.
+            large or not UTF-8; ``unavailable`` when no response came: unknown host,
+            no connection, TLS, the timeout, or too many waiting fetches.
         """
         target = read_url(params.url)
-        self._fetcher.judge.check_target(target)
+        self._fetcher.policy.check_target(target)
         request = make_request(
             target, params.method, params.headers, params.body, params.timeout_ms
         )
         fetched = await self._fetcher.fetch(request, caller)
         headers = {n: ", ".join(v) for n, v in fetched.headers if n != _SET_COOKIE}
-        return Answer(
+        return Response(
             status=fetched.status,
             status_text=_phrase(fetched.status),
             ok=HTTPStatus.OK <= fetched.status < HTTPStatus.MULTIPLE_CHOICES,

@@ -1,7 +1,7 @@
 """
 The ``plugins`` service: params, results and one-line bodies.
 
-What is done to plugins is in ``bridge.plugins``.
+The operations themselves are in ``bridge.plugins``.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Keys:
 @frozen
 class Pushes:
     """
-    Tells every page what happens to the plugins; see ``Audience``.
+    Pushes the events of plugins to every page; see ``Audience``.
 
     :ivar push: ``Hub.push``.
     """
@@ -160,7 +160,7 @@ class PluginService:
     _updates: Updates
 
     def describe(self) -> dict[str, Any]:
-        """Say where plugins are, and how installing one is confirmed."""
+        """Return where plugins are, and how installing one is confirmed."""
         return {
             "pluginsDir": str(self._trees.directory),
             "bundle": str(self._bundle),
@@ -191,13 +191,13 @@ class PluginService:
 
     @method(Anything, Outdated)
     async def check_updates(self, params: Anything) -> Outdated:
-        """Find the plugins that are behind; a slow remote is in a later answer."""
+        """List the plugins that are behind; slow repositories follow later."""
         return Outdated(await self._updates.check())
 
     @method(Chosen, Installed)
     async def update(self, params: Chosen) -> Installed:
         """
-        Fetch a plugin anew from where it came from, after a prompt.
+        Update a plugin from its repository, after a prompt.
 
         :raise BridgeError: ``bad_request`` with a prefix: ``invalid_id``,
             ``not_installed``, ``reinstall_required``, ``downgrade``, or one of
@@ -219,7 +219,7 @@ class PluginService:
 
     @method(Anything, Report)
     async def build(self, params: Anything) -> Report:
-        """Build the bundle anew; a failed build is answered as a report, too."""
+        """Rebuild the bundle; a failed build is answered with a report, too."""
         return await self._rebuild.run()
 
     @method(Anything, Keys)

@@ -1,8 +1,8 @@
 """
 The ``remote`` service: a snippet, evaluated in the paired page.
 
-There only with ``--dev``.  The snippet is pushed to every page; the first answer is
-the answer.  Only a page that was asked can give it.
+Only with ``--dev``.  The snippet is pushed to every page; the first answer counts.
+Only a page that received the snippet can answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
 from ..protocol.excerpt import excerpt
 from ..protocol.limits import (
     REMOTE_CODE_CHARACTERS,
@@ -34,7 +34,6 @@ from ..rpc.registry import method, method_for
 
 _ID_BYTES: Final = 16
 _ID_CHARACTERS: Final = 22
-_ENDING: Final = "the daemon is shutting down"
 
 
 @frozen
@@ -57,8 +56,8 @@ class Snippet:
 
     :ivar code: The body of an async function; in scope are ``host``, ``manager``,
         ``text``, ``click``, ``visible``, ``rects`` and ``sleep``.
-    :ivar timeout_ms: How many milliseconds to wait for an answer: 10000 when it is
-        not said, and never more than 60000.
+    :ivar timeout_ms: How many milliseconds to wait for an answer: 10000 by default,
+        and never more than 60000.
     """
 
     code: Annotated[str, Text(REMOTE_CODE_CHARACTERS, least=1)]
@@ -68,7 +67,7 @@ class Snippet:
 @frozen
 class Evaluation:
     """
-    What came of it.
+    The result.
 
     :ivar ok: Whether the snippet returned.
     :ivar value: Only when it did: what it returned. A value over 524288 characters of
@@ -92,7 +91,7 @@ converter.register_unstructure_hook(Evaluation, _write)
 
 
 @frozen
-class Answer:
+class SnippetAnswer:
     """
     A page's answer.
 
@@ -118,7 +117,7 @@ class Answer:
             raise BridgeError(Code.BAD_REQUEST, rule)
 
     def evaluation(self) -> Evaluation:
-        """Give what it says, cut to what an evaluation may hold.  Takes a while."""
+        """Return it as an evaluation, cut to the limits.  Takes a while."""
         if self.error is None:
             return Evaluation(True, bounded(self.value))
         return Evaluation(False, error=self.error[:REMOTE_VALUE_CHARACTERS])
@@ -127,16 +126,16 @@ class Answer:
 @frozen
 class Delivered:
     """
-    What became of an answer.
+    Whether an answer counted.
 
-    :ivar delivered: Whether it was the first to an evaluation this page was asked for.
+    :ivar delivered: Whether it was the first answer to this evaluation.
     """
 
     delivered: bool
 
 
 def bounded(value: Any) -> Any:
-    """Give a value as it is, or the head of its JSON when that is too long."""
+    """Return a value as it is, or the head of its JSON when that is too long."""
     if _is_cut(value):
         return value
     head, characters = excerpt(value, REMOTE_VALUE_CHARACTERS)
@@ -175,12 +174,12 @@ class _Asked:
 
 
 @define(eq=False)
-class Remote:
+class SnippetEvaluator:
     """
     Evaluates a snippet in the paired page; there only with ``--dev``.
 
-    :ivar _ask: Pushes an event to every page, and gives those it was pushed to.
-    :ivar _random: Gives that many unguessable bytes.
+    :ivar _ask: Pushes an event to every page, and returns those it was pushed to.
+    :ivar _random: Returns that many unguessable bytes.
     :ivar _in_thread: Calls a function in a thread.
     """
 
@@ -195,7 +194,7 @@ class Remote:
     _log: ClassVar[Logger] = Logger()
 
     def describe(self) -> dict[str, Any]:
-        """Say how a page is asked, and what bounds it."""
+        """Return the event that asks a page, and the limits."""
         return {
             "pushEvent": str(Event.REMOTE),
             "maxCodeChars": REMOTE_CODE_CHARACTERS,
@@ -206,13 +205,13 @@ class Remote:
     @method(Snippet, Evaluation)
     async def eval(self, params: Snippet) -> Evaluation:
         """
-        Evaluate a snippet in every paired page; the first answer is given.
+        Evaluate a snippet in every paired page; the first answer counts.
 
         :raise BridgeError: ``unavailable`` when no page is paired, none answered in
             time, eight evaluations are under way, or the daemon is shutting down.
         """
         if self._closed:
-            raise BridgeError(Code.UNAVAILABLE, _ENDING)
+            raise shutting_down()
         if len(self._waiting) >= REMOTE_IN_FLIGHT:
             why = f"{REMOTE_IN_FLIGHT} evaluations are under way already"
             raise BridgeError(Code.UNAVAILABLE, why)
@@ -233,9 +232,9 @@ class Remote:
             if timeout.active():
                 timeout.cancel()
 
-    @method_for(Answer, Delivered)
-    async def result(self, params: Answer, caller: Caller) -> Delivered:
-        """Take a page's answer; a late one, and one nobody asked for, are dropped."""
+    @method_for(SnippetAnswer, Delivered)
+    async def result(self, params: SnippetAnswer, caller: Caller) -> Delivered:
+        """Accept a page's answer; a late or unrequested answer is dropped."""
         params.check()
         asked = self._waiting.get(params.id)
         if asked is None or asked.answered or caller not in asked.pages:
@@ -243,22 +242,22 @@ class Remote:
         asked.answered = True
         evaluation = await self._in_thread(params.evaluation)
         if asked.answer.called:
-            return Delivered(False)  # its time was up meanwhile
+            return Delivered(False)  # it timed out meanwhile
         asked.answer.callback(evaluation)
         return Delivered(True)
 
     def close(self) -> None:
-        """Refuse every evaluation that waits, and those that are still asked for."""
+        """Refuse every waiting evaluation, and later ones."""
         self._closed = True
         for asked in list(self._waiting.values()):
-            asked.fail(_ENDING)
+            asked.fail(SHUTTING_DOWN)
 
     def _follow(self, pages: Sequence[Subscriber]) -> None:
-        """Notice when these end; each is followed once, however often it is asked."""
+        """Follow these pages until they close; each is followed once."""
         for page in pages:
             if page not in self._known:
                 self._known.add(page)
-                page.at_end(partial(self._left, page))
+                page.on_close(partial(self._left, page))
 
     def _left(self, page: Subscriber) -> None:
         self._known.discard(page)

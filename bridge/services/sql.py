@@ -49,7 +49,7 @@ _ABOUT: Final = {
 
 @frozen
 class StatementText:
-    """A statement that SQLite could prepare, as far as its text tells."""
+    """A statement that SQLite might prepare: bounded, without NUL, not blank."""
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
@@ -122,8 +122,8 @@ class Listed:
     :ivar max_statement_ms: How long a statement may take.
     :ivar paths: How a database is named.
     :ivar statements: What a call may have.
-    :ivar reads: What can be read, and how it is told.
-    :ivar blobs: How a blob is told.
+    :ivar reads: What can be read, and how it is represented.
+    :ivar blobs: How a blob is represented.
     """
 
     databases: list[dict[str, Any]]
@@ -158,7 +158,7 @@ class Sql:
     _log: ClassVar[Logger] = Logger()
 
     def describe(self) -> dict[str, Any]:
-        """Say which databases there are, and what a statement may do."""
+        """Return the databases, and the limits of statements."""
         listed = [
             {"alias": alias, "writable": False, "about": about}
             for alias, about in self._about.items()
@@ -204,7 +204,7 @@ class Sql:
 
     @method(Anything, Listed)
     async def databases(self, params: Anything) -> Listed:
-        """List the databases, and say what a statement may do."""
+        """List the databases, and the limits of statements."""
         return converter.structure(self.describe(), Listed)
 
     def close(self) -> Deferred[None]:
@@ -220,7 +220,7 @@ class Sql:
 
 
 def _param(value: Any) -> Param:
-    """Give what SQLite is given: a boolean is 0 or 1, a huge integer a float."""
+    """Convert a parameter for SQLite: booleans to 0 or 1, huge integers to floats."""
     if isinstance(value, int) and value not in _INTEGERS:
         try:
             value = float(value)

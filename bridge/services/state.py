@@ -48,7 +48,7 @@ Key = Annotated[str, _NAME]
 
 
 @frozen
-class Place:
+class EntryRef:
     """
     Where one value lives.
 
@@ -76,7 +76,7 @@ class Setting:
 
 
 @frozen
-class Whole:
+class NamespaceRef:
     """
     A whole namespace.
 
@@ -121,7 +121,7 @@ class State:
     _location: str = field(converter=str)
 
     def describe(self) -> dict[str, Any]:
-        """Say where the file is, and what fits in it."""
+        """Return the location of the file, and its limits."""
         return {
             "location": self._location,
             "limits": {
@@ -131,8 +131,8 @@ class State:
             },
         }
 
-    @method(Place, Value)
-    async def get(self, params: Place) -> Value:
+    @method(EntryRef, Value)
+    async def get(self, params: EntryRef) -> Value:
         """Read one value; ``null`` when there is none."""
         return Value(self._store.get(params.ns, params.key))
 
@@ -148,8 +148,8 @@ class State:
         await self._store.commit([Put(params.ns, params.key, params.value)])
         return Nothing()
 
-    @method(Place, Nothing)
-    async def delete(self, params: Place) -> Nothing:
+    @method(EntryRef, Nothing)
+    async def delete(self, params: EntryRef) -> Nothing:
         """
         Remove one value, which need not be there; answered when it is durable.
 
@@ -159,7 +159,7 @@ class State:
         await self._store.commit([Remove(params.ns, params.key)])
         return Nothing()
 
-    @method(Whole, Entries)
-    async def list(self, params: Whole) -> Entries:
+    @method(NamespaceRef, Entries)
+    async def list(self, params: NamespaceRef) -> Entries:
         """Read all values of a namespace."""
         return Entries(self._store.entries(params.ns))

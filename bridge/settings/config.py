@@ -32,9 +32,9 @@ class Option:
     """
     One option.
 
-    :ivar value: What stands for its value in ``--help``; ``None`` for a flag.
+    :ivar value: The placeholder of its value in ``--help``; ``None`` for a flag.
     :ivar default: As written on a command line.
-    :ivar read: Turns text into the value; ``ValueError`` says the rule.
+    :ivar read: Turns text into the value; ``ValueError`` names the rule.
     :ivar more_variables: Variables that set it when ``variable`` does not, in order.
     :ivar typed: The flag by which the user gave it; empty for its own.
     """
@@ -257,7 +257,7 @@ def read_value(option: Option, given: Given, environ: Mapping[str, str]) -> Any:
 
 
 def origin_of(option: Option, given: Given, environ: Mapping[str, str]) -> str:
-    """Name what an option's value is from, as its user knows it."""
+    """Return the option or variable that a value came from, as its user knows it."""
     variable = None if option.name in given else option.set_by(environ)
     return variable or f"--{option.typed or option.name}"
 

@@ -24,7 +24,7 @@ from ..protocol.wire import make_converter, structure
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
-Word = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
+Identifier = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
 
 SHIPPED = ("vrcnext", "reference")
 
@@ -43,8 +43,8 @@ class Directories:
     ``{home}``, ``{user_config}``, ``{user_data}``, ``{local_app_data}`` and, in
     ``theme``, ``{data}`` are filled in.
 
-    :ivar data: The data directory, unless ``--data-dir`` says otherwise.
-    :ivar theme: Where it loads themes from, unless ``--theme-dir`` says otherwise.
+    :ivar data: The data directory, unless ``--data-dir`` names another.
+    :ivar theme: Where it loads themes from, unless ``--theme-dir`` names another.
     :ivar data_windows: The data directory on Windows; empty for the same.
     """
 
@@ -59,7 +59,7 @@ class Database:
     One SQLite database a page may read, by alias.
 
     :ivar path: Its file; the same words in braces are filled in, also ``{data}``.
-    :ivar about: One line for who lists the databases.
+    :ivar about: One line, for lists of the databases.
     """
 
     path: str
@@ -81,7 +81,7 @@ class Names:
 
     command: Annotated[str, Text(64, like=r"[a-z0-9-]*")] = ""
     variables: Annotated[str, Text(64, like=r"[A-Z0-9_]*")] = ""
-    flags: dict[Annotated[str, Text(64, like=r"[a-z][a-z0-9-]+")], Word] = field(
+    flags: dict[Annotated[str, Text(64, like=r"[a-z][a-z0-9-]+")], Identifier] = field(
         factory=dict
     )
 
@@ -89,7 +89,7 @@ class Names:
 @frozen
 class HostProfile:
     """
-    What the daemon has to know of a host application.
+    What the daemon must know about a host application.
 
     :ivar name: The profile's own.
     :ivar application: The name users know it by; the default ``sourceApp``.
@@ -109,7 +109,7 @@ class HostProfile:
     :ivar names: Other names of the command, of options and of variables.
     """
 
-    name: Word
+    name: Identifier
     application: Annotated[str, Text(64)]
     theme_name: FileName
     bundle_name: FileName
@@ -117,11 +117,11 @@ class HostProfile:
     table_module: ModuleName
     signature_domain: Annotated[str, Text(64, like=r"[a-z0-9-]+")]
     info_author: Annotated[str, Text(64)]
-    permissions: list[Word]
+    permissions: list[Identifier]
     directories: Directories
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
-    sink_aliases: dict[str, Word] = field(factory=dict)
+    sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)
 
@@ -136,7 +136,7 @@ class HostProfile:
         return f"{self.signature_domain}-signature-v1"
 
     def data_dir(self) -> Path:
-        """Where the daemon keeps its files unless ``--data-dir`` says otherwise."""
+        """Where the daemon keeps its files unless ``--data-dir`` names another."""
         template = self.directories.data
         if sys.platform == "win32" and self.directories.data_windows:
             template = self.directories.data_windows
@@ -171,7 +171,7 @@ def load_profile(name: str) -> HostProfile:
     Read a profile.
 
     :param name: One of ``SHIPPED``, or the path of a TOML file.
-    :raise ProfileError: It is not there, or breaks a rule.
+    :raise ProfileError: It does not exist, or breaks a rule.
     """
     if name in SHIPPED:
         text = (

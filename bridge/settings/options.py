@@ -105,7 +105,7 @@ class TableOptions(usage.Options):
         return fitting[0] if len(fitting) == 1 else text
 
     def _options_first(self, words: Sequence[str]) -> list[str]:
-        """Give the same command line with its options before its arguments."""
+        """Return the same command line with its options before its arguments."""
         more = [
             flag + "=" * (self.option(name).value is not None)
             for flag, name in self._flags.items()
@@ -134,7 +134,7 @@ class TableOptions(usage.Options):
         return f"--{name}"
 
     def after_refusal(self) -> str:
-        """Say, after what is wrong with the command line, what is right."""
+        """Return the hint that follows a usage error."""
         return f"\n{getattr(self, 'synopsis', '')}".rstrip()
 
     opt_h = usage.Options.opt_help
@@ -145,7 +145,7 @@ class TableOptions(usage.Options):
         raise SystemExit(0)
 
     def value(self, name: str, environ: Mapping[str, str] | None = None) -> Any:
-        """Give one option's value; see ``bridge.settings.config.read_value``."""
+        """Return one option's value; see ``bridge.settings.config.read_value``."""
         return read_value(
             self.option(name), self.given, os.environ if environ is None else environ
         )
@@ -165,22 +165,22 @@ def with_names(option: Option, names: Names) -> Option:
 
 
 def refuse_usage(message: str) -> NoReturn:
-    """End the process as one does whose command line is wrong."""
+    """End the process with a usage error: one line, status 2."""
     sys.stderr.write(f"plugin-bridge: {message}\n")
     raise SystemExit(2)
 
 
 def _taker(option: Option) -> Any:
-    words = option.about
+    about = option.about
     if option.default is not None:
-        words += f" (default {option.default})"
-    words += f" [{option.variable}]"
+        about += f" (default {option.default})"
+    about += f" [{option.variable}]"
     if option.value is None:
 
         def flag(self: TableOptions) -> None:
             self.given[option.name] = True
 
-        flag.__doc__ = words
+        flag.__doc__ = about
         return flag
 
     def taker(self: TableOptions, text: str) -> None:
@@ -188,7 +188,7 @@ def _taker(option: Option) -> Any:
         assert isinstance(texts, list)  # noqa: S101 (the option is no flag)
         texts.append(text)
 
-    taker.__doc__ = words
+    taker.__doc__ = about
     return taker
 
 
@@ -205,12 +205,12 @@ class DaemonOptions(TableOptions):
     )
 
     def parseArgs(self, *arguments: str) -> None:
-        """Take none."""
+        """Accept no arguments."""
         if arguments:
             raise usage.UsageError("it takes options, and no arguments")
 
     def after_refusal(self) -> str:
-        """Keep to one line, as everything does that keeps the daemon from starting."""
+        """Keep the error on one line, as every error that prevents a start."""
         return "; see plugin-bridge run --help"
 
 
@@ -219,7 +219,7 @@ class HostOptions(TableOptions):
 
     table = HOST_OPTIONS
 
-    def place(self) -> Place:
+    def paths(self) -> Paths:
         """
         Find the profile, the data directory and the theme directory.
 
@@ -229,16 +229,16 @@ class HostOptions(TableOptions):
             self.value("host"), self.value("data-dir"), self.value("theme-dir")
         )
 
-    def naming(self, place: Place) -> list[str]:
-        """Give the options by which another command finds the same place."""
-        names = ["--host", self.value("host"), "--data-dir", str(place.data.root)]
+    def naming(self, paths: Paths) -> list[str]:
+        """Return the options by which another command finds the same paths."""
+        names = ["--host", self.value("host"), "--data-dir", str(paths.data.root)]
         theme_dir = self.value("theme-dir")
         return [*names, "--theme-dir", str(theme_dir)] if theme_dir else names
 
 
 @frozen
-class Place:
-    """Whose page is served, and where things are kept."""
+class Paths:
+    """The host's profile, the data directory and the theme directory."""
 
     profile: HostProfile
     data: DataDir
@@ -251,7 +251,7 @@ class Place:
         return folder / f"{self.profile.bundle_name}.js"
 
 
-def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Place:
+def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
     """
     Find the profile, the data directory and the theme directory.
 
@@ -268,4 +268,4 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Place:
             "daemon, and stand for one, other than host"
         )
     data = DataDir(data_dir or profile.data_dir())
-    return Place(profile, data, theme_dir or profile.theme_dir(data.root))
+    return Paths(profile, data, theme_dir or profile.theme_dir(data.root))

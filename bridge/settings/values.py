@@ -1,5 +1,5 @@
 """
-Readers of option values: from text to a value, or a ``ValueError`` that says the rule.
+Readers of option values: from text to a value, or a ``ValueError`` that names the rule.
 
 No message repeats the text.
 """
@@ -49,7 +49,7 @@ class UnixAddress:
 
 
 def listened_on(text: str) -> Address | UnixAddress:
-    """Read where a daemon listens, as it tells it."""
+    """Read the address that a daemon publishes."""
     if not text.startswith(_UNIX):
         return loopback(text)
     named = text.removeprefix(_UNIX)
@@ -110,7 +110,7 @@ def path(text: str) -> Path:
     try:
         return Path(text).expanduser().absolute()
     except RuntimeError:
-        raise ValueError("must be a path, of a user there is") from None
+        raise ValueError("must be a path; there is no such user") from None
 
 
 def name(text: str) -> str:
@@ -128,10 +128,10 @@ def origin(text: str) -> str:
 
 
 def file(text: str) -> Path:
-    """Read the path of a file that is there."""
+    """Read the path of an existing file."""
     found = path(text)
     if not found.is_file():
-        raise ValueError("must be a file that is there")
+        raise ValueError("must be an existing file")
     return found
 
 

@@ -1,5 +1,5 @@
 """
-Brings a notification to its targets, all of them beside each other.
+Delivers a notification to its targets, all of them at once.
 
 A sink that fails or hangs is an entry in ``failed``, and never more: each has its own
 deadline.
@@ -22,37 +22,37 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import Attribute, Interface
 
-from ..protocol.errors import Word
+from ..protocol.errors import WireString
 from ..protocol.limits import SINK_SECONDS, SINK_START_SECONDS
 from .notification import Notification
 
 
-class Health(Word):
-    """What is known of a sink's other end."""
+class Health(WireString):
+    """The state of a sink's other end."""
 
-    UP = "up", "something is there and takes notifications"
-    UNKNOWN = "unknown", "there is no telling"
+    UP = "up", "something is there and accepts notifications"
+    UNKNOWN = "unknown", "its state cannot be known"
     DOWN = "down", "nothing is there now"
 
 
 class SinkError(Exception):
-    """A notification was not delivered; the message is ours, and says why."""
+    """A notification was not delivered; the message is ours, and gives the reason."""
 
 
 class UnavailableError(SinkError):
-    """Nothing was there to take it."""
+    """Nothing was there to accept it."""
 
 
 class RejectedError(SinkError):
-    """It was not taken, or can't be sent."""
+    """It was not accepted, or can't be sent."""
 
 
 class ISink(Interface):
     """Something that shows notifications."""
 
-    name = Attribute("What callers and --sink know it by.")
+    name = Attribute("Its name for callers and --sink.")
     description = Attribute("What it reaches; one line.")
-    honours = Attribute("The fields it has a use for, as the wire spells them.")
+    honours = Attribute("The fields it uses, as the wire spells them.")
     has_started = Attribute("Whether it is a target: from its start on, or later.")
 
     def start() -> Deferred[None] | None:
@@ -64,7 +64,7 @@ class ISink(Interface):
         """
 
     def health() -> Health:
-        """Give its ``Health`` now; never waits."""
+        """Return its ``Health`` now; never waits."""
 
     def deliver(notification: Notification) -> Deferred[None] | None:  # noqa: N805
         """
@@ -75,18 +75,18 @@ class ISink(Interface):
         """
 
     def close() -> Deferred[Any] | None:
-        """End, and give up what is held; ``None`` or a Deferred."""
+        """End, and release what is held; ``None`` or a Deferred."""
 
 
 @frozen
 class Delivery:
     """
-    What one sink is to show.
+    What one sink shows.
 
-    :ivar called: The name its caller knows it by.
+    :ivar requested_name: The name its caller used.
     """
 
-    called: str
+    requested_name: str
     sink: Any
     notification: Notification
 
@@ -94,7 +94,7 @@ class Delivery:
 @frozen
 class Failed:
     """
-    One that did not.
+    A sink that did not show a notification.
 
     :ivar sink: Its name, as the caller wrote it.
     :ivar error: The name, whether it was unavailable or rejected the notification,
@@ -110,7 +110,7 @@ class Fanout:
     """
     The sinks of this daemon.
 
-    :ivar sinks: Providers of ``ISink``, in the order in which they are told of.
+    :ivar sinks: Providers of ``ISink``, in the order in which they are listed.
     """
 
     _clock: IReactorTime
@@ -121,7 +121,7 @@ class Fanout:
     _log: ClassVar[Logger] = Logger()
 
     def targets(self) -> list[Any]:
-        """Give the sinks that have started."""
+        """Return the sinks that have started."""
         return [sink for sink in self.sinks if sink.has_started]
 
     def start(self) -> Deferred[None]:
@@ -143,16 +143,16 @@ class Fanout:
 
     def deliver(self, deliveries: Sequence[Delivery]) -> Deferred[list[Failed | None]]:
         """
-        Bring each its notification.
+        Deliver each its notification.
 
-        :return: Fires, within seconds, with what became of each; never fails.
+        :return: Fires, within seconds, with the outcome of each; never fails.
         """
         return gatherResults([self._deliver(delivery) for delivery in deliveries])
 
     def _deliver(self, delivery: Delivery) -> Deferred[Failed | None]:
         def failed(failure: Failure) -> Failed:
-            error = f"{delivery.called}: {self._why(failure)}"
-            return Failed(delivery.called, error)
+            error = f"{delivery.requested_name}: {self._why(failure)}"
+            return Failed(delivery.requested_name, error)
 
         sink = delivery.sink
         delivering = maybeDeferred(sink.deliver, delivery.notification)
@@ -166,8 +166,8 @@ class Fanout:
             return f"rejected: {failure.getErrorMessage()}"
         if failure.check(SinkError):
             return f"unavailable: {failure.getErrorMessage()}"
-        self._log.failure("a sink broke", failure)
-        return "unavailable: it broke; the daemon's log says how"
+        self._log.failure("a sink failed", failure)
+        return "unavailable: it failed; see the daemon's log"
 
     def _at_most(
         self, seconds: float, waited: Deferred[Any], name: str
@@ -205,7 +205,7 @@ class Fanout:
         return answer
 
     def _failed_late(self, name: str, failure: Failure) -> None:
-        """Log what nobody waits for any more."""
+        """Log a failure after the deadline."""
         if failure.check(CancelledError):
             return
         self._log.warn(
@@ -215,10 +215,10 @@ class Fanout:
         )
 
     def close(self) -> Deferred[Any]:
-        """End every sink, and answer for those that do not."""
+        """End every sink, and cancel those that do not end."""
 
         def ended(failure: Failure) -> None:
-            self._log.failure("a sink did not end well", failure)
+            self._log.failure("a sink failed to close", failure)
 
         closing = gatherResults(
             [maybeDeferred(sink.close).addErrback(ended) for sink in self.sinks]

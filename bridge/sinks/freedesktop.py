@@ -98,7 +98,7 @@ class Freedesktop:
         self._look_later()
 
     def _changed(self, health: str) -> None:
-        """Become a target, though late, when a server has come that answers."""
+        """Become a target, even late, when a server that answers appears."""
         if health == Health.UP:
             self._pause = DESKTOP_SECONDS
             self._look()
@@ -109,17 +109,17 @@ class Freedesktop:
         self._look_no_more()
         finding = self._desktop.find()
         finding.addCallbacks(self._found, self._not_found)
-        finding.addErrback(self._broke)
+        finding.addErrback(self._failed_unexpectedly)
 
     def _not_found(self, failure: Failure) -> None:
         failure.trap(DesktopError, CancelledError)
         self._look_later()
 
-    def _broke(self, failure: Failure) -> None:
-        self._log.failure("sink {name} broke", failure, name=self.name)
+    def _failed_unexpectedly(self, failure: Failure) -> None:
+        self._log.failure("sink {name} failed", failure, name=self.name)
 
     def _look_later(self) -> None:
-        """Ask a server again that has the name: nothing tells when it answers."""
+        """Ask a server that has the name again: no signal shows when it answers."""
         if self._unwatch is None or self.health() != Health.UP:
             return
         self._look_no_more()
@@ -163,7 +163,7 @@ class Freedesktop:
             raise UnavailableError(str(e)) from None
 
     async def _picture(self, notification: Notification) -> str:
-        """Give the file of the image; a text is worth more than its picture."""
+        """Return the file of the image; empty if there is none that can be shown."""
         if not notification.image:
             return ""
         try:
@@ -185,7 +185,7 @@ def note(
     notification: Notification, server: Server, picture: str = "", entry: str = ""
 ) -> Note:
     """
-    Word a notification for a server.
+    Convert a notification for a server.
 
     :param picture: The file of its image, or empty.
     :param entry: See ``SinkParts.desktop_entry``.
@@ -206,6 +206,6 @@ def note(
 
 
 def make(parts: SinkParts) -> Freedesktop:
-    """Make it."""
+    """Make the sink."""
     icons = IconFiles(parts.icons, parts.reactor, parts.thread)
     return Freedesktop(parts.desktop, icons, parts.reactor, parts.desktop_entry)

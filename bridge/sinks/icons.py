@@ -2,10 +2,10 @@
 Images of unknown quality, made into small PNG files that a desktop may open.
 
 A file, because an image among the arguments of a D-Bus call is written byte by byte
-while everything else waits.  Pillow decodes it, in a thread: only PNG, JPEG and GIF,
+while the reactor waits.  Pillow decodes it, in a thread: only PNG, JPEG and GIF,
 nothing whose header promises more pixels than are wanted, and only the first picture.
-What comes out is written anew, at most 128 pixels wide and high, without what else was
-in the file.
+The result is encoded again, at most 128 pixels wide and high, without the file's
+metadata.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from attrs import define, field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
+from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import (
     ICON_EDGE_PIXELS,
     ICON_FILE_SECONDS,
@@ -45,7 +46,7 @@ def small_png(image: bytes) -> bytes:
     """
     from PIL import Image
 
-    # It warns of what is refused below, and printed is what no user can act on.
+    # It warns of images that are refused below, and a user can't act on the warning.
     warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
     try:
         with Image.open(io.BytesIO(image), formats=_FORMATS) as opened:
@@ -72,7 +73,7 @@ def _check(size: tuple[int, int]) -> None:
 @define(eq=False)
 class IconFiles:
     """
-    A directory of icons, each there for a minute after it was last wanted.
+    A directory of icons, each kept for a minute after its last use.
 
     :ivar directory: Made, mode 0700, when the first icon is; emptied at both ends.
     """
@@ -91,7 +92,7 @@ class IconFiles:
 
     async def file(self, text: str) -> Path:
         """
-        Give the file of an icon.
+        Return the file of an icon.
 
         :param text: The base64 of an image.
         :raise ImageError: It is not one that can be shown.
@@ -103,7 +104,7 @@ class IconFiles:
             await self._thread(self._write, image, path)
             if self._closed:
                 _remove(path)
-                raise ImageError("the daemon is shutting down")
+                raise ImageError(SHUTTING_DOWN)
         self._keep(path)
         return path
 

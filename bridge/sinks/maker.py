@@ -3,7 +3,7 @@ Which sinks there are: found through Twisted's plugin system.
 
 A sink is one class, ``ISink``, and one ``SinkMaker`` in a module of the package
 ``bridge.sinks.plugins``.  Another distribution adds a sink by bringing a module there;
-the maker only names where the class is, so that nothing is imported which is not used.
+the maker only names where the class is, so that unused sinks are not imported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..settings.values import Address
 class ISinkMaker(Interface):
     """What makes a sink."""
 
-    name = Attribute("The name --sink knows it by.")
+    name = Attribute("Its name for --sink.")
     rank = Attribute("Where it stands among the others; low is first.")
     is_default = Attribute("Whether it is made when no --sink is given.")
 
@@ -37,13 +37,13 @@ class SinkParts:
     """
     What a sink may use.
 
-    :ivar overlay: What ``--overlay-addr`` says.
+    :ivar overlay: The address of ``--overlay-addr``.
     :ivar application: The name of the host application.
     :ivar desktop: The desktop's notifications, an ``INotifications``.
     :ivar desktop_entry: The application's ``.desktop`` file without its ending, or
         empty.
     :ivar icons: A directory for the icons a sink must keep as files; not made yet.
-    :ivar thread: Calls what blocks, or computes for long, in a thread.
+    :ivar thread: Calls in a thread what blocks, or computes for long.
     """
 
     reactor: Any

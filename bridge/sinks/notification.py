@@ -1,9 +1,9 @@
 """
-What is to be shown: how a caller words it, and the value it becomes.
+Notifications: as a caller writes them, and as a sink receives them.
 
-``Message`` is what a caller may write; ``Patch`` is what one target is to get instead.
+``Message`` is what a caller may write; ``Patch`` is what one target gets instead.
 The rules of their fields stand in the annotations.  ``notification`` makes the
-``Notification`` that a sink is given.
+``Notification`` that a sink receives.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SOUNDS: Final = ("default", "error", "warning")
 """The sounds, and the icons, every overlay knows by name."""
 
 SHORTEST_SECONDS: Final = 0.001
-"""What is shorter than this is the target's default: none can show it."""
+"""A shorter time becomes the target's default: no target can show it."""
 
 _NAME: Final = re.compile(rf"[A-Za-z0-9._+-]{{1,{NOTIFY_ICON_NAME_CHARACTERS}}}")
 _IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
@@ -45,8 +45,8 @@ class Icon:
     """
     The name of an icon or, with ``useBase64Icon``, an image in base64; or nothing.
 
-    Never a path: whoever shows the notification would open it, so that a plugin could
-    probe for files and, on Windows, have credentials sent to a share.
+    Never a path: the program that shows the notification would open it, so a plugin
+    could probe for files and, on Windows, have credentials sent to a share.
 
     Which of the two it is depends on another field, which a patch may change; so
     ``notification`` checks that part.
@@ -101,14 +101,14 @@ Title = Annotated[
 @frozen(kw_only=True)
 class Patch:
     """
-    What one target is to get instead; what is absent or null stays as it is.
+    What one target gets instead; what is absent or null stays as it is.
 
     :ivar title: The first line.
     :ivar content: The text below it.
     :ivar timeout_secs: Seconds to show it; 0 is the target's default.
     :ivar icon: An icon's name, or with ``useBase64Icon`` an image; empty is none.
     :ivar use_base64_icon: Whether ``icon`` is an image.
-    :ivar source_app: Who says it; the host application by default.
+    :ivar source_app: The sender's name; the host application by default.
     :ivar sound: Whether to play a sound; the target decides by default.
     :ivar volume: How loud; 0 is muted.
     :ivar audio_path: Which sound; empty is none.
@@ -165,7 +165,7 @@ class Notification:
     """
     A notification that may be shown as it is.
 
-    ``None`` is what was not given: whoever shows it has a default.
+    ``None`` is what was not given: each target has a default.
 
     :ivar timeout: In seconds, at least a millisecond.
     :ivar icon: The name of an icon, or empty.
@@ -195,30 +195,30 @@ def patched(base: M, patch: Patch) -> M:
     return evolve(base, **{k: v for k, v in given.items() if v is not None})
 
 
-def notification(said: Message, application: str) -> Notification:
+def notification(message: Message, application: str) -> Notification:
     """
     Make the notification of a message whose fields keep their rules.
 
-    :param application: Who says it, when the caller does not tell.
-    :raise BridgeError: ``bad_request``: the icon is not what ``useBase64Icon`` says.
+    :param application: The sender's name, when the caller gives none.
+    :raise BridgeError: ``bad_request``: the icon does not match ``useBase64Icon``.
     """
-    is_image = bool(said.use_base64_icon)
-    timeout, icon = said.timeout_secs or 0, (said.icon or "").strip()
+    is_image = bool(message.use_base64_icon)
+    timeout, icon = message.timeout_secs or 0, (message.icon or "").strip()
     if not _ICON.accepts(icon, is_image):
         raise BridgeError(Code.BAD_REQUEST, f"icon: {_ICON.describe()}")
     return Notification(
-        title=said.title.strip(),
-        content=said.content or "",
-        source_app=(said.source_app or "").strip() or application,
+        title=message.title.strip(),
+        content=message.content or "",
+        source_app=(message.source_app or "").strip() or application,
         timeout=timeout if timeout >= SHORTEST_SECONDS else None,
         icon="" if is_image else icon,
         image=icon if is_image else "",
-        urgency=said.urgency or "normal",
-        is_muted=said.sound is False or said.volume == 0,
-        sound=said.sound,
-        volume=said.volume,
-        audio_path=None if said.audio_path is None else said.audio_path.strip(),
-        height=said.height,
-        opacity=said.opacity,
-        always_show=said.always_show,
+        urgency=message.urgency or "normal",
+        is_muted=message.sound is False or message.volume == 0,
+        sound=message.sound,
+        volume=message.volume,
+        audio_path=None if message.audio_path is None else message.audio_path.strip(),
+        height=message.height,
+        opacity=message.opacity,
+        always_show=message.always_show,
     )

@@ -1,7 +1,7 @@
 """
 The ``overlay`` sink: datagrams to a VR overlay that speaks as XSOverlay does.
 
-One UTF-8 JSON object a datagram.  What is known of those who read it decides the bytes:
+One UTF-8 JSON object a datagram.  The known readers decide the bytes:
 
 * WayVR and wlx-overlay-s (``notifications.rs``) read with serde into typed fields: a
   float for ``messageType``, or a number for a truth, loses the notification.  A
@@ -11,7 +11,7 @@ One UTF-8 JSON object a datagram.  What is known of those who read it decides th
   empty, and takes for ``icon`` a name of its own or, with ``useBase64Icon``, raw
   base64 without a ``data:`` prefix.
 
-Nobody answers, so nothing is known of its health.
+Readers never answer, so their health is unknown.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from .maker import SinkParts
 from .notification import FIELDS, SOUNDS, Notification
 
 VOLUME: Final = 0.7
-"""What a sound is played at when it was asked for and nothing said of how loud."""
+"""The volume of a requested sound, when none was given."""
 
 
 def panel(notification: Notification) -> dict[str, Any]:
-    """Give the fields of XSOverlay's notifications; absent is what was not given."""
+    """Return the fields of XSOverlay's notifications; absent is what was not given."""
     n = notification
     fields = {
         "title": n.title,
@@ -148,5 +148,5 @@ class Overlay(DatagramProtocol):
 
 
 def make(parts: SinkParts) -> Overlay:
-    """Make it."""
+    """Make the sink."""
     return Overlay(parts.reactor, parts.overlay)

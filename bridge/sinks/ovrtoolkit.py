@@ -3,7 +3,7 @@ The ``ovrtoolkit`` sink: OVR Toolkit's WebSocket API
 (https://wiki.ovrtoolkit.co.uk/#/Websocket).
 
 A frame is an object with a kind and, as the text of another, its parameters: a title,
-a body, and an image in base64.  It has no use for anything else.
+a body, and an image in base64.  It uses nothing else.
 """
 
 from __future__ import annotations
@@ -47,5 +47,5 @@ class OVRToolkit(WebSocketSink):
 
 
 def make(parts: SinkParts) -> OVRToolkit:
-    """Make it."""
+    """Make the sink."""
     return OVRToolkit(parts.reactor, parts.application, PORT)

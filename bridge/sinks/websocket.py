@@ -35,44 +35,44 @@ LOOPBACK = "127.0.0.1"
 
 
 @implementer(IPushProducer)
-class Connection(WebSocketClientProtocol):
+class SinkConnection(WebSocketClientProtocol):
     """
-    One connection; what the other end sends is not looked at.
+    One connection; what the other end sends is ignored.
 
-    :ivar opened: Called when it is of use.
+    :ivar opened: Called when the connection is open.
     """
 
-    def __init__(self, opened: Callable[[Connection], object]) -> None:
+    def __init__(self, opened: Callable[[SinkConnection], object]) -> None:
         super().__init__()
         self._opened = opened
         self.is_serving = False
         self.is_paused = False
 
     def onOpen(self) -> None:
-        """Be of use: see Autobahn."""
+        """Start serving; called by Autobahn."""
         self.is_serving = True
         self.registerProducer(self, True)
         self._opened(self)
 
     def onClose(self, wasClean: bool, code: int, reason: str) -> None:
-        """Be of use no more; also called when it never was."""
+        """Stop serving; called even if the connection never opened."""
         self.is_serving = False
 
     def pauseProducing(self) -> None:
-        """Take it that the other end reads too slowly."""
+        """Note that the other end reads too slowly."""
         self.is_paused = True
 
     def resumeProducing(self) -> None:
-        """Take it that it has caught up."""
+        """Note that the other end has caught up."""
         self.is_paused = False
 
     def stopProducing(self) -> None:
-        """Take it that the connection is lost; ``onClose`` is told too."""
+        """Do nothing: ``onClose`` is called as well."""
 
 
-class Client(ReconnectingClientFactory, WebSocketClientFactory):  # type: ignore[misc]
+class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory):  # type: ignore[misc]
     """
-    Makes connections: Twisted's ``ClientService`` would log each attempt, for ever.
+    Makes connections: Twisted's ``ClientService`` would log each attempt, forever.
 
     :ivar ended: Fires when the last connection is gone.
     """
@@ -112,7 +112,7 @@ class WebSocketSink:
     _application: str
     port: int
     has_started: bool = field(default=False, init=False)
-    _connection: Connection | None = field(default=None, init=False)
+    _connection: SinkConnection | None = field(default=None, init=False)
     _client: Any = field(default=None, init=False)
     _connector: Any = field(default=None, init=False)
 
@@ -127,14 +127,14 @@ class WebSocketSink:
         raise NotImplementedError
 
     def path(self) -> str:
-        """Give the path of the server's URL."""
+        """Return the path of the server's URL."""
         raise NotImplementedError
 
     def start(self) -> None:
         """See ``ISink``; it need not be there yet."""
         url = f"ws://{LOOPBACK}:{self.port}{self.path()}"
-        self._client = client = Client(url, reactor=self._reactor)
-        client.protocol = partial(Connection, self._opened)  # type: ignore[assignment]
+        self._client = client = SinkConnectionFactory(url, reactor=self._reactor)
+        client.protocol = partial(SinkConnection, self._opened)  # type: ignore[assignment]
         client.clock = self._reactor
         client.maxDelay = int(SINK_RETRY_SECONDS)
         client.setProtocolOptions(
@@ -149,10 +149,10 @@ class WebSocketSink:
         )
         self.has_started = True
 
-    def _opened(self, connection: Connection) -> None:
+    def _opened(self, connection: SinkConnection) -> None:
         if self._connector is None:
             return  # it opened while we ended
-        # Only now: what accepts and then speaks no WebSocket is asked ever later.
+        # Only now: a server that accepts but speaks no WebSocket is retried later.
         self._client.resetDelay()
         self._connection = connection
         self._log.info("sink {name} is up", name=self.name)
@@ -183,7 +183,7 @@ class WebSocketSink:
             return None
         ended: Deferred[None] = Deferred()
         self._client.ended = ended
-        # Who reads no more would keep the daemon from ending.
+        # A peer that does not read would delay the shutdown.
         timer = self._reactor.callLater(SINK_CLOSE_SECONDS, self._abort, connector)
         ended.addBoth(lambda _: timer.cancel() if timer.active() else None)
         connector.disconnect()

@@ -31,7 +31,7 @@ class XSOverlay(WebSocketSink):
     honours: ClassVar[tuple[str, ...]] = Overlay.honours
 
     def path(self) -> str:
-        """See ``WebSocketSink``; XSOverlay wants to know who connects."""
+        """See ``WebSocketSink``; XSOverlay requires the client's name."""
         return f"/?client={quote(self._application, safe='')}"
 
     def write(self, notification: Notification) -> bytes:
@@ -49,5 +49,5 @@ class XSOverlay(WebSocketSink):
 
 
 def make(parts: SinkParts) -> XSOverlay:
-    """Make it."""
+    """Make the sink."""
     return XSOverlay(parts.reactor, parts.application, PORT)

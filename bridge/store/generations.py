@@ -49,17 +49,17 @@ class Generations:
     @property
     def previous(self) -> Path:
         """The previous generation."""
-        return self._beside(".bak")
+        return self._sibling(".bak")
 
     @property
     def _temporary(self) -> Path:
-        return self._beside(".tmp")
+        return self._sibling(".tmp")
 
     @property
     def _spare(self) -> Path:
-        return self._beside(".bak.tmp")
+        return self._sibling(".bak.tmp")
 
-    def _beside(self, suffix: str) -> Path:
+    def _sibling(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)
 
     def load(self, read: Callable[[bytes], T]) -> tuple[T | None, str | None]:
@@ -98,22 +98,24 @@ class Generations:
         return found, self._notice(damaged, source)
 
     def _notice(self, damaged: list[Path], source: Path | None) -> str:
-        said = [
+        notices = [
             f"{path.name} could not be read and is kept as {self._set_aside(path)}"
             for path in damaged
         ]
-        if not said:
-            said = [f"{self.path.name} is missing"]
+        if not notices:
+            notices = [f"{self.path.name} is missing"]
         sync_directory(self.path.parent)
         if source is None:
-            return "; ".join([*said, "starting with an empty one"])
-        return "; ".join([*said, f"{source.name}, the generation before it, is used"])
+            return "; ".join([*notices, "starting with an empty one"])
+        return "; ".join(
+            [*notices, f"{source.name}, the generation before it, is used"]
+        )
 
     def _set_aside(self, path: Path) -> str:
         number = 1
-        while os.path.lexists(self._beside(f".corrupt-{number}")):
+        while os.path.lexists(self._sibling(f".corrupt-{number}")):
             number += 1
-        aside = self._beside(f".corrupt-{number}")
+        aside = self._sibling(f".corrupt-{number}")
         os.rename(path, aside)
         return aside.name
 

@@ -13,10 +13,10 @@ from twisted.logger import Logger
 from ..concurrency.singleflight import SingleFlight
 from ..concurrency.threads import InThread
 from ..datadir.ownership import NotOwnError
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, shutting_down
 from ..protocol.wire import dumps, loads_unique
 from .generations import DamagedError, Generations
-from .tables import Edit, Snapshot, Tables, Undo, take_back
+from .tables import Edit, Snapshot, Tables, Undo, roll_back
 
 
 class StoreError(Exception):
@@ -61,7 +61,7 @@ class Store:
     _in_thread: InThread
     _tables: Tables
     _queue: list[_Commit] = field(factory=list)
-    _doubtful: bool = False
+    _durability_unknown: bool = False
     _closed: bool = False
     _flight: SingleFlight = field(init=False)
 
@@ -97,11 +97,11 @@ class Store:
         return cls(notice, file, in_thread, tables or Tables())
 
     def get(self, ns: str, key: str) -> Any | None:
-        """Give one value, not to be changed; ``None`` when there is none."""
+        """Return one value, which must not be modified; ``None`` when there is none."""
         return self._tables.get(ns, key)
 
     def entries(self, ns: str) -> dict[str, Any]:
-        """Give the values of a namespace by key; they are not to be changed."""
+        """Return the values of a namespace by key; they must not be modified."""
         return self._tables.entries(ns)
 
     def namespaces(self) -> list[str]:
@@ -118,7 +118,7 @@ class Store:
             ``close``; nothing of the edits is left then.
         """
         if self._closed:
-            return fail(_gone())
+            return fail(shutting_down())
         try:
             commit = _Commit(self._tables.apply(edits))
         except BridgeError as refused:
@@ -133,21 +133,21 @@ class Store:
             this was called; fails as ``commit`` does.
         """
         if self._closed:
-            return fail(_gone())
+            return fail(shutting_down())
         return self._enqueue(_Commit(renewing=True))
 
     def close(self) -> Deferred[None]:
         """
-        Take no more commits.
+        Accept no more commits.
 
-        :return: Fires when all that were taken are durable or refused.
+        :return: Fires when all accepted commits are durable or refused.
         """
         self._closed = True
         return self._enqueue(_Commit()).addErrback(lambda _: None)
 
     def _enqueue(self, commit: _Commit) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
-        if not (commit.writing or self._flight.is_running or self._doubtful):
+        if not (commit.writing or self._flight.is_running or self._durability_unknown):
             return succeed(None)
         self._queue.append(commit)
         self._flight.ask()
@@ -158,7 +158,7 @@ class Store:
         if not batch:
             return  # they were refused with those before them
         try:
-            if self._doubtful or any(commit.writing for commit in batch):
+            if self._durability_unknown or any(commit.writing for commit in batch):
                 await self._write()
         except Exception as e:  # noqa: BLE001
             self._refuse([*batch, *self._queue], e)
@@ -168,10 +168,10 @@ class Store:
 
     async def _write(self) -> None:
         # Until it is known to have worked, the file may hold either generation.
-        self._doubtful = True
+        self._durability_unknown = True
         pieces = _pieces(self._tables.snapshot())
         await self._in_thread(self._file.replace, pieces)
-        self._doubtful = False
+        self._durability_unknown = False
 
     def _refuse(self, commits: list[_Commit], error: Exception) -> None:
         self._queue = []
@@ -180,18 +180,14 @@ class Store:
         self._log.error("{reason}", reason=message)
         try:
             for commit in reversed(commits):
-                take_back(commit.undo)
+                roll_back(commit.undo)
         finally:
             for commit in commits:
                 commit.done.errback(BridgeError(Code.INTERNAL, message))
 
 
-def _gone() -> BridgeError:
-    return BridgeError(Code.UNAVAILABLE, "the daemon is shutting down")
-
-
 def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:
-    """Give the whole file; runs in the thread that writes it."""
+    """Return the whole file; runs in the thread that writes it."""
     yield b"{"
     for index, (ns, values) in enumerate(snapshot):
         yield (b"," if index else b"") + dumps(ns) + b":"
@@ -207,6 +203,6 @@ def _parse(content: bytes, path: Path) -> dict[str, dict[str, Any]]:
     if type(parsed) is not dict or any(type(v) is not dict for v in parsed.values()):
         raise StoreError(
             f"{path}: not an object of objects; start the version that wrote it, if a "
-            "newer one did, or move it away, and its .bak too if this is said again"
+            "newer one did, or move it away, and its .bak too if this is reported again"
         )
     return parsed

@@ -70,7 +70,7 @@ class Snapshot:
     _joined: list[bytes] | None = None
 
     def pieces(self) -> list[bytes]:
-        """Give the namespace as JSON, in pieces."""
+        """Return the namespace as JSON, in pieces."""
         if self._joined is None:
             self._joined = list(self._join())
             self._keys, self._texts = [], {}
@@ -106,12 +106,12 @@ class Namespace:
         return cls(len(dumps(name)) + len(b":{},"))
 
     def load(self, values: Mapping[str, Any]) -> None:
-        """Take what was read from the file."""
+        """Load what was read from the file."""
         for key in sorted(values):
             self.put(key, (_member(key, values[key]), values[key]))
 
     def entry(self, key: str) -> _Entry | None:
-        """Give a value; ``None`` when there is none."""
+        """Return a value; ``None`` when there is none."""
         text = self._texts.get(key)
         return None if text is None else (text, self.values[key])
 
@@ -165,7 +165,7 @@ class Tables:
 
     @classmethod
     def load(cls, content: Mapping[str, Mapping[str, Any]]) -> Tables:
-        """Take what was read from the file, also when it is over a limit."""
+        """Load what was read from the file, even when it is over a limit."""
         tables = cls()
         for ns, values in content.items():
             if values:
@@ -209,7 +209,7 @@ class Tables:
                 undo.extend(self._edit(edit))
             self._check(before)
         except BridgeError:
-            take_back(undo)
+            roll_back(undo)
             raise
         return undo
 
@@ -261,8 +261,8 @@ class Tables:
         self._sizes[_part(ns)] += namespace.size
 
 
-def take_back(undo: Sequence[Undo]) -> None:
-    """Undo, the last change first."""
+def roll_back(undo: Sequence[Undo]) -> None:
+    """Undo changes, the last one first."""
     for one in reversed(undo):
         one()
 

@@ -29,7 +29,7 @@ class StateView:
         Where it is missing the previous generation is read, as the daemon does.
 
         :raise StoreError: It can't be read, or another user may have written it;
-            starting the daemon fixes what can be.
+            starting the daemon repairs what it can.
         """
         for file in (path, Generations(path).previous):
             with contextlib.suppress(FileNotFoundError):
@@ -41,7 +41,7 @@ class StateView:
         return sorted(self._values)
 
     def entries(self, ns: str) -> dict[str, Any]:
-        """Give the values of a namespace by key."""
+        """Return the values of a namespace by key."""
         return dict(self._values.get(ns, {}))
 
 
@@ -55,7 +55,7 @@ def _values(path: Path) -> dict[str, dict[str, Any]]:
     except OSError as e:
         raise StoreError(f"{path} cannot be read: {e.strerror}") from None
     except BridgeError:
-        raise StoreError(f"{path} is damaged; starting the daemon mends it") from None
+        raise StoreError(f"{path} is damaged; starting the daemon repairs it") from None
     if type(values) is not dict or any(type(v) is not dict for v in values.values()):
         raise StoreError(f"{path} has a shape this version does not know")
     return values

@@ -1,1 +1,1 @@
-"""HTTP and WebSocket: the edge."""
+"""The HTTP server and its WebSocket."""

@@ -1,9 +1,9 @@
 """
-One HTTP connection: framed strictly, answered early, and never for ever.
+One HTTP connection: framed strictly, answered early, and bounded in time.
 
-Twisted's parser reads the head; what it would answer, or leave unanswered, is
-answered here as everything else is.  A request is judged when its head is there, so
-that nobody is asked for a body that will not be read.
+Twisted's parser reads the head; what it would answer in its own form, or not at all,
+is answered here in the daemon's.  A request is validated as soon as its head is
+complete, so that no client sends a body that will not be read.
 
 ::
 
@@ -11,7 +11,7 @@ that nobody is asked for a body that will not be read.
     reading a body       BODY_SECONDS, the whole of it
     answering            as long as the call takes
     lingering            LINGER_SECONDS, LINGER_BYTES: the client may still be sending,
-                         and would lose the answer if the connection were just closed
+                         and would lose the answer if the connection closed at once
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .request import GuardedRequest
 from .shares import Shares
 
 _FULL_BYTES = FileDescriptor.bufferSize
-"""More unsent than this, and Twisted pauses who writes; that is asked for no more."""
+"""With more unsent than this, Twisted pauses the writer."""
 
 _TLS_HANDSHAKE = b"\x16"
 
@@ -77,7 +77,7 @@ class GuardedChannel(HTTPChannel):
         super().connectionLost(reason)
 
     def readConnectionLost(self) -> None:
-        """Send what is answered: the client sends no more, and may wait for that."""
+        """Send the answers that are due; the client sends no more, and may wait."""
         self._whole = True
         if self._lingering:
             self.transport.loseConnection()
@@ -85,10 +85,10 @@ class GuardedChannel(HTTPChannel):
             self._end_if_whole()
 
     def writeConnectionLost(self) -> None:
-        """Read on: it was this side that ended it."""
+        """Keep reading: this side ended it."""
 
     def dataReceived(self, data: bytes) -> None:
-        """Accept bytes: of a head, of a body, or nobody wants them."""
+        """Accept bytes of a head or of a body, or discard them."""
         if self._dropped:
             return
         if self._lingering:
@@ -96,7 +96,7 @@ class GuardedChannel(HTTPChannel):
             if self._discarded > limits.LINGER_BYTES:
                 self.drop()
             return
-        # Of a body, only a caller with the token is asked for it.
+        # Only a caller with the token gets to send a body.
         if self.line_mode and not (self.paused or self.shares.turns.free):
             self._wait_for_turn()
         self._read(data)
@@ -107,14 +107,16 @@ class GuardedChannel(HTTPChannel):
             self._begun = True
             self._wait(limits.HEAD_SECONDS)
             if data.startswith(_TLS_HANDSHAKE):
-                # It ends with no line, and its sender waits for an answer.
-                self._refuse(BridgeError(Code.BAD_REQUEST, "this port speaks no TLS"))
+                # A handshake ends with no line, and its sender waits for an answer.
+                self._refuse(
+                    BridgeError(Code.BAD_REQUEST, "this port does not speak TLS")
+                )
                 return
         super().dataReceived(data)
         self._end_if_whole()
 
     def take_turn(self) -> None:
-        """See ``bridge.web.shares.Connection``."""
+        """See ``bridge.web.shares.SharingConnection``."""
         self.paused = False
         self._networkProducer.resumeProducing()
         if data := self.clearLineBuffer():
@@ -123,13 +125,13 @@ class GuardedChannel(HTTPChannel):
             self._end_if_whole()
 
     def lineReceived(self, line: bytes) -> None:
-        """Take one line of a head."""
+        """Accept one line of a head."""
         if not self._lingering:
             super().lineReceived(line)
             self._answer_early()
 
     def rawDataReceived(self, data: bytes) -> None:
-        """Take a piece of a body, or of the request after it."""
+        """Accept a piece of a body, or of the request after it."""
         if not self._lingering:
             super().rawDataReceived(data)
             self._answer_early()
@@ -139,7 +141,7 @@ class GuardedChannel(HTTPChannel):
         self._refuse(_too_long(of_a_header=bool(self.requests)))
 
     def headerReceived(self, line: bytes) -> bool:
-        """Take one header."""
+        """Accept one header."""
         try:
             return bool(super().headerReceived(line))
         except ValueError:
@@ -148,7 +150,7 @@ class GuardedChannel(HTTPChannel):
             return False
 
     def allHeadersReceived(self) -> None:
-        """Judge the head, before any of the body is read."""
+        """Validate the head, before any of the body is read."""
         request = self.requests[-1]
         if self._is_ambiguous(request):
             self._respondToBadRequestAndDisconnect()
@@ -157,7 +159,7 @@ class GuardedChannel(HTTPChannel):
         request.headReceived(self._command, self._path, self._version, self.length)
         if self.length != 0 and request.refusal is None:
             self._wait(limits.BODY_SECONDS)
-            self.shares.crowd.leave(self)
+            self.shares.pending.leave(self)
             if request.expects_continue():
                 self._send100Continue()
 
@@ -173,8 +175,8 @@ class GuardedChannel(HTTPChannel):
         """Wait for the next request, or end."""
         self._begun = False
         full = self._waitingForTransport
-        # Who was answered has a place until it has read that, if it had the token, as
-        # only calls take POST.  Others could fill the transport with refusals.
+        # A client with the token keeps its place until it has read the answer; only
+        # calls use POST.  Any other client could fill the transport with refusals.
         called = request.method == b"POST" and request.refusal is None
         self._reading = called and full
         self.greed += not called
@@ -182,7 +184,7 @@ class GuardedChannel(HTTPChannel):
             self.shares.unsent.add(self, _FULL_BYTES + request.sentLength)
         if self.persistent and not self._dropped:
             self._wait(limits.KEEP_ALIVE_SECONDS)
-            # Twisted would answer all that has come, whoever reads that.
+            # Twisted would answer every request that has come, read or unread.
             self.paused = full or not self.shares.turns.free
         super().requestDone(request)
         if self.paused:
@@ -190,7 +192,7 @@ class GuardedChannel(HTTPChannel):
         self._end_if_whole()
 
     def resumeProducing(self) -> None:
-        """Go on: what was written has been read, except for the last of it."""
+        """Continue: all but the last of what was written has been read."""
         super().resumeProducing()
         self.shares.unsent.leave(self)
         if self._reading:
@@ -201,7 +203,7 @@ class GuardedChannel(HTTPChannel):
             self._wait_for_turn()
 
     def loseConnection(self) -> None:
-        """Close when all is sent; but not for ever, if nobody reads it."""
+        """Close when all is sent, or when the client has not read it in time."""
         if self._unread:
             self._linger()
         else:
@@ -220,14 +222,14 @@ class GuardedChannel(HTTPChannel):
         self.paused = True
         self._networkProducer.pauseProducing()
         if self._waitingForTransport or self._handlingRequest:
-            return  # what ends that comes here again
+            return  # this is called again when that ends
         if self.shares.turns.free:
             self.take_turn()
         else:
             self.shares.turns.wait(self)
 
     def _end_if_whole(self) -> None:
-        """Close when the client sends no more, and all it sent is answered."""
+        """Close when the client sends no more, and every request is answered."""
         busy = self._handlingRequest or self._busyReceiving or self.paused
         if not self._whole or busy or self._lingering or self._dropped:
             return
@@ -243,7 +245,7 @@ class GuardedChannel(HTTPChannel):
         return not whole or self._version != b"HTTP/1.1"
 
     def _answer_early(self) -> None:
-        """Answer what is refused already, while its body is still to come."""
+        """Answer a request that is refused already, before its body has come."""
         if self._lingering or self._handlingRequest or not self.requests:
             return
         if self.requests[-1].refusal is not None:
@@ -253,7 +255,7 @@ class GuardedChannel(HTTPChannel):
             self.allContentReceived()
 
     def _respondToBadRequestAndDisconnect(self) -> None:
-        """Refuse what is no HTTP; Twisted would send a bare status line."""
+        """Refuse bytes that are not HTTP; Twisted would send a bare status line."""
         if self._receivedHeaderSize > self.totalHeadersSize:
             error = _too_long(of_a_header=bool(self.requests))
         elif self._receivedHeaderCount > self.maxHeaders:
@@ -261,18 +263,18 @@ class GuardedChannel(HTTPChannel):
                 Code.HEAD_TOO_LARGE, f"there are more than {limits.HEADERS} headers"
             )
         else:
-            error = BridgeError(Code.BAD_REQUEST, "this is no valid HTTP request")
+            error = BridgeError(Code.BAD_REQUEST, "this is not a valid HTTP request")
         self._refuse(error)
 
     def _refuse(self, error: BridgeError) -> None:
-        """Answer what is no request, and read no more."""
+        """Answer bytes that are not a request, and stop reading."""
         if not self._lingering:
             self.shares.turns.spend()
             self.transport.write(last_refusal(error))
             self._linger()
 
     def _linger(self) -> None:
-        """Send no more, and let the client read what was sent before it is cut."""
+        """Stop sending, and let the client read what was sent before the cut."""
         self._lingering = True
         self._networkProducer.unregisterProducer()
         self._networkProducer.resumeProducing()
@@ -280,14 +282,14 @@ class GuardedChannel(HTTPChannel):
         self.transport.loseWriteConnection()
 
     def _wait(self, seconds: float) -> None:
-        """Let the other side have some seconds for what it has to do now."""
+        """Set the deadline of the current state."""
         self._wait_no_more()
         self._deadline = self.callLater(seconds, self._expired)
         if not self._reading:
-            self.shares.crowd.join(self)
+            self.shares.pending.join(self)
 
     def _wait_no_more(self) -> None:
-        self.shares.crowd.leave(self)
+        self.shares.pending.leave(self)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

@@ -18,24 +18,24 @@ from twisted.python.failure import Failure
 
 from ..protocol import frames, limits
 from ..protocol import session as effects
-from ..protocol.errors import BridgeError, CloseReason, Code
+from ..protocol.errors import BridgeError, CloseReason, internal_error
 from ..protocol.frames import Hello, Logs, Request
 from ..protocol.strict import Size
 from ..protocol.text import one_line
 from ..rpc.dispatch import Dispatcher
 from ..rpc.hub import Event, Hub
 from .guard import Guard
-from .outbox import Outbox
+from .sendqueue import SendQueue
 
 
 class LogSink(Protocol):
-    """Takes the log records of a ``logs`` frame; never answers, never raises."""
+    """Accepts the log records of a ``logs`` frame; never answers, never raises."""
 
     def frame(self, records: Any) -> None:
         """Write the records."""
 
     def drop(self, records: int, why: str) -> None:
-        """Count records that are not written, and tell how many, and why."""
+        """Count records that are not written, and report how many, and why."""
 
     @property
     def overloaded(self) -> bool:
@@ -43,11 +43,11 @@ class LogSink(Protocol):
 
 
 @frozen
-class Edge:
+class SharedContext:
     """
-    What every socket of a daemon shares.
+    The dependencies that all sockets of a daemon share.
 
-    :ivar version: The daemon's, told in ``welcome``.
+    :ivar version: The daemon's version, sent in ``welcome``.
     """
 
     version: str
@@ -59,8 +59,8 @@ class Edge:
     clock: IReactorTime
 
 
-class Line(Protocol):
-    """What a conversation is held over."""
+class Transport(Protocol):
+    """The socket that a conversation uses."""
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
         """Send a piece of a text; nothing happens once the socket is closing."""
@@ -80,27 +80,27 @@ class Line(Protocol):
 class Conversation:
     """Begins when the socket opens, and is over when it has closed."""
 
-    _edge: Edge
-    _line: Line
-    outbox: Outbox = field(init=False)
+    _context: SharedContext
+    _transport: Transport
+    send_queue: SendQueue = field(init=False)
     _session: effects.Session = field(init=False)
     _delayed: set[IDelayedCall] = field(factory=set)
     _hello: IDelayedCall = field(init=False)
     _over: bool = False
-    _at_end: list[Callable[[], None]] = field(factory=list)
+    _close_callbacks: list[Callable[[], None]] = field(factory=list)
 
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._session = effects.new_session(self._edge.rates)
-        self.outbox = Outbox(
-            self._line.send_piece, lambda: self.close(CloseReason.SLOW_READER)
+        self._session = effects.new_session(self._context.rates)
+        self.send_queue = SendQueue(
+            self._transport.send_piece, lambda: self.close(CloseReason.SLOW_READER)
         )
-        self._hello = self._later(limits.HELLO_SECONDS, self._waited)
+        self._hello = self._later(limits.HELLO_SECONDS, self._hello_timed_out)
 
     def received(self, text: bytes, size: Size | None = None) -> None:
         """
-        Take one text frame.
+        Handle one text frame.
 
         :param size: Of this text, when it was counted as it came.
         """
@@ -115,31 +115,31 @@ class Conversation:
                 if frame.defect is not None:
                     defect = Failure(frame.defect)
                     self._log.failure("a frame could not be read", failure=defect)
-                self._perform(self._session.misframed(frame))
+                self._perform(self._session.invalid_frame(frame))
 
-    def broke(self, reason: CloseReason) -> None:
-        """Take note of something after which the socket must close."""
-        self._perform(self._session.broke(reason))
+    def violated(self, reason: CloseReason) -> None:
+        """Handle a violation of the protocol, after which the socket must close."""
+        self._perform(self._session.violated(reason))
 
     def close(self, reason: CloseReason) -> None:
-        """Close the socket, saying why."""
+        """Close the socket, with a reason."""
         self._session.ended()
-        self.outbox.finish()
-        self._line.close_with(reason)
+        self.send_queue.finish()
+        self._transport.close_with(reason)
 
     def ended(self) -> None:
-        """The socket has closed.  Calls that are under way go on without it."""
+        """The socket has closed.  Calls under way continue without it."""
         self._session.ended()
-        self._edge.hub.remove(self)
+        self._context.hub.remove(self)
         for call in self._delayed:
             call.cancel()
         self._delayed.clear()
-        self.outbox.clear()
+        self.send_queue.clear()
         self._over = True
-        for call_ended in self._at_end:
+        for call_ended in self._close_callbacks:
             call_ended()
-        self._at_end.clear()
-        dropped, replaced = self.outbox.dropped, self.outbox.replaced
+        self._close_callbacks.clear()
+        dropped, replaced = self.send_queue.dropped, self.send_queue.replaced
         if dropped or replaced:
             self._log.info(
                 "a slow page lost {dropped} pushes, and {replaced} to newer ones",
@@ -149,31 +149,31 @@ class Conversation:
 
     def push(self, event: str, text: bytes) -> None:
         """Send an event; see ``bridge.rpc.hub.Subscriber``."""
-        self.outbox.put(text, event)
+        self.send_queue.put(text, event)
 
-    def tell(self, event: str, data: Any) -> None:
+    def notify(self, event: str, data: Any) -> None:
         """Push to this page alone; see ``bridge.rpc.caller.Caller``."""
         if not self._over:
             self.push(event, frames.push(event, data))
 
-    def at_end(self, call: Callable[[], None]) -> None:
-        """Call when the socket has closed; see ``bridge.rpc.caller.Caller``."""
+    def on_close(self, call: Callable[[], None]) -> None:
+        """Call ``call`` when the socket has closed; see ``Caller.on_close``."""
         if self._over:
             call()
         else:
-            self._at_end.append(call)
+            self._close_callbacks.append(call)
 
     def _greeted(self, hello: Hello) -> list[effects.Effect]:
-        # A token of ours is ASCII; what can't be encoded is none.
-        if not self._edge.guard.token.matches(hello.token.encode("utf-8")):
+        # The token is ASCII, so a text that can't be encoded does not match.
+        if not self._context.guard.token.matches(hello.token.encode("utf-8")):
             return self._session.hello_refused()
-        # Whatever it calls itself, it may come in: its name is for the log alone.
+        # The name is only logged; no page is refused for it.
         client = one_line(hello.client, limits.CLIENT_CHARACTERS)
-        self._log.debug("a page said hello: {client}", client=client)
+        self._log.debug("a page connected: {client}", client=client)
         return self._session.hello_accepted()
 
-    def _waited(self) -> None:
-        self._perform(self._session.waited())
+    def _hello_timed_out(self) -> None:
+        self._perform(self._session.hello_timed_out())
 
     def _perform(self, wanted: list[effects.Effect]) -> None:
         for effect in wanted:
@@ -198,29 +198,29 @@ class Conversation:
     ) -> None:
         match effect:
             case effects.Refuse(request_id, error):
-                self.outbox.put(frames.refusal(request_id, error))
+                self.send_queue.put(frames.refusal(request_id, error))
             case effects.PushError(error):
-                told = frames.error_fields(error)
-                self.push(Event.ERROR, frames.push(Event.ERROR, told))
+                fields = frames.error_fields(error)
+                self.push(Event.ERROR, frames.push(Event.ERROR, fields))
             case effects.CountRefusedHello():
-                self._edge.guard.count_refused_hello()
+                self._context.guard.count_refused_hello()
             case effects.DropLogs(records, why):
-                self._edge.logs.drop(records, why)
+                self._context.logs.drop(records, why)
 
     def _write_logs(self, records: Any) -> None:
-        self._edge.logs.frame(records)
-        if self._edge.logs.overloaded:
+        self._context.logs.frame(records)
+        if self._context.logs.overloaded:
             self.close(CloseReason.LOGS_BEHIND)
 
     def _welcome(self) -> None:
         self._delayed.discard(self._hello)
         self._hello.cancel()
-        if not self._line.welcomed():
+        if not self._transport.welcomed():
             self.close(CloseReason.TOO_MANY_SOCKETS)
             return
-        services = self._edge.dispatcher.registry.describe()
-        self.outbox.put(frames.welcome(self._edge.version, services))
-        self._edge.hub.add(self)
+        services = self._context.dispatcher.registry.describe()
+        self.send_queue.put(frames.welcome(self._context.version, services))
+        self._context.hub.add(self)
 
     def _dispatch(self, request: Request, after: float) -> None:
         if after or self._overdue():
@@ -229,13 +229,13 @@ class Conversation:
             self._call(request)
 
     def _overdue(self) -> bool:
-        """Whether calls wait that are due: those were asked for earlier."""
-        now = self._edge.clock.seconds()
+        """Whether earlier calls that are due are still waiting."""
+        now = self._context.clock.seconds()
         return any(call.getTime() <= now for call in self._delayed)
 
     def _call(self, request: Request) -> None:
         calling = ensureDeferred(
-            self._edge.dispatcher.call(
+            self._context.dispatcher.call(
                 request.service, request.method, request.params, self
             )
         )
@@ -243,27 +243,27 @@ class Conversation:
             lambda result: frames.response(request.id, result)
         )
         answering.addErrback(self._refusal, request.id)
-        answering.addCallback(self.outbox.put)
-        answering.addErrback(self._broke)
+        answering.addCallback(self.send_queue.put)
+        answering.addErrback(self._answer_failed)
 
-    def _broke(self, failure: Failure) -> None:
+    def _answer_failed(self, failure: Failure) -> None:
         self._log.failure("an answer could not be sent", failure=failure)
 
     def _refusal(self, failure: Failure, request_id: str) -> bytes:
         error = failure.value
         if not isinstance(error, BridgeError):
             self._log.failure("an answer could not be written", failure=failure)
-            error = BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
+            error = internal_error()
         return frames.refusal(request_id, error)
 
     def _later(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:
-        """Call after some seconds, unless the socket has closed by then."""
+        """Call ``call`` after some seconds, unless the socket has closed by then."""
         delayed: IDelayedCall
 
         def run() -> None:
             self._delayed.discard(delayed)
             call()
 
-        delayed = self._edge.clock.callLater(seconds, run)
+        delayed = self._context.clock.callLater(seconds, run)
         self._delayed.add(delayed)
         return delayed

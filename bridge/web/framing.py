@@ -1,10 +1,10 @@
 """
-Autobahn's framing (RFC 6455) where its own is too slow or too patient for a daemon.
+Autobahn's framing (RFC 6455), changed where it is too slow or too patient.
 
 Autobahn unmasks and validates byte by byte in Python, reads every frame that has come
-before anybody else has a turn, and goes on reading what follows a violation.  Here a
-piece of a frame is unmasked and validated at once in C, so many frames are read in
-several turns, and after a violation nothing more is read.
+before any other socket has its turn, and keeps reading after a violation.  Here a
+piece of a frame is unmasked and validated at once in C, many frames are read over
+several turns, and nothing is read after a violation.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Framing(WebSocketServerProtocol):
         return clock
 
     def dataReceived(self, data: bytes) -> None:
-        """Take what came; Autobahn would first compose a line for a debug log."""
+        """Accept bytes; Autobahn would first format a line for a debug log."""
         self._dataReceived(data)
 
     def consumeData(self) -> None:
@@ -80,7 +80,7 @@ class Framing(WebSocketServerProtocol):
         self._utf8 = None if isBinary else _Utf8()
 
     def onFrameData(self, payload: bytes) -> bool | None:
-        """Take a piece of a frame, masked still."""
+        """Accept a piece of a frame, still masked."""
         frame: Any = self.current_frame
         end = self.current_frame_masker.pointer()
         if frame.mask is not None and payload:
@@ -91,7 +91,7 @@ class Framing(WebSocketServerProtocol):
         return going_on
 
     def onMessageFrameData(self, payload: bytes) -> None:
-        """Keep a piece; but of an empty one, of which there may be any number."""
+        """Keep a piece, unless it is empty: of those there may be any number."""
         if payload:
             super().onMessageFrameData(payload)
 
@@ -116,14 +116,14 @@ class Framing(WebSocketServerProtocol):
         reasonUtf8: bytes | None = None,
         isReply: bool = False,
     ) -> None:
-        """Send a close frame, the last thing that is said."""
+        """Send a close frame, after which nothing is sent."""
         if self.state != self.STATE_OPEN:
             return
         # A peer's own code is echoed, its reason is not.
         super().sendCloseFrame(code, None if isReply else reasonUtf8, isReply)
         if ITCPTransport.providedBy(self.transport):
             # Dropping a connection with something unread resets it, and a reset
-            # overtakes the close frame.  So: say no more, and read on for a while.
+            # overtakes the close frame.  So: send no more, and read for a while.
             self.unregisterProducer()
             self.transport.loseWriteConnection()
 
@@ -137,7 +137,7 @@ class Framing(WebSocketServerProtocol):
     def _closeConnection(self, abort: bool = False) -> None:
         super()._closeConnection(abort)
         if not abort:
-            # What is unsent is sent first; a peer that does not read has no say.
+            # Unsent data goes first, but a peer that does not read is not waited for.
             self._linger()
 
     def _linger(self) -> None:

@@ -1,7 +1,7 @@
 """
-Who may ask at all: what is judged of a request's headers.
+Whether a request is accepted at all: the checks on its headers.
 
-In which order, and what comes between, is in ``bridge.web.site``.
+Their order is in ``bridge.web.site``.
 
 Header values are compared as bytes and never decoded: they may hold anything.
 """
@@ -30,10 +30,10 @@ class Headers(Protocol):
 
 
 class TokenCheck(Protocol):
-    """Knows the pairing token."""
+    """Checks the pairing token."""
 
     def matches(self, offered: bytes) -> bool:
-        """Whether this is the token, told in constant time."""
+        """Whether this is the token; compares in constant time."""
 
 
 _ORIGIN = re.compile(
@@ -60,7 +60,7 @@ def is_loopback_origin(origin: bytes) -> bool:
 
 
 def is_json(headers: Headers) -> bool:
-    """Whether the one Content-Type is JSON's, whatever its parameters."""
+    """Whether the one Content-Type is JSON's, with any parameters."""
     given = headers.getRawHeaders(b"content-type") or ()
     if len(given) != 1:
         return False
@@ -78,7 +78,7 @@ class Origins:
     added: frozenset[bytes] = frozenset()
 
     def allow(self, origin: bytes) -> bool:
-        """Whether a page of this origin may ask."""
+        """Whether a page of this origin may send requests."""
         if origin == b"null":
             return False
         return origin in self.added or is_loopback_origin(origin)
@@ -87,14 +87,14 @@ class Origins:
 @define
 class Guard:
     """
-    Judges the head of every request.
+    Validates the head of every request.
 
     :ivar trusted: Pays for requests of allowed pages and of programs.
     :ivar foreign: Pays for requests made for another site, so that a hostile page
-        cannot spend what the user's own page lives on.
-    :ivar port: The bound port; of what has none, ``HTTP_PORT``.
-    :ivar upgrades: Pays for upgrades of allowed pages, so that nobody without the
-        token can keep out a page that is about to show it.
+        cannot spend the tokens of the user's own page.
+    :ivar port: The bound port; ``HTTP_PORT`` for a socket without one.
+    :ivar upgrades: Pays for upgrades of allowed pages, so that no client
+        without the token can keep out a page that has it.
     """
 
     origins: Origins
@@ -106,7 +106,7 @@ class Guard:
 
     def draw(self, headers: Headers, upgrade: bool = False) -> None:
         """
-        Let a request pay.
+        Take a token for a request from its bucket.
 
         :param upgrade: Whether it is for the path of the socket.
         :raise BridgeError: 429.
@@ -151,14 +151,14 @@ class Guard:
             )
 
     def allowed_origin(self, headers: Headers) -> bytes | None:
-        """Give the request's origin when it is one that may read the answer."""
+        """Return the request's origin if it may read the answer."""
         origins = headers.getRawHeaders(b"origin") or ()
         if len(origins) == 1 and self.origins.allow(origins[0]):
             return origins[0]
         return None
 
     def count_refused_hello(self) -> None:
-        """Take one token for a socket that did not say a good ``hello``."""
+        """Take one token for a socket without a good ``hello``."""
         self.trusted.take()
 
     def authenticate(self, headers: Headers) -> None:

@@ -1,4 +1,4 @@
-"""The headers of every response, whatever it answers; and how a refusal looks."""
+"""The headers of every response, and the form of a refusal."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _CORS: Final = {
 @define(auto_exc=True)
 class MethodError(BridgeError):
     """
-    A path was asked for with a method it does not take.
+    The path does not accept the request's method.
 
-    :ivar allow: The methods it takes, as the ``Allow`` header has them.
+    :ivar allow: The methods it accepts, as in the ``Allow`` header.
     """
 
     allow: bytes = b""
@@ -46,21 +46,21 @@ class MethodError(BridgeError):
 
 @define(auto_exc=True)
 class WrongTokenError(BridgeError):
-    """A bearer token was there, and is not this daemon's (RFC 6750, section 3.1)."""
+    """The bearer token is not this daemon's (RFC 6750, section 3.1)."""
 
 
 def cors_headers(origin: bytes) -> dict[bytes, bytes]:
-    """Give what lets a page of an allowed origin read the answer."""
+    """Return the headers that let a page of an allowed origin read the answer."""
     return {b"access-control-allow-origin": origin, **_CORS}
 
 
 def phrase(status: int) -> bytes:
-    """Give the reason phrase of a status; Twisted does not know the newer ones."""
+    """Return the reason phrase of a status; Twisted does not know the newer ones."""
     return HTTPStatus(status).phrase.encode("ascii")
 
 
 def refusal_headers(error: BridgeError) -> dict[bytes, bytes]:
-    """Give the headers that only some refusals have."""
+    """Return the headers that only some refusals have."""
     headers = {}
     if error.retry_after is not None:
         headers[b"retry-after"] = b"%d" % error.retry_after
@@ -73,12 +73,12 @@ def refusal_headers(error: BridgeError) -> dict[bytes, bytes]:
 
 
 def refusal_body(error: BridgeError) -> bytes:
-    """Give the body of a refusal."""
+    """Return the body of a refusal."""
     return dumps({"ok": False, "error": error_fields(error)})
 
 
 def last_refusal(error: BridgeError) -> bytes:
-    """Write a whole response to what is no request; the connection ends with it."""
+    """Format the response to bytes that are not a request; the connection ends."""
     body = refusal_body(error)
     headers = {
         **ALWAYS,

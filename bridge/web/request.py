@@ -1,8 +1,8 @@
 """
-One HTTP request: its head is judged, then its body is read, then it is answered.
+One HTTP request: its head is validated, its body read, and then it is answered.
 
-Which head is answered by what is decided in ``bridge.web.site``; when each of this
-happens, in ``bridge.web.channel``.
+``bridge.web.site`` decides which endpoint answers; ``bridge.web.channel`` decides when
+each step happens.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)", re.DOTALL)
 @frozen
 class Head:
     """
-    What is known of a request before its body.
+    The head of a request: what is known before its body.
 
     :ivar path: Of the request target, as it was sent; without the query.
     :ivar length: Of the body, as declared; ``None`` when it comes in chunks.
@@ -42,14 +42,14 @@ class Head:
     authority: bytes | None = None
 
 
-Answer = Callable[["GuardedRequest"], None]
-"""Answers a request whose body is there; refuses with ``BridgeError`` in its answer."""
+Responder = Callable[["GuardedRequest"], None]
+"""Answers a request whose body is complete; a ``BridgeError`` becomes a refusal."""
 
 
-class Judge(Protocol):
-    """Decides who answers; ``bridge.web.site.GuardedSite`` is one."""
+class RequestPolicy(Protocol):
+    """Validates requests; ``bridge.web.site.GuardedSite`` is one."""
 
-    def judge(self, head: Head) -> Answer:
+    def validate(self, head: Head) -> Responder:
         """
         Decide by the head alone.
 
@@ -65,7 +65,7 @@ class Judge(Protocol):
 
 class GuardedRequest(Request):
     """
-    A request that is judged by its head, with a bounded body; Klein renders it.
+    A request that is validated by its head, with a bounded body; Klein renders it.
 
     :ivar refusal: Why it is refused, as soon as that is known.
     :ivar prepath: Segments of the path that Klein has matched; ``postpath``: the rest.
@@ -78,35 +78,35 @@ class GuardedRequest(Request):
 
     refusal: BridgeError | None = None
     content: Any
-    _answer: Answer
+    _answer: Responder
     _received = 0
 
     def headReceived(  # noqa: N802
         self, method: bytes, target: bytes, version: bytes, length: int | None
     ) -> None:
-        """Judge the head.  Of the body of a refused request nothing is kept."""
+        """Validate the head.  The body of a refused request is not kept."""
         self.method, self.clientproto = method, version
         authority, self.uri = split_target(target)
         self.path = self.uri.partition(b"?")[0]
         self.content = BytesIO()
-        # As they were sent: to Klein they are text, to us they were no UTF-8 perhaps.
+        # Kept as sent: Klein wants text, and the path may not be UTF-8.
         text = self.path.decode("latin-1").encode("utf-8")
         self.prepath, self.postpath = [], text.removeprefix(b"/").split(b"/")
-        judge: Judge = self.channel.factory
-        self._answer = judge.render
-        origin = judge.allowed_origin(self.requestHeaders)
+        policy: RequestPolicy = self.channel.factory
+        self._answer = policy.render
+        origin = policy.allowed_origin(self.requestHeaders)
         allowing = {} if origin is None else cors_headers(origin)
         for name, value in {**ALWAYS, **allowing}.items():
             self.setHeader(name, value)
         try:
-            self._answer = judge.judge(
+            self._answer = policy.validate(
                 Head(method, self.path, self.requestHeaders, length, authority)
             )
         except BridgeError as error:
             self.refusal = error
 
     def expects_continue(self) -> bool:
-        """Whether the client waits for leave to send the body."""
+        """Whether the client waits for 100 Continue before it sends the body."""
         expected = self.requestHeaders.getRawHeaders(b"expect") or [b""]
         return bool(
             self.clientproto == b"HTTP/1.1" and expected[0].lower() == b"100-continue"
@@ -124,24 +124,24 @@ class GuardedRequest(Request):
         """
         Answer the request, whose body is here as far as it is wanted.
 
-        Twisted's own would read queries and forms, for which nobody asks.
+        Twisted's own would also read queries and forms, which no endpoint uses.
         """
         self.content.seek(0)
         self._answer(self)
 
     def render(self, resource: Any) -> None:
-        """Let a resource answer, as ``twisted.web.server.Request`` does."""
+        """Have a resource answer, as ``twisted.web.server.Request`` does."""
         resource.render(self)
 
     def getRequestHostname(self) -> bytes:  # noqa: N802
-        """Return a name of ours: no route depends on what the client calls us."""
+        """Return a fixed name: no route depends on the client's Host header."""
         return b"localhost"
 
     def begin(self, status: int, body: bytes) -> bytes:
         """
         Begin a response.
 
-        :return: Its body, to be written by whoever renders.
+        :return: Its body, which the renderer writes.
         """
         self.setResponseCode(status, phrase(status))
         if body:
@@ -155,13 +155,13 @@ class GuardedRequest(Request):
         return self.begin(error.code.status, refusal_body(error))
 
     def finish_empty(self) -> None:
-        """Answer that all is well, and there is nothing to tell (204)."""
+        """Answer with 204: success, without a body."""
         self.responseHeaders.removeHeader(b"content-type")
         self.write(self.begin(204, b""))
         self.finish()
 
 
-# Klein keeps its mapper here; of what else the interface has, it asks for nothing.
+# Klein keeps its mapper here, and uses nothing else of the interface.
 classImplements(GuardedRequest, IKleinRequest)  # type: ignore[misc]
 
 
@@ -180,7 +180,7 @@ def split_target(target: bytes) -> tuple[bytes | None, bytes]:
 
 
 def too_large() -> BridgeError:
-    """Word that a body is over the cap."""
+    """Return the refusal of a body over the cap."""
     return BridgeError(
         Code.PAYLOAD_TOO_LARGE, f"the body exceeds {limits.REST_BODY_BYTES} bytes"
     )

@@ -1,13 +1,14 @@
 """
-What HTTP connections share, and how no one of them gets more than its part.
+What HTTP connections share, with a bound on the share of each.
 
 ::
 
-    Crowd    places: the greediest connection goes first, then the longest waiting
-    Turns    requests answered in one turn of the reactor, one connection after another
-    Unsent   memory for answers that are not read: the connection with most goes first
+    PendingConnections   places: the greediest connection is dropped first, then the
+                         one that has waited longest
+    Turns                requests answered in one turn of the reactor, in rotation
+    Unsent               memory for unread answers: the connection with most is dropped
 
-Only connections without the token compete: a call has earned its place.
+Only connections without the token compete; those with it keep their places.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from ..protocol import limits
 
 
-class Connection(Protocol):
-    """What its rivals know of a connection."""
+class SharingConnection(Protocol):
+    """A connection that shares resources with others."""
 
     @property
     def greed(self) -> int:
@@ -35,23 +36,23 @@ class Connection(Protocol):
 
 
 @define
-class Crowd:
+class PendingConnections:
     """
-    The connections that have not earned a place: nobody knows yet who asks.
+    The connections that have not shown the token yet.
 
     Over the limit the greediest is dropped; of equals, the one waiting longest.
-    So those who flood, and those who hold connections open without asking, take places
-    from each other, and one that asks at once is always served.
+    So clients that flood, and clients that hold connections open, take places from
+    each other, and a client that sends its request at once is always served.
     """
 
     _limit: int
-    _waiting: dict[Connection, None] = field(factory=dict)
+    _waiting: dict[SharingConnection, None] = field(factory=dict)
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def join(self, connection: Connection) -> None:
-        """Let a connection wait, as the newest."""
+    def join(self, connection: SharingConnection) -> None:
+        """Add a connection, as the newest."""
         self._waiting.pop(connection, None)
         self._waiting[connection] = None
         if len(self._waiting) > self._limit:
@@ -59,8 +60,8 @@ class Crowd:
             del self._waiting[greediest]
             greediest.drop()
 
-    def leave(self, connection: Connection) -> None:
-        """Remove a connection, if it is there."""
+    def leave(self, connection: SharingConnection) -> None:
+        """Remove a connection, if present."""
         self._waiting.pop(connection, None)
 
 
@@ -69,15 +70,15 @@ class Turns:
     """
     Bounds the requests that are answered in one turn of the reactor.
 
-    Who comes when the turn is used up waits for the next one.  While several wait, each
-    gets one request at a time.
+    A connection that comes when the turn is used up waits for the next one.  While
+    several wait, each gets one request at a time.
     """
 
     _limit: int
     _clock: IReactorTime
     _left: int = field(init=False)
     _next: IDelayedCall | None = None
-    _waiting: dict[Connection, None] = field(factory=dict)
+    _waiting: dict[SharingConnection, None] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._left = self._limit
@@ -92,12 +93,12 @@ class Turns:
         self._left -= requests
         self._schedule()
 
-    def wait(self, connection: Connection) -> None:
+    def wait(self, connection: SharingConnection) -> None:
         """Call ``take_turn`` of a connection when it is due."""
         self._waiting[connection] = None
         self._schedule()
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: SharingConnection) -> None:
         """Remove a connection, if it waits."""
         self._waiting.pop(connection, None)
 
@@ -119,16 +120,16 @@ class Turns:
 @define
 class Unsent:
     """
-    Bounds what waits to be sent, over all connections without the token.
+    Bounds the unsent bytes of all connections without the token.
 
     :ivar total: In bytes.
     """
 
     _limit: int
     total: int = 0
-    _sizes: dict[Connection, int] = field(factory=dict)
+    _sizes: dict[SharingConnection, int] = field(factory=dict)
 
-    def add(self, connection: Connection, size: int) -> None:
+    def add(self, connection: SharingConnection, size: int) -> None:
         """Count so many bytes; over the limit drop the connections with most."""
         self._sizes[connection] = self._sizes.get(connection, 0) + size
         self.total += size
@@ -137,8 +138,8 @@ class Unsent:
             self.leave(largest)
             largest.drop()
 
-    def leave(self, connection: Connection) -> None:
-        """Count nothing more for a connection: all is sent, or never will be."""
+    def leave(self, connection: SharingConnection) -> None:
+        """Stop counting a connection: all is sent, or never will be."""
         self.total -= self._sizes.pop(connection, 0)
 
 
@@ -146,13 +147,13 @@ class Unsent:
 class Shares:
     """All that the connections of a daemon share."""
 
-    crowd: Crowd
+    pending: PendingConnections
     turns: Turns
     unsent: Unsent
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: SharingConnection) -> None:
         """Forget a connection."""
-        self.crowd.leave(connection)
+        self.pending.leave(connection)
         self.turns.leave(connection)
         self.unsent.leave(connection)
 
@@ -160,7 +161,7 @@ class Shares:
 def make_shares(clock: IReactorTime) -> Shares:
     """Make what the connections of one daemon share."""
     return Shares(
-        Crowd(limits.CONNECTIONS_WAITING),
+        PendingConnections(limits.CONNECTIONS_WAITING),
         Turns(limits.HTTP_REQUESTS_PER_TURN, clock),
         Unsent(limits.HTTP_UNSENT_BYTES),
     )

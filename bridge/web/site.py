@@ -1,8 +1,8 @@
 """
-HTTP: who is let in, and which path answers what.
+The HTTP server: which requests are accepted, and which endpoint answers a path.
 
-``GuardedSite.judge`` is the whole policy, in its order.  A call goes to the same
-dispatcher as a frame does.
+``GuardedSite.validate`` is the whole policy, in its order.  Calls go to the same
+dispatcher as frames do.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import BaseConverter, MapAdapter, ValidationError
 
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.wire import dumps, loads
 from ..rpc.registry import Registry
 from .channel import GuardedChannel
-from .conversation import Edge
+from .conversation import SharedContext
 from .guard import Guard, Headers
 from .headers import MethodError
-from .request import Answer, GuardedRequest, Head, too_large
+from .request import GuardedRequest, Head, Responder, too_large
 from .shares import make_shares
 from .socket import BridgeFactory
 
@@ -40,16 +40,16 @@ Endpoint = Callable[..., Coroutine[Deferred[Any], Any, bytes]]
 
 _SOCKET = b"/v1/ws"
 _UPGRADE_REQUESTS = 8
-"""An upgrade takes as long as so many other requests."""
+"""An upgrade counts as this many other requests."""
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
 
 
 @frozen
 class Route:
     """
-    What the guard asks of a request for a path.
+    What the guard requires of a request for a path.
 
-    :ivar paired: Whether it takes the pairing token.
+    :ivar paired: Whether the pairing token is required.
     :ivar has_body: Whether a JSON body is read.
     """
 
@@ -61,7 +61,8 @@ class _NameConverter(BaseConverter):
     """
     The name of a service or a method: one segment of a path, percent-decoded.
 
-    Decoded one by one: an encoded slash is part of a name, so of none.
+    Each segment is decoded alone: an encoded slash would be part of a name, and no name
+    has one.
     """
 
     def to_python(self, value: str) -> str:
@@ -74,16 +75,16 @@ class _NameConverter(BaseConverter):
 @define
 class Routes:
     """
-    What answers at which path: a Klein resource, behind the guard.
+    The endpoints by path: a Klein resource, behind the guard.
 
     A request is matched twice: at its head, so that its body need not come when it is
-    refused (docs/decisions/0016), and when Klein renders it.  What was refused by its
-    head calls no endpoint, whatever Klein makes of its path.
+    refused (docs/decisions/0016), and when Klein renders it.  A request that was
+    refused by its head calls no endpoint.
 
     :ivar dev: Whether calls by HTTP and ``describe`` are there.
     """
 
-    edge: Edge
+    context: SharedContext
     sockets: BridgeFactory
     dev: bool
     _app: Klein = field(factory=Klein, init=False)
@@ -111,11 +112,11 @@ class Routes:
     @property
     def registry(self) -> Registry:
         """The services."""
-        return self.edge.dispatcher.registry
+        return self.context.dispatcher.registry
 
     def find(self, method: bytes, path: bytes) -> Route:
         """
-        Find what answers.
+        Find the route of a request.
 
         :raise BridgeError: 404, or 405.
         """
@@ -135,7 +136,7 @@ class Routes:
         request.render(self._resource)
 
     def _route(self, path: str, method: str, answer: Endpoint) -> None:
-        """Let an endpoint answer with the JSON it returns."""
+        """Add a route whose endpoint returns the JSON of its answer."""
 
         def run(request: GuardedRequest, **names: str) -> Deferred[bytes]:
             if request.refusal is not None:
@@ -151,29 +152,27 @@ class Routes:
         return request.refuse(error)
 
     def _refuse_path(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Answer what has no route; but a refusal of the guard comes first."""
+        """Answer a request without a route; a refusal of the guard comes first."""
         error: Any = failure.value
         return request.refuse(request.refusal or self._no_route(error))
 
     def _fail(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Answer when an endpoint breaks."""
-        self._log.failure("a request broke", failure=failure)
-        return request.refuse(
-            BridgeError(Code.INTERNAL, "the daemon failed; its log says how")
-        )
+        """Answer a request whose endpoint failed."""
+        self._log.failure("a request failed", failure=failure)
+        return request.refuse(internal_error())
 
     def _no_route(self, error: HTTPException) -> BridgeError:
-        """Word a routing error of werkzeug's."""
+        """Return the refusal for a routing error of werkzeug's."""
         if isinstance(error, MethodNotAllowed):
             return MethodError(
                 Code.METHOD_NOT_ALLOWED,
-                "this path takes another method",
+                "this path does not accept the method",
                 allow=", ".join(sorted(error.valid_methods or ())).encode("ascii"),
             )
         return self._nothing_here()
 
     def _nothing_here(self) -> BridgeError:
-        """Word that a path has nothing, and what might put something there."""
+        """Return the refusal of an unknown path; without --dev it names the option."""
         if self.dev:
             return BridgeError(Code.NOT_FOUND, "there is nothing at this path")
         return BridgeError(
@@ -184,18 +183,18 @@ class Routes:
     async def call(self, request: GuardedRequest, service: str, method: str) -> bytes:
         """Call a method of a service."""
         params = read_params(request.content.read())
-        return dumps(await self.edge.dispatcher.call(service, method, params))
+        return dumps(await self.context.dispatcher.call(service, method, params))
 
     async def health(self, _: GuardedRequest) -> bytes:
         """Answer the liveness probe."""
         names = self.registry.names()
-        return dumps({"ok": True, "version": self.edge.version, "services": names})
+        return dumps({"ok": True, "version": self.context.version, "services": names})
 
     async def describe(self, _: GuardedRequest) -> bytes:
         """Describe every service."""
         services = self.registry.describe()
         return dumps(
-            {"version": self.edge.version, "socket": "/v1/ws", "services": services}
+            {"version": self.context.version, "socket": "/v1/ws", "services": services}
         )
 
     def socket(self, request: GuardedRequest) -> Upgrade:
@@ -210,8 +209,8 @@ class Routes:
         if request.method != b"GET" or upgrade[0].lower() != b"websocket":
             raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
         if request.clientproto != b"HTTP/1.1":
-            raise BridgeError(Code.BAD_REQUEST, "an upgrade takes HTTP/1.1")
-        if self.sockets.crowded:
+            raise BridgeError(Code.BAD_REQUEST, "an upgrade requires HTTP/1.1")
+        if self.sockets.is_full:
             raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
         return Upgrade(self.sockets)
 
@@ -220,14 +219,14 @@ class Upgrade(WebSocketResource):
     """Hands a connection over to Autobahn."""
 
     def render(self, request: GuardedRequest) -> object:
-        """Hand it over, and what the client has sent behind its handshake."""
-        # It has been judged; Autobahn would judge it again, by rules of its own.
+        """Hand it over, with what the client has sent after its handshake."""
+        # It was validated already; Autobahn would apply rules of its own.
         request.requestHeaders.removeHeader(b"origin")
         channel: Any = request.channel
         channel.shares.turns.spend(_UPGRADE_REQUESTS - 1)
         transport, early = channel.transport, channel.clearLineBuffer()
         rendered: object = super().render(request)
-        # A client should wait for our handshake (RFC 6455, section 4.1); of one that
+        # A client should wait for our handshake (RFC 6455, section 4.1); if it
         # does not, nothing is lost.
         transport.protocol.dataReceived(early)
         return rendered
@@ -235,7 +234,7 @@ class Upgrade(WebSocketResource):
 
 def shielded(answering: Coroutine[Deferred[Any], Any, bytes]) -> Deferred[bytes]:
     """
-    Run a coroutine that goes on when what waits for it is cancelled.
+    Run a coroutine that continues when the Deferred of its result is cancelled.
 
     Klein cancels when the client goes; a call must not end half-way.
     """
@@ -245,7 +244,7 @@ def shielded(answering: Coroutine[Deferred[Any], Any, bytes]) -> Deferred[bytes]
 
 
 def answer_preflight(request: GuardedRequest) -> None:
-    """Tell a page what it may send; the headers that allow it are there already."""
+    """Answer a preflight request; the headers that allow the origin are set already."""
     asked = request.requestHeaders.hasHeader(b"access-control-request-private-network")
     if asked and request.responseHeaders.hasHeader(b"access-control-allow-origin"):
         request.setHeader(b"access-control-allow-private-network", b"true")
@@ -278,9 +277,9 @@ class GuardedSite(HTTPFactory):
         self._routes = routes
         self.shares = make_shares(reactor)
 
-    def judge(self, head: Head) -> Answer:
+    def validate(self, head: Head) -> Responder:
         """
-        Decide who answers a request, by its head alone.
+        Validate a request by its head alone, and return what answers it.
 
         This order is the policy; nothing reaches a service or a socket around it.
 
@@ -303,15 +302,15 @@ class GuardedSite(HTTPFactory):
         return self._routes.render
 
     def render(self, request: GuardedRequest) -> None:
-        """See ``bridge.web.request.Judge``."""
+        """See ``bridge.web.request.RequestPolicy``."""
         self._routes.render(request)
 
     def allowed_origin(self, headers: Headers) -> bytes | None:
-        """See ``bridge.web.request.Judge``."""
+        """See ``bridge.web.request.RequestPolicy``."""
         return self._guard.allowed_origin(headers)
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        """Take a connection."""
+        """Build the channel of a connection."""
         channel: Any = super().buildProtocol(addr)
         channel.shares = self.shares
         return channel
@@ -320,18 +319,18 @@ class GuardedSite(HTTPFactory):
         """Write no access log: it would hold what callers sent."""
 
     def _updateLogDateTime(self) -> None:
-        """Keep no time for that log: Twisted would wake up for it every second."""
+        """Keep no time for an access log: Twisted would wake up for it every second."""
 
 
 def _check_length(length: int | None, cap: int) -> None:
     if cap == 0 and length != 0:
-        raise BridgeError(Code.PAYLOAD_TOO_LARGE, "this path takes no body")
+        raise BridgeError(Code.PAYLOAD_TOO_LARGE, "this path accepts no body")
     if length is not None and length > cap:
         raise too_large()
 
 
 def make_site(
-    edge: Edge, sockets: BridgeFactory, dev: bool, reactor: IReactorTime
+    context: SharedContext, sockets: BridgeFactory, dev: bool, reactor: IReactorTime
 ) -> GuardedSite:
     """Build the HTTP server."""
-    return GuardedSite(edge.guard, Routes(edge, sockets, dev), reactor)
+    return GuardedSite(context.guard, Routes(context, sockets, dev), reactor)

@@ -1,5 +1,5 @@
 """
-The WebSocket end of a conversation: every close has a code and a reason of ours.
+The WebSocket of a conversation: every close has a code and a reason of ours.
 
 Autobahn's classes have hundreds of attributes of their own; what is ours is in
 ``bridge.web.conversation``, where no name can collide.
@@ -23,10 +23,10 @@ from ..protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ..protocol.frames import error_fields
 from ..protocol.strict import Size
 from ..protocol.wire import dumps
-from .conversation import Conversation, Edge
+from .conversation import Conversation, SharedContext
 from .framing import Framing
 from .headers import ALWAYS
-from .outbox import Outbox
+from .sendqueue import SendQueue
 
 _log = Logger()
 _CONTINUATION, _TEXT = 0, 1
@@ -35,7 +35,7 @@ _UPGRADED = {
     for name, value in ALWAYS.items()
     if name != b"content-type"
 }
-_BROKEN: dict[int, CloseReason] = {
+_VIOLATIONS: dict[int, CloseReason] = {
     CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
     CloseCode.TOO_BIG: CloseReason.TOO_BIG,
 }
@@ -44,23 +44,23 @@ _BROKEN: dict[int, CloseReason] = {
 @implementer(IPushProducer)
 @frozen
 class _Backpressure:
-    """Tells the outbox when the transport is full, and when it has room again."""
+    """Pauses the send queue while the transport is full."""
 
-    outbox: Outbox
+    send_queue: SendQueue
 
     def pauseProducing(self) -> None:
-        self.outbox.pause()
+        self.send_queue.pause()
 
     def resumeProducing(self) -> None:
-        self.outbox.resume()
+        self.send_queue.resume()
 
     def stopProducing(self) -> None:
-        self.outbox.clear()
+        self.send_queue.clear()
 
 
 @frozen
 class _Timer:
-    """Calls later, for Autobahn, by the clock that everybody else goes by."""
+    """Calls later, for Autobahn, by the daemon's clock."""
 
     clock: IReactorTime
 
@@ -77,11 +77,11 @@ class BridgeProtocol(Framing):
 
     def onOpen(self) -> None:
         """Begin the conversation."""
-        self.conversation = Conversation(self.factory.edge, self)
+        self.conversation = Conversation(self.factory.context, self)
         transport: Any = self.transport
         # The HTTP channel this socket was made from has registered itself.
         transport.unregisterProducer()
-        transport.registerProducer(_Backpressure(self.conversation.outbox), True)
+        transport.registerProducer(_Backpressure(self.conversation.send_queue), True)
         self.factory.opened(self)
 
     def onMessageBegin(self, isBinary: bool) -> None:
@@ -90,23 +90,23 @@ class BridgeProtocol(Framing):
         self._size = Size()
 
     def onMessageFrameData(self, payload: bytes) -> None:
-        """Take a piece of a message."""
+        """Accept a piece of a message."""
         super().onMessageFrameData(payload)
-        self._size.take(payload)
+        self._size.feed(payload)
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
-        """Take one message."""
+        """Accept one message."""
         assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
         if self.state != self.STATE_OPEN:
             return  # it was sent before the peer knew that the socket closes
         if isBinary:
-            self.conversation.broke(CloseReason.TEXT_ONLY)
+            self.conversation.violated(CloseReason.TEXT_ONLY)
         else:
             self.conversation.received(payload, self._size)
 
     def onPing(self, payload: bytes) -> None:
-        """Answer a ping; but not to a peer that pings and does not read."""
-        if self.conversation is not None and not self.conversation.outbox.paused:
+        """Answer a ping, unless the peer does not read."""
+        if self.conversation is not None and not self.conversation.send_queue.paused:
             self.sendPong(payload)
 
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
@@ -116,14 +116,14 @@ class BridgeProtocol(Framing):
             self.conversation.ended()
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
-        """See ``bridge.web.conversation.Line``; a fragment (RFC 6455, 5.4)."""
+        """See ``bridge.web.conversation.Transport``; a fragment (RFC 6455, 5.4)."""
         # sendMessage() would hold what we send to the limit on what we receive.
         if self.state == self.STATE_OPEN:
             opcode = _TEXT if first else _CONTINUATION
             self.sendFrame(opcode=opcode, payload=piece, fin=last)
 
     def close_with(self, reason: CloseReason) -> None:
-        """See ``bridge.web.conversation.Line``."""
+        """See ``bridge.web.conversation.Transport``."""
         if reason is CloseReason.SLOW_READER:
             # The close frame comes after what the peer has not read yet.
             self.closeHandshakeTimeout = limits.SLOW_CLOSE_SECONDS
@@ -132,11 +132,11 @@ class BridgeProtocol(Framing):
             self.sendCloseFrame(code=reason.code, reasonUtf8=reason.encode("ascii"))
 
     def welcomed(self) -> bool:
-        """See ``bridge.web.conversation.Line``."""
+        """See ``bridge.web.conversation.Transport``."""
         self.maxMessagePayloadSize = limits.FRAME_BYTES
         return self.factory.authenticated(self)
 
-    def give_way(self) -> None:
+    def evict(self) -> None:
         """Close without waiting for the peer, which has sent nothing to lose."""
         if self.conversation is not None:
             self.conversation.close(CloseReason.TOO_MANY_SOCKETS)
@@ -164,7 +164,9 @@ class BridgeProtocol(Framing):
         """Close with a reason of ours where Autobahn would with its own."""
         if self.state == self.STATE_OPEN and self.conversation is not None:
             self.failedByMe = True
-            self.conversation.broke(_BROKEN.get(code, CloseReason.PROTOCOL_ERROR))
+            self.conversation.violated(
+                _VIOLATIONS.get(code, CloseReason.PROTOCOL_ERROR)
+            )
         else:
             super()._fail_connection(code, reason)
 
@@ -174,18 +176,18 @@ def _note_refused(count: int) -> None:
 
 
 class BridgeFactory(WebSocketServerFactory):
-    """Builds a ``BridgeProtocol`` for every socket, and knows them all."""
+    """Builds a ``BridgeProtocol`` for every socket, and keeps track of them."""
 
     protocol: Any = BridgeProtocol
     noisy = False
 
-    def __init__(self, edge: Edge) -> None:
-        # Without a name given, Autobahn would tell its own and its version.
-        super().__init__(reactor=edge.clock, server="", headers=_UPGRADED)
+    def __init__(self, context: SharedContext) -> None:
+        # Without a name, Autobahn would send its own, with its version.
+        super().__init__(reactor=context.clock, server="", headers=_UPGRADED)
         # Autobahn's own timers run, roughly, on the global reactor.
-        self._batched_timer = _Timer(edge.clock)
-        self.edge = edge
-        self.handshakes_refused = Tally(edge.clock, _note_refused)
+        self._batched_timer = _Timer(context.clock)
+        self.context = context
+        self.handshakes_refused = Tally(context.clock, _note_refused)
         self._sockets_waiting: dict[BridgeProtocol, None] = {}
         self._sockets_authenticated: set[BridgeProtocol] = set()
         self._emptied: list[Deferred[None]] = []
@@ -206,24 +208,24 @@ class BridgeFactory(WebSocketServerFactory):
         )
 
     @property
-    def crowded(self) -> bool:
+    def is_full(self) -> bool:
         """Whether no further socket may be opened now."""
         return len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
 
     def opened(self, socket: BridgeProtocol) -> None:
         """
-        Count a socket that has not said ``hello`` yet.
+        Count a socket that awaits its ``hello``.
 
-        Over the limit the oldest of them goes: a page says hello at once.
+        Over the limit the oldest of them is closed: a page sends hello at once.
         """
         self._sockets_waiting[socket] = None
         if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
             oldest = next(iter(self._sockets_waiting))
             del self._sockets_waiting[oldest]
-            oldest.give_way()
+            oldest.evict()
 
     def authenticated(self, socket: BridgeProtocol) -> bool:
-        """Count a socket as one that has, unless there are too many of those."""
+        """Count a socket as authenticated, unless there are too many already."""
         if len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED:
             return False
         self._sockets_waiting.pop(socket, None)
@@ -231,7 +233,7 @@ class BridgeFactory(WebSocketServerFactory):
         return True
 
     def ended(self, socket: BridgeProtocol) -> None:
-        """Count a socket no more."""
+        """Stop counting a socket."""
         self._sockets_waiting.pop(socket, None)
         self._sockets_authenticated.discard(socket)
         if not (self._sockets_waiting or self._sockets_authenticated):

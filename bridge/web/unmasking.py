@@ -1,5 +1,5 @@
 """
-Unmasks what a page sends (RFC 6455, 5.3): every byte of it, so it must be cheap.
+Unmasks the frames of a page (RFC 6455, 5.3) cheaply, because every byte is masked.
 
 Autobahn's wheel has a function for it in C.  Its Python module takes 50 ms to load, so
 the function is called directly.  See docs/decisions/0041.
@@ -28,7 +28,7 @@ def _xor_table(byte: int) -> bytes:
 
 
 def translated(payload: bytes, mask: bytes, offset: int) -> bytes:
-    """Unmask with what Python has: linear too, and no slower for any content."""
+    """Unmask in Python: in linear time, whatever the content."""
     plain = bytearray(len(payload))
     for i in range(4):
         table = _xor_table(mask[(offset + i) % 4])
@@ -37,7 +37,7 @@ def translated(payload: bytes, mask: bytes, offset: int) -> bytes:
 
 
 def native() -> Unmask | None:
-    """Return what unmasks with Autobahn's function; ``None`` where it is missing."""
+    """Return Autobahn's function as an ``Unmask``; ``None`` where it is missing."""
     try:
         module = import_module("_nvx_xormasker")
         from_buffer, library = module.ffi.from_buffer, module.lib
@@ -58,4 +58,4 @@ def native() -> Unmask | None:
 
 
 unmasked: Final[Unmask] = native() or translated
-"""The faster of those that are there."""
+"""The fastest one available."""

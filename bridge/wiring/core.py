@@ -1,4 +1,4 @@
-"""What every other part is given: the reactor, the options, threads, the state."""
+"""What every other part depends on: reactor, options, threads, state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..freedesktop import INotifications
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE, UPDATES_AT_ONCE
 from ..rpc.hub import Hub
 from ..settings.config import Config
-from ..settings.options import Place
+from ..settings.options import Paths
 from ..store import Store
 
 
@@ -22,7 +22,7 @@ class Threads:
 
     :ivar disk: Writes the state file.
     :ivar logs: Writes the page's log lines.
-    :ivar checks: Reads and judges trees.
+    :ivar checks: Reads and validates trees.
     :ivar clones: Fetches repositories.
     :ivar updates: Looks for updates.
     :ivar sql: Reads databases.
@@ -41,7 +41,7 @@ class Threads:
 
     @classmethod
     def make(cls, reactor: Any, size: int) -> Threads:
-        """Make them; they begin to work when they are started."""
+        """Make them; they work once started."""
         sizes = {"disk": 1, "logs": 1, "icons": 1, "checks": size, "clones": size}
         sizes["updates"] = UPDATES_AT_ONCE
         sizes["sql"] = SQL_STATEMENTS_AT_ONCE
@@ -49,7 +49,7 @@ class Threads:
         return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
 
     def all(self) -> list[Pool]:
-        """Give all of them, in the order in which they end."""
+        """Return all of them, in the order in which they end."""
         return [
             self.fetches,
             self.updates,
@@ -63,12 +63,12 @@ class Threads:
 
 
 @frozen
-class Foundation:
+class Core:
     """
-    What the parts rest on.
+    The dependencies that the parts share.
 
-    :ivar config: What the command line and the environment say.
-    :ivar place: Whose page is served, and where things are kept.
+    :ivar config: The options, from the command line and the environment.
+    :ivar paths: The host's profile, and the directories.
     :ivar store: The state.
     :ivar hub: Pushes events to the pages.
     :ivar desktop: The user's desktop, if there is one.
@@ -76,7 +76,7 @@ class Foundation:
 
     reactor: Any
     config: Config
-    place: Place
+    paths: Paths
     threads: Threads
     store: Store
     hub: Hub

@@ -1,4 +1,4 @@
-"""Where log lines go: the page's to a file, the daemon's own to whoever reads them."""
+"""The destinations of log lines: a file for the page's, observers for the daemon's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from ..concurrency.threads import Pool
-from ..daemon.daemon import Logged
+from ..daemon.daemon import LogObservers
 from ..daemonlog.output import make_output
 from ..daemonlog.push import make_log_push
 from ..datadir.paths import DataDir
@@ -27,7 +27,7 @@ class PageLog:
     The file of the page's log lines.
 
     :ivar writer: ``None`` when they are dropped.
-    :ivar notices: Why they are, when nobody has asked for that.
+    :ivar notices: Why they are dropped, unless an option asked for it.
     """
 
     writer: LogWriter | None
@@ -39,12 +39,12 @@ class PageLog:
         return "disabled" if self.writer is None else str(self.writer.path)
 
     def reopen(self) -> None:
-        """Go on in a file that was put in the place of this one."""
+        """Continue in the file that has replaced this one."""
         if self.writer is not None:
             self.writer.reopen()
 
     def finish(self) -> list[Any]:
-        """Give what is to be closed at the end."""
+        """Return what is to be closed at the end."""
         return [] if self.writer is None else [self.writer]
 
 
@@ -59,18 +59,18 @@ def open_page_log(config: Config, data: DataDir, pool: Pool) -> PageLog:
     return PageLog(LogWriter(file, pool.call))
 
 
-def make_logged(
+def make_log_observers(
     reactor: Any,
     config: Config,
     twistd: Mapping[str, Any] | None,
     secrets: Secrets,
     hub: Hub,
-) -> Logged:
+) -> LogObservers:
     """
     Make what the daemon's own log lines go to.
 
     :param twistd: The options of twistd, when that has started us.
-    :param secrets: What must be in no line.
+    :param secrets: What no line may contain.
     """
     output = make_output(sys.stderr, config.log, config.log_format, secrets, os.environ)
     push = make_log_push(
@@ -79,11 +79,11 @@ def make_logged(
         secrets,
         reactor.callFromThread,
     )
-    return Logged(output if _is_ours_to_print(twistd) else None, push)
+    return LogObservers(output if _is_ours_to_print(twistd) else None, push)
 
 
 def _is_ours_to_print(twistd: Mapping[str, Any] | None) -> bool:
-    """Whether twistd was not told, and does not mean, to log somewhere else."""
+    """Whether twistd is not configured to log somewhere else."""
     return twistd is None or not (
         twistd.get("logfile")
         or twistd.get("logger")

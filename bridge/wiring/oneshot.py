@@ -26,7 +26,7 @@ from ..plugins.installed.trees import Trees
 from ..plugins.operations.rebuild import Builds
 from ..plugins.operations.recovery import recover
 from ..plugins.policy.scan import Scanner
-from ..settings.options import Place
+from ..settings.options import Paths
 from ..store.view import StateView
 
 BUILD_PATIENCE_SECONDS = 90.0
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 def token(data: DataDir, rotate: bool) -> str:
     """
-    Give the pairing token, made when there is none.
+    Return the pairing token, made when there is none.
 
     :param rotate: Whether to replace it first.
     :raise TokenError: The file can't be used.
@@ -52,7 +52,7 @@ class ExclusiveBuilder:
     """
     Builds while holding the directory's build lock; see docs/decisions/0006.
 
-    Another process may be building there: a daemon, or an installer beside it.
+    Another process may be building there: a daemon, or an installer.
     """
 
     _builder: Builder
@@ -87,26 +87,26 @@ class ExclusiveBuilder:
         return acquire(self._data.build / "lock", BUILD_PATIENCE_SECONDS)
 
 
-def make_builder(reactor: Any, place: Place, in_thread: InThread) -> Builds:
+def make_builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builds:
     """Make what builds bundles for a host."""
-    return ExclusiveBuilder(_builder(reactor, place, in_thread), place.data, in_thread)
+    return ExclusiveBuilder(_builder(reactor, paths, in_thread), paths.data, in_thread)
 
 
-def make_scanner(reactor: Any, place: Place, in_thread: InThread) -> Scanner:
+def make_scanner(reactor: Any, paths: Paths, in_thread: InThread) -> Scanner:
     """Make what scans plugins' sources."""
 
     def executable() -> Executable:
-        return temporary_copy(place.data.bin)
+        return temporary_copy(paths.data.bin)
 
     return Scanner(reactor, in_thread, executable, os.urandom)
 
 
-def _builder(reactor: Any, place: Place, in_thread: InThread) -> Builder:
+def _builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builder:
     log = Logger(namespace="bridge.build")
     return Builder(
-        place.profile,
-        place.data,
-        place.theme_dir,
+        paths.profile,
+        paths.data,
+        paths.theme_dir,
         reactor,
         in_thread,
         __version__,
@@ -114,20 +114,20 @@ def _builder(reactor: Any, place: Place, in_thread: InThread) -> Builder:
     )
 
 
-async def build(reactor: Any, place: Place) -> Report:
+async def build(reactor: Any, paths: Paths) -> Report:
     """
     Build the bundle once.
 
-    It only reads the state, so it may run beside a daemon; and it waits for the
+    It only reads the state, so it may run alongside a daemon; and it waits for the
     operation that a daemon has under way, whose trees and records disagree.
 
     :raise StoreError: The state file can't be read.
     :raise JournalError: An operation was interrupted, and can't be settled.
     """
-    place.data.create()
-    trees = Trees(place.data, place.profile, lambda: "")
+    paths.data.create()
+    trees = Trees(paths.data, paths.profile, lambda: "")
     try:
-        lock = await _quiet(reactor, place, trees)
+        lock = await _quiet(reactor, paths, trees)
     except OSError as e:
         return _not_built(f"the bundle could not be made: {e.strerror or 'I/O error'}")
     if lock is None:
@@ -135,9 +135,9 @@ async def build(reactor: Any, place: Place) -> Report:
             f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
         )
     try:
-        records = read_records(StateView.read(place.data.state))
+        records = read_records(StateView.read(paths.data.state))
         sound, faults = trees.sort_out(records)
-        report = await _builder(reactor, place, maybeDeferred).build(sound)
+        report = await _builder(reactor, paths, maybeDeferred).build(sound)
     finally:
         lock.release()
     left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]
@@ -148,21 +148,21 @@ def _not_built(error: str) -> Report:
     return Report(ok=False, duration_ms=0, plugins=[], errors=[error])
 
 
-async def _quiet(reactor: Any, place: Place, trees: Trees) -> FileLock | None:
+async def _quiet(reactor: Any, paths: Paths, trees: Trees) -> FileLock | None:
     """
     Take the build lock when no operation is under way.
 
     :return: ``None`` when patience has run out.
     """
-    journal = Journal(place.data.journal)
+    journal = Journal(paths.data.journal)
     end = reactor.seconds() + BUILD_PATIENCE_SECONDS
     while reactor.seconds() < end:
         try:
-            lock = acquire(place.data.build / "lock")
+            lock = acquire(paths.data.build / "lock")
         except LockedError:
             await _later(reactor)
             continue
-        if _is_settled(place, journal, trees):
+        if _is_settled(paths, journal, trees):
             return lock
         # The operation ends with a build, for which it needs this lock.
         lock.release()
@@ -170,16 +170,16 @@ async def _quiet(reactor: Any, place: Place, trees: Trees) -> FileLock | None:
     return None
 
 
-def _is_settled(place: Place, journal: Journal, trees: Trees) -> bool:
-    """See that no operation is under way; settle one that a dead daemon has left."""
+def _is_settled(paths: Paths, journal: Journal, trees: Trees) -> bool:
+    """Whether no operation is under way; settle one that a dead daemon has left."""
     if not journal.exists():
         return True
     try:
-        lock = acquire(place.data.lock)
+        lock = acquire(paths.data.lock)
     except LockedError:
         return False
     try:
-        recover(journal, StateView.read(place.data.state), trees)
+        recover(journal, StateView.read(paths.data.state), trees)
     finally:
         lock.release()
     return True

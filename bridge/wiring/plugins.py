@@ -31,18 +31,18 @@ from ..plugins.upstream.check import Updates
 from ..plugins.upstream.look import GitUpstream
 from ..services.plugins import PluginService, Pushes
 from . import oneshot
-from .core import Foundation
+from .core import Core
 
 T = TypeVar("T")
 
 
 @frozen
-class PluginParts:
+class PluginWiring:
     """
-    What there is for plugins.
+    The parts that handle plugins.
 
-    :ivar notices: What was found at the start and should be known.
-    :ivar prepare: Goes on with what was interrupted; called before listening.
+    :ivar notices: Notices from the start that the operator should see.
+    :ivar prepare: Resumes interrupted work; called before listening.
     :ivar finish: The parts to close at the end, in order.
     """
 
@@ -53,33 +53,33 @@ class PluginParts:
     finish: list[Any]
 
 
-def make_plugins(on: Foundation) -> PluginParts:
+def make_plugins(core: Core) -> PluginWiring:
     """
     Make every part that has to do with plugins.
 
     :raise JournalError: What a killed daemon was doing can't be settled.
     """
-    reactor, config, place, store = on.reactor, on.config, on.place, on.store
-    check = on.threads.checks.call
-    approver = _approver(on)
-    trees = Trees(place.data, place.profile, lambda: os.urandom(8).hex())
-    journal = Journal(place.data.journal)
+    reactor, config, paths, store = core.reactor, core.config, core.paths, core.store
+    check = core.threads.checks.call
+    approver = _approver(core)
+    trees = Trees(paths.data, paths.profile, lambda: os.urandom(8).hex())
+    journal = Journal(paths.data.journal)
     recovered = recover(journal, store, trees)
     trust = Trust(store)
-    audience = Pushes(on.hub.push)
+    audience = Pushes(core.hub.push)
     operations = Operations(audience)
-    builder = oneshot.make_builder(reactor, place, check)
+    builder = oneshot.make_builder(reactor, paths, check)
     rebuild = Rebuild(store, trees, builder, audience, check)
-    prompting = Prompting(approver, Prompts(place.profile.application), trust)
-    scanner = oneshot.make_scanner(reactor, place, check)
+    prompting = Prompting(approver, Prompts(paths.profile.application), trust)
+    scanner = oneshot.make_scanner(reactor, paths, check)
     fetcher = Fetcher(
         GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
         scanner,
         trees,
-        place.profile,
+        paths.profile,
         reactor,
         check,
-        on.threads.clones.call,
+        core.threads.clones.call,
         reactor.callFromThread,
     )
     change = Change(store, trees, rebuild, audience, check, journal)
@@ -98,7 +98,7 @@ def make_plugins(on: Foundation) -> PluginParts:
         )
 
     upstream = GitUpstream(config.ca_file, config.public_clones_only, time.monotonic)
-    updates = Updates(store, upstream, reactor, on.threads.updates.call)
+    updates = Updates(store, upstream, reactor, core.threads.updates.call)
     service = PluginService(
         pipeline(Installer),
         pipeline(Updater),
@@ -109,7 +109,7 @@ def make_plugins(on: Foundation) -> PluginParts:
         trees,
         trust,
         approver,
-        place.bundle,
+        paths.bundle,
         check,
         updates,
     )
@@ -118,30 +118,30 @@ def make_plugins(on: Foundation) -> PluginParts:
         rebuild,
         trees,
         store,
-        place.profile,
+        paths.profile,
         audience,
         reactor,
         check,
         scanner,
     )
-    dev = DevSocket(reactor, place.data.dev_socket, linking, __version__)
+    dev = DevSocket(reactor, paths.data.dev_socket, linking, __version__)
 
     def prepare() -> None:
         if recovered is not None:
             RecoveredBuild(operations, change).begin(recovered)
-        build_without_linked(place.bundle.parent, rebuild)
+        build_without_linked(paths.bundle.parent, rebuild)
         if config.dev:
             dev.listen()
 
     notices = [] if recovered is None else [recovered.notice]
     finish: list[Any] = [dev, updates, Ending(operations, rebuild, reactor)]
-    return PluginParts(service, approver, notices, prepare, finish)
+    return PluginWiring(service, approver, notices, prepare, finish)
 
 
-def _approver(on: Foundation) -> IApprover:
-    application = on.place.profile.application
-    if on.config.dev:
-        return DevApprover(announcer(on.desktop, application))
+def _approver(core: Core) -> IApprover:
+    application = core.paths.profile.application
+    if core.config.dev:
+        return DevApprover(announcer(core.desktop, application))
     return native_approver(
-        sys.platform, on.reactor, on.desktop, application, os.urandom
+        sys.platform, core.reactor, core.desktop, application, os.urandom
     )

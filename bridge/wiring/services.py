@@ -1,4 +1,4 @@
-"""Every service, and what it makes use of."""
+"""Every service, and its dependencies."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ..services.notify import Notify
 from ..services.osc import Osc
 from ..services.outbound import Outbound
 from ..services.plugins import PluginService
-from ..services.remote import Remote
+from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
 from ..sinks.fanout import Fanout
 from ..sinks.maker import SinkParts
-from .core import Foundation
+from .core import Core
 from .sinks import chosen, find
 
 LIGHT: Final = frozenset({("osc", "send"), ("remote", "result")})
-"""Methods called at the pace of a controller, which have a budget of their own."""
+"""Methods called as fast as a controller moves; they have a budget of their own."""
 
 _log = Logger()
 
 
 @frozen
-class ServiceParts:
+class ServiceWiring:
     """
     What pages may call.
 
@@ -46,24 +46,24 @@ class ServiceParts:
 
 
 def make_services(
-    on: Foundation,
+    core: Core,
     logs: Logs,
     plugins: PluginService,
-    taken: frozenset[int],
+    reserved_ports: frozenset[int],
     reach: Reach,
-) -> ServiceParts:
+) -> ServiceWiring:
     """
     Make every service.
 
-    :param taken: The ports that are not for OSC.
+    :param reserved_ports: The ports that are not for OSC.
     :param reach: What ``outbound`` reaches.
     """
-    profile = on.place.profile
-    fanout = make_sinks(on)
-    osc = Osc(on.reactor, on.hub.push, taken)
-    on.hub.at_join(osc.joined)
-    fetcher = make_fetcher(on.reactor, on.threads.fetches.call, reach)
-    sql = _make_sql(on)
+    profile = core.paths.profile
+    fanout = make_sinks(core)
+    osc = Osc(core.reactor, core.hub.push, reserved_ports)
+    core.hub.on_join(osc.joined)
+    fetcher = make_fetcher(core.reactor, core.threads.fetches.call, reach)
+    sql = _make_sql(core)
 
     registry = Registry()
     registry.register("logs", logs)
@@ -74,42 +74,42 @@ def make_services(
     registry.register("outbound", Outbound(fetcher))
     registry.register("plugins", plugins)
     finish: list[Any] = [osc, sql, fetcher, fanout]
-    if on.config.dev:
-        thread = on.threads.fetches.call
-        remote = Remote(on.hub.ask, os.urandom, on.reactor, thread)
+    if core.config.dev:
+        thread = core.threads.fetches.call
+        remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor, thread)
         registry.register("remote", remote)
         finish.append(remote)
     registry.register("sql", sql)
-    registry.register("state", State(on.store, on.place.data.state))
-    return ServiceParts(registry, fanout, finish)
+    registry.register("state", State(core.store, core.paths.data.state))
+    return ServiceWiring(registry, fanout, finish)
 
 
-def make_sinks(on: Foundation) -> Fanout:
+def make_sinks(core: Core) -> Fanout:
     """Make the sinks that are wanted; one that can't be made is logged, and skipped."""
-    profile = on.place.profile
+    profile = core.paths.profile
     parts = SinkParts(
-        on.reactor,
-        on.config.overlay_addr,
+        core.reactor,
+        core.config.overlay_addr,
         profile.application,
-        on.desktop,
+        core.desktop,
         profile.desktop_entry,
-        on.place.data.icons,
-        on.threads.icons.call,
+        core.paths.data.icons,
+        core.threads.icons.call,
     )
-    wanted = [profile.sink_aliases.get(name, name) for name in on.config.sink]
+    wanted = [profile.sink_aliases.get(name, name) for name in core.config.sink]
     sinks = []
     for maker in chosen(find(), wanted):
         try:
             sinks.append(maker.make(parts))
         except Exception:  # noqa: BLE001
             _log.failure("sink {name} is skipped: it is broken", name=maker.name)
-    return Fanout(on.reactor, sinks)
+    return Fanout(core.reactor, sinks)
 
 
-def _make_sql(on: Foundation) -> Sql:
+def _make_sql(core: Core) -> Sql:
     """Make what reads the host application's databases."""
-    profile, root = on.place.profile, on.place.data.root
+    profile, root = core.paths.profile, core.paths.data.root
     paths = {alias: profile.database(alias, root) for alias in profile.databases}
     about = {alias: found.about for alias, found in profile.databases.items()}
-    databases = Databases(paths, on.reactor, on.threads.sql.call, time.monotonic)
-    return Sql(databases, about, on.reactor)
+    databases = Databases(paths, core.reactor, core.threads.sql.call, time.monotonic)
+    return Sql(databases, about, core.reactor)

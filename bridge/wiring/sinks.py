@@ -21,6 +21,6 @@ def find() -> list[Any]:
 
 
 def chosen(makers: Iterable[Any], names: Iterable[str]) -> list[Any]:
-    """Give the makers that are named; when no name is, the default ones."""
+    """Return the makers that are named; when no name is, the default ones."""
     wanted = set(names)
     return [m for m in makers if (m.name in wanted if wanted else m.is_default)]

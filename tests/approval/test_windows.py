@@ -97,6 +97,26 @@ class WindowsApproverTests(TestCase):
         self.assertEqual(message, "approval_unavailable: no message box can be shown")
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
+    async def test_other_error(self):
+        """An error of any kind ends the question, and is not lost."""
+
+        def broken(*_):
+            raise ValueError("no such call")
+
+        approver = WindowsApprover("Sample", reactor, self.clock, broken)
+        await self.assertFailure(approver.approve(PROMPT), ValueError)
+        self.assertFalse(approver._is_standing)
+
+    async def test_error_after_its_time(self):
+        """An error that nobody waits for any more is logged."""
+        approving = self.approver.approve(PROMPT)
+        await until(lambda: self.boxes.shown)
+        self.clock.advance(PROMPT_SECONDS)
+        self.assertIn("denied: nobody answered", await self.refusal(approving))
+        self.boxes.buttons.put(None)
+        await until(lambda: not self.approver._is_standing)
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
     async def test_nobody_answers(self):
         """The box stays, and what is pressed later confirms nothing."""
         approving = self.approver.approve(PROMPT)

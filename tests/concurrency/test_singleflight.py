@@ -37,7 +37,7 @@ class SingleFlightTests(SynchronousTestCase):
         self.assertFalse(self.flight.is_running)
 
     def test_idle(self) -> None:
-        """Whoever waits is answered when nothing runs and nothing is to run."""
+        """Waiting callers are answered when nothing runs and nothing is to run."""
         self.successResultOf(self.flight.idle())
         self.flight.ask()
         self.flight.ask()

@@ -68,7 +68,7 @@ class BannerTests(SynchronousTestCase):
         self.assertEqual(warned, ["no notification sink is started"])
 
     def test_sinks(self):
-        """Each target is told of, with its health; one that is skipped is not."""
+        """Each target is listed with its health; a skipped one is not."""
         fanout = Fanout(Clock(), [FakeSink("a", has_started=True), FakeSink("b")])
         lines = list(evolve(self.banner, fanout=fanout).lines())
         self.assertIn(("info", "sink a: [up] a list"), lines)

@@ -123,7 +123,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertEqual(answer["report"]["ok"], True)
 
     def test_refused_for_its_sources(self):
-        """Every hit of the source policy is told."""
+        """Every hit of the source policy is reported."""
         self.said()
         (self.tree / "main.ts").write_text("eval('1');\n\neval('2');\n")
         self.ask()
@@ -139,7 +139,7 @@ class ConnectionTests(SynchronousTestCase):
         )
 
     def test_refused_otherwise(self):
-        """Any other refusal is told in the words of an install."""
+        """Any other refusal is reported in the words of an install."""
         self.said()
         self.ask("main.ts")
         (answer,) = self.said()
@@ -147,12 +147,12 @@ class ConnectionTests(SynchronousTestCase):
         self.assertIn("no_manifest: ", answer["message"])
 
     def test_defect(self):
-        """A failure of the daemon is logged whole, and told without detail."""
+        """A failure of the daemon is logged in full, and reported without detail."""
         self.said()
         self.bench.threads.failing["_take"] = OSError(28, "No space left on device")
         self.ask()
         (answer,) = self.said()
-        self.assertEqual(answer["message"], "internal: the daemon's log says why")
+        self.assertEqual(answer["message"], "internal: see the daemon's log")
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_only_the_last_of_many(self):
@@ -215,7 +215,7 @@ class ConnectionTests(SynchronousTestCase):
 
 
 class Client(Protocol):
-    """Keeps what it is told."""
+    """Keeps what it receives."""
 
     def __init__(self):
         self.said: DeferredQueue[bytes] = DeferredQueue()

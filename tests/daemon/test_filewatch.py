@@ -112,7 +112,7 @@ class NotifiedTests(TestCase):
             self.assertEqual(kept.read(), "first")
 
     async def test_failing(self) -> None:
-        """A defect of whoever is notified is logged, and ends nothing."""
+        """A failure of the callback is logged, and ends nothing."""
 
         def broken() -> None:
             self.changes += 1

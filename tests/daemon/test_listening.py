@@ -26,7 +26,7 @@ class InheritCase(SynchronousTestCase):
     """Has descriptors that are given as a supervisor gives them."""
 
     def given(self, fd: int, **changes: str) -> dict[str, str]:
-        """Give an environment that hands a descriptor over."""
+        """Return an environment that hands a descriptor over."""
         self.patch(listening, "_FIRST", os.dup(fd))
         return {"LISTEN_FDS": "1", "LISTEN_PID": str(PID), **changes}
 
@@ -80,7 +80,7 @@ class InheritTests(InheritCase):
             self.assertFalse(os.get_blocking(listening._FIRST))
 
     def test_unix(self) -> None:
-        """A private Unix-domain socket is taken; Host is judged as on port 80."""
+        """A private Unix-domain socket is accepted; Host is checked as on port 80."""
         given = self.unix()
         taken = self.taken(given)
         path = UnixAddress(given.getsockname())
@@ -107,7 +107,7 @@ class InheritTests(InheritCase):
         self.assertEqual(os.environ, {"HOME": "/"})
 
     def test_attack_beyond_loopback(self) -> None:
-        """A socket that others can reach is refused, whoever opened it."""
+        """A socket that others can reach is refused, by any opener."""
         everywhere = "0.0.0.0"  # noqa: S104
         for family, host in ((socket.AF_INET, everywhere), (socket.AF_INET6, "::")):
             given = socket.create_server((host, 0), family=family)
@@ -139,7 +139,7 @@ class InheritTests(InheritCase):
             self.addCleanup(end.close)
             self.refused(end, "listening")
         with tempfile.TemporaryFile() as file:
-            self.refused(file.fileno(), "no socket")
+            self.refused(file.fileno(), "not a socket")
             os.close(listening._FIRST)
 
     def test_several(self) -> None:
@@ -153,7 +153,7 @@ class BindTests(SynchronousTestCase):
     """Tests for a port of its own."""
 
     def test_taken_port(self) -> None:
-        """A port in use is told in one line."""
+        """A port in use is reported in one line."""
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             error = self.assertRaises(StartError, bind, Address("127.0.0.1", port))
@@ -164,7 +164,7 @@ class BindTests(SynchronousTestCase):
         )
 
     def test_address_of_no_interface(self) -> None:
-        """What the system refuses is told in its words alone, the address once."""
+        """An error of the system is reported in its words, with the address once."""
         error = self.assertRaises(StartError, bind, Address("192.0.2.1", 1))
         self.assertEqual(
             str(error),
@@ -202,7 +202,7 @@ class Hearer(Protocol):
         self.heard += data
 
     def connectionLost(self, reason: object = None) -> None:
-        """Tell all of it."""
+        """Return all of it."""
         self.ended.callback(self.heard)
 
 
@@ -230,7 +230,7 @@ class ServeTests(TestCase):
 
 
 class ToldTests(SynchronousTestCase):
-    """Tests for what commands are told."""
+    """Tests for the address that commands find."""
 
     def test_both_kinds(self) -> None:
         """Where a daemon listens is read as it was written."""

@@ -24,8 +24,8 @@ class SupervisorTests(SynchronousTestCase):
         self.socket.setblocking(False)
         self.clock = Clock()
 
-    def told(self) -> list[str]:
-        """Take what was told since the last time."""
+    def received(self) -> list[str]:
+        """Return what was received since the last call."""
         messages = []
         while True:
             try:
@@ -43,19 +43,19 @@ class SupervisorTests(SynchronousTestCase):
         supervisor.ready("listening", self.clock)
         supervisor.stopping()
         supervisor.close()
-        self.assertEqual(self.told(), ["READY=1\nSTATUS=listening", "STOPPING=1"])
+        self.assertEqual(self.received(), ["READY=1\nSTATUS=listening", "STOPPING=1"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_alive(self) -> None:
-        """It is told twice in each interval that the daemon is alive."""
+        """A sign of life is sent twice in each interval."""
         supervisor = self.find(WATCHDOG_USEC="20000000", WATCHDOG_PID="7")
         supervisor.ready("", self.clock)
-        self.told()
+        self.received()
         self.clock.pump([9.0, 1.5])
-        self.assertEqual(self.told(), ["WATCHDOG=1"])
+        self.assertEqual(self.received(), ["WATCHDOG=1"])
         supervisor.close()
         self.clock.advance(60.0)
-        self.assertEqual(self.told(), [])
+        self.assertEqual(self.received(), [])
 
     def test_not_watched(self) -> None:
         """A watchdog for another process, or without an interval, is not fed."""
@@ -66,7 +66,7 @@ class SupervisorTests(SynchronousTestCase):
         ):
             supervisor = self.find(**environ)
             supervisor.ready("", self.clock)
-            self.assertEqual(len(self.told()), 1)
+            self.assertEqual(len(self.received()), 1)
             self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_taken_from_the_environment(self) -> None:
@@ -76,7 +76,7 @@ class SupervisorTests(SynchronousTestCase):
         self.assertEqual(environ, {})
 
     def test_abstract_address(self) -> None:
-        """A name in the abstract namespace is told too."""
+        """A name in the abstract namespace works too."""
         name = f"plugin-bridge-test-{id(self)}"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
             listener.bind("\0" + name)
@@ -90,4 +90,4 @@ class SupervisorTests(SynchronousTestCase):
             supervisor.ready("", self.clock)
             supervisor.stopping()
             supervisor.close()
-        self.assertEqual(self.told(), [])
+        self.assertEqual(self.received(), [])

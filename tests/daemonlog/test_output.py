@@ -39,7 +39,7 @@ class OutputCase(SynchronousTestCase):
         return Logger("bridge.web.socket.Socket", observer=LogPublisher(output))
 
     def written(self) -> str:
-        """Give what was written."""
+        """Return what was written."""
         return self.stream.getvalue()
 
 
@@ -173,7 +173,7 @@ class EventTests(SynchronousTestCase):
     """Tests for reading events."""
 
     def source(self, namespace: str | None) -> str:
-        """Give the source of an event of ``namespace``."""
+        """Return the source of an event of ``namespace``."""
         event: dict[str, Any] = {"log_format": "", "log_level": LogLevel.info}
         if namespace is not None:
             event["log_namespace"] = namespace
@@ -194,8 +194,8 @@ class EventTests(SynchronousTestCase):
 
     def test_bare_event(self) -> None:
         """An event with nothing in it can be read."""
-        line = read_event({}, no_secrets)
-        self.assertEqual((line.level, line.message, line.time), ("info", "", 0.0))
+        entry = read_event({}, no_secrets)
+        self.assertEqual((entry.level, entry.message, entry.time), ("info", "", 0.0))
 
     def test_legacy_event(self) -> None:
         """Events of twisted.python.log are read too."""
@@ -207,5 +207,5 @@ class EventTests(SynchronousTestCase):
 
         publisher = legacy.LogPublisher(publishPublisher=LogPublisher(seen_by))
         publisher.msg("old", "style")
-        line = read_event(seen[0], no_secrets)
-        self.assertEqual((line.source, line.message), ("twisted", "old style"))
+        entry = read_event(seen[0], no_secrets)
+        self.assertEqual((entry.source, entry.message), ("twisted", "old style"))

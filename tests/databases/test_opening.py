@@ -60,14 +60,14 @@ class OpeningTests(SynchronousTestCase):
         self.directory.chmod(0o555)
         reader = Reader(self.path, lambda: 0.0)
         self.addCleanup(reader.close)
-        told: list[Any] = []
+        results: list[Any] = []
         with nobody():
             for _ in range(2):
                 try:
-                    told.append(reader.read(COUNT).rows)
+                    results.append(reader.read(COUNT).rows)
                 except BridgeError as e:
-                    told.append((e.code, e.message))
-        return told
+                    results.append((e.code, e.message))
+        return results
 
     def change(self) -> None:
         """Change the database as its owner does, who keeps it open."""
@@ -100,7 +100,7 @@ class OpeningTests(SynchronousTestCase):
         self.assertEqual(self.count(), [{"n": 3}])
 
     def test_read_only_directory_without_companions(self) -> None:
-        """Nobody can be writing: the file is read as it is, each time anew."""
+        """No process can be writing: the file is read as it is, opened each time."""
         self.assertEqual(self.read_only(), [[{"n": 2}], [{"n": 2}]])
         self.assertEqual(os.listdir(self.directory), ["places.db"])
 
@@ -118,7 +118,7 @@ class OpeningTests(SynchronousTestCase):
         self.assertEqual(self.read_only(), [refused, refused])
 
     def test_other_user_s_file(self) -> None:
-        """A file that may not be read is told as one that can't be opened."""
+        """A file that may not be read is reported as one that can't be opened."""
         if os.geteuid() == 0:
             os.chown(self.path, 0, 0)
         self.path.chmod(0o000)
@@ -126,7 +126,7 @@ class OpeningTests(SynchronousTestCase):
         self.assertEqual(self.read_only(), [refused, refused])
 
     def test_settings(self) -> None:
-        """SQLite is told to be careful."""
+        """SQLite is configured defensively."""
         connection, for_once = open_database(self.path)
         self.addCleanup(connection.close)
         self.assertFalse(for_once)

@@ -38,7 +38,7 @@ class Racing:
         self.looks = looks
 
     def __call__(self) -> float:
-        """Give the time."""
+        """Return the time."""
         self.looks -= 1
         return 0.0 if self.looks >= 0 else SQL_SECONDS + 1
 
@@ -140,7 +140,7 @@ class ReadTests(ReaderCase):
         self.assertEqual(found.rows, [{"a": 3, "b": 2}])
 
     def test_blobs(self) -> None:
-        """They are told by their size, and whole when they are wanted."""
+        """Their size is reported, and their content when it is requested."""
         sql = "SELECT picture FROM places WHERE id = 1"
         self.assertEqual(self.rows(sql), [{"picture": {"blobBytes": 4}}])
         self.assertEqual(
@@ -149,7 +149,7 @@ class ReadTests(ReaderCase):
         )
 
     def test_no_rows(self) -> None:
-        """The columns are told all the same."""
+        """The columns are reported all the same."""
         found = self.reader.read(Query("SELECT id, name FROM places WHERE 0", []))
         self.assertEqual((found.columns, found.rows), (["id", "name"], []))
 
@@ -174,7 +174,7 @@ class ReadTests(ReaderCase):
             self.assertTrue(self.rows(sql), sql)
 
     def test_mistakes(self) -> None:
-        """Authors are told the kind of mistake, in our words."""
+        """The kind of mistake is reported, in our words."""
         for sql, kind in (
             ("SELEC secret", "a syntax error"),
             ("SELECT 'secret", "a syntax error"),
@@ -184,7 +184,7 @@ class ReadTests(ReaderCase):
             ("SELECT abs(1, 2)", "a function has the wrong number of arguments"),
             ("SELECT id FROM places a, places b", "a column name is ambiguous"),
             ("SELECT 1 WHERE", "it is incomplete"),
-            ("SELECT json('secret')", "a value is no JSON"),
+            ("SELECT json('secret')", "a value is not JSON"),
             (
                 "SELECT 1 LIKE hex(hex(?1 || ?1))",
                 "a pattern of LIKE or GLOB is too long",
@@ -192,8 +192,8 @@ class ReadTests(ReaderCase):
             ("SELECT sum(9223372036854775807) FROM places", "a number is too large"),
             ("SELECT ?65", "a placeholder's number is too high"),
             ("SELECT (SELECT 1, 2)", "it cannot be prepared or run"),
-            ("-- secret", "it gives no rows"),
-            ("REINDEX", "it gives no rows"),
+            ("-- secret", "it returns no rows"),
+            ("REINDEX", "it returns no rows"),
             ("SELECT 1; SELECT 2", "it is not one statement that can be prepared"),
         ):
             params = ["x" * 40] if "?1" in sql else []
@@ -231,7 +231,7 @@ class LimitTests(ReaderCase):
         self.assertEqual(message, "the result is too large: over 8388608 bytes")
 
     def test_blobs_count_when_they_are_wanted(self) -> None:
-        """Told by their size, they hardly do."""
+        """Reported by size, they hardly do."""
         sql = "SELECT CAST(?1 AS BLOB) AS a FROM numbers LIMIT 9"
         blob = "x" * 1_000_000
         self.assertEqual(len(self.rows(sql, blob)), 9)
@@ -285,14 +285,14 @@ class FileTests(ReaderCase):
         owner.execute("VACUUM")
 
     def test_swapped_file(self) -> None:
-        """Another file under the name is opened anew."""
+        """Another file under the name is opened again."""
         self.names()
         make_database(self.directory / "new.db", ["CREATE TABLE places (id, name)"])
         os.replace(self.directory / "new.db", self.path)
         self.assertEqual(self.names(), [])
 
     def test_missing_file(self) -> None:
-        """It is told as unavailable, and not made; it is read once it is there."""
+        """It is reported as unavailable, and not created; it is read once it exists."""
         self.reader = self.reading(self.directory / "later.db")
         error = self.failed()
         self.assertEqual(error.code, Code.UNAVAILABLE)
@@ -308,7 +308,7 @@ class FileTests(ReaderCase):
         self.assertEqual(self.failed().code, Code.UNAVAILABLE)
 
     def test_link(self) -> None:
-        """A link to a database is followed, and followed anew when it changes."""
+        """A link to a database is followed, and followed again when it changes."""
         link = self.directory / "link.db"
         link.symlink_to(self.path)
         self.reader = self.reading(link)
@@ -337,7 +337,7 @@ class FileTests(ReaderCase):
         self.assertEqual(self.names(), ["Harbour", "Market"])
 
     def test_corrupt_file(self) -> None:
-        """A damaged file is told as such; a whole one is read again."""
+        """A damaged file is reported as such; a whole one is read again."""
         whole = self.path.read_bytes()
         self.path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
         error = self.failed()
@@ -355,13 +355,13 @@ class FileTests(ReaderCase):
         self.assertEqual(error.code, Code.INTERNAL)
 
     def test_no_database(self) -> None:
-        """Any other file is told as such."""
+        """Any other file is reported as such."""
         self.path.write_bytes(b"places of a text file\n" * 500)
         error = self.failed()
-        self.assertEqual(error.message, "the file is no SQLite database")
+        self.assertEqual(error.message, "the file is not an SQLite database")
 
     def test_locked(self) -> None:
-        """A locked database is waited for, and then told as busy."""
+        """A locked database is waited for, and then reported as busy."""
         self.names()
         owner = self.owner()
         owner.execute("BEGIN EXCLUSIVE")
@@ -414,7 +414,7 @@ class AttackTests(ReaderCase):
         self.assertFalse(target.exists())
 
     def test_attack_pragma(self) -> None:
-        """Neither as a statement nor as a table: no path is told, nothing is set."""
+        """Neither as a statement nor as a table: no path leaks, nothing is set."""
         for sql in (
             "PRAGMA database_list",
             "PRAGMA writable_schema = ON",
@@ -607,7 +607,7 @@ class AttackTests(ReaderCase):
         self.assertRaises(BridgeError, self.rows, "SELECT * FROM endless")
 
     def test_attack_names_that_are_not_utf_8(self) -> None:
-        """Names in the file that can't be told are no defect of ours."""
+        """Names in the file that can't be decoded are no bug of ours."""
         self.path = make_database(
             self.directory / "names.db",
             [
@@ -630,7 +630,7 @@ class AttackTests(ReaderCase):
         self.assertEqual(self.names(), [])
 
     def test_interrupted_from_another_thread(self) -> None:
-        """A statement ends when it is told to, also before it has begun."""
+        """An interrupted statement ends, even one that has not begun."""
         errors: list[str] = []
 
         def run() -> None:

@@ -21,7 +21,7 @@ class LockTests(SynchronousTestCase):
         self.path = fresh_directory(self) / "lock"
 
     def test_held_once(self):
-        """Who comes second is told who holds it, and gets it once it is released."""
+        """A second process learns the holder, and gets the lock once it is released."""
         first = acquire(self.path)
         refused = self.assertRaises(LockedError, acquire, self.path)
         self.assertEqual(refused.pid, os.getpid())

@@ -35,14 +35,14 @@ class DataDirTests(SynchronousTestCase):
         self.assertEqual(sorted(os.listdir(self.root)), ["build", "plugins"])
 
     def test_existing_is_kept(self) -> None:
-        """A directory of the user's own keeps its files, and nothing is told."""
+        """A directory of the user's own keeps its files, and there is no notice."""
         self.root.mkdir(mode=0o700, parents=True)
         (self.root / "note").write_bytes(b"mine")
         self.assertIsNone(DataDir(self.root).create())
         self.assertEqual((self.root / "note").read_bytes(), b"mine")
 
     def test_attack_open_directory(self) -> None:
-        """A directory that others may enter is closed to them, and that is told."""
+        """A directory that others may enter is closed to them, with a notice."""
         self.root.mkdir(parents=True)
         for mode in (0o777, 0o770, 0o750, 0o705, 0o701):
             self.root.chmod(mode)
@@ -76,7 +76,7 @@ class DataDirTests(SynchronousTestCase):
             path.rmdir()
 
     def test_windows_has_no_modes(self) -> None:
-        """Where modes mean nothing, nothing is told."""
+        """Where modes mean nothing, there is no notice."""
         self.root.mkdir(mode=0o755, parents=True)
         self.patch(os, "name", "nt")
         self.assertIsNone(DataDir(self.root).create())
@@ -93,7 +93,7 @@ class DataDirTests(SynchronousTestCase):
         self.assertEqual(str(error), f"cannot make {below.root}: Not a directory")
 
     def test_paths(self) -> None:
-        """Everything is where the operator was told it is."""
+        """Everything is where the documentation puts it."""
         data, root = DataDir(Path("/d")), Path("/d")
         self.assertEqual(
             [
@@ -138,7 +138,7 @@ class WriteTests(SynchronousTestCase):
         return sorted(os.listdir(self.directory))
 
     def test_replaces(self) -> None:
-        """The file holds what was written last, and nothing lies beside it."""
+        """The file holds what was written last, and no other file is left."""
         for content in (b"one", b"", b"two\n"):
             write_atomically(self.path, content)
             self.assertEqual(self.path.read_bytes(), content)
@@ -152,7 +152,7 @@ class WriteTests(SynchronousTestCase):
         self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o700)
 
     def test_old_file_survives_a_failure(self) -> None:
-        """When the disk fails, the old content is there, and nothing beside it."""
+        """When the disk fails, the old content is there, and no other file."""
         write_atomically(self.path, b"old")
 
         def fail(fd: int) -> None:

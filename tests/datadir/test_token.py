@@ -29,7 +29,7 @@ class TokenCase(SynchronousTestCase):
         self.path.chmod(mode)
 
     def refused(self) -> str:
-        """Tell why the file is refused."""
+        """Return why the file is refused."""
         error = self.assertRaises(TokenError, PairingToken.load_or_create, self.path)
         return str(error)
 
@@ -175,7 +175,7 @@ class RotateTests(TokenCase):
         self.assertEqual(victim.read_bytes(), b"kept")
 
     def test_failure_leaves_nothing(self) -> None:
-        """What can't be replaced stays as it is, with no temporary file beside it."""
+        """What can't be replaced stays as it is, with no temporary file left."""
         self.path.mkdir()
         self.assertRaises(TokenError, PairingToken.rotate, self.path)
         self.assertEqual(self.files(), ["token"])

@@ -440,7 +440,7 @@ class BusTests(SynchronousTestCase):
         asked = self.bus.connected()
         self.successResultOf(self.bus.close())
         error = self.failureResultOf(asked, DesktopError).value
-        self.assertEqual(str(error), "the daemon is stopping")
+        self.assertEqual(str(error), "the daemon is shutting down")
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_close_between_attempts(self):

@@ -12,7 +12,7 @@ class ReadArgumentTests(SynchronousTestCase):
     """Tests for read_argument."""
 
     def test_kinds(self) -> None:
-        """A bare value has the kind it fits, a told kind is what it says."""
+        """A bare value has the kind it fits, an explicit kind is kept."""
         for given_, kind, value in (
             (True, Kind.BOOL, True),
             (2**31 - 1, Kind.INT, 2**31 - 1),

@@ -30,7 +30,7 @@ class PacingTests(SynchronousTestCase):
         self.pushed.append((self.clock.seconds(), given))
 
     def values(self) -> list[object]:
-        """Give the values that were pushed."""
+        """Return the values that were pushed."""
         return [given.args[0].value for _, given in self.pushed]
 
     def test_first_is_pushed_at_once(self) -> None:
@@ -144,9 +144,9 @@ class PacingTests(SynchronousTestCase):
         for begun, late in zip(times, times[120:], strict=False):
             self.assertGreaterEqual(late - begun, 1 - 1e-6)
         by_address: dict[str, float] = {}
-        for when, told in self.pushed:
-            before = by_address.get(told.address, -1.0)
+        for when, pushed in self.pushed:
+            before = by_address.get(pushed.address, -1.0)
             self.assertGreaterEqual(when - before, 1 / 30 - 1e-6)
-            by_address[told.address] = when
+            by_address[pushed.address] = when
         newest = {m.address: m.args[0].value for _, m in self.pushed}
         self.assertEqual(newest, last)

@@ -32,7 +32,7 @@ NOW = b"\0\0\0\0\0\0\0\1"
 
 
 def single(value: float) -> float:
-    """Give what a 32-bit float keeps of a number."""
+    """Return what a 32-bit float keeps of a number."""
     kept: float = struct.unpack(">f", struct.pack(">f", value))[0]
     return kept
 

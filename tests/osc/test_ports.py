@@ -146,11 +146,11 @@ class ListenerTests(TestCase):
         self.assertTrue(await self.listener.hold("a", self.port))
         self.assertFalse(await self.listener.hold("b", self.port))
         self.assertFalse(await self.listener.hold("a", self.port))
-        self.assertFalse(await self.listener.give_up("c"))
-        self.assertFalse(await self.listener.give_up("a"))
-        self.assertFalse(await self.listener.give_up("a"))
+        self.assertFalse(await self.listener.release("c"))
+        self.assertFalse(await self.listener.release("a"))
+        self.assertFalse(await self.listener.release("a"))
         self.assertEqual(self.listener.port, self.port)
-        self.assertTrue(await self.listener.give_up("b"))
+        self.assertTrue(await self.listener.release("b"))
         self.assertIsNone(self.listener.port)
         self.assert_free(self.port)
 
@@ -159,9 +159,9 @@ class ListenerTests(TestCase):
         await self.listener.hold("a", self.port)
         results = await gatherResults(
             [
-                self.listener.give_up("a"),
+                self.listener.release("a"),
                 self.listener.hold("a", self.port),
-                self.listener.give_up("a"),
+                self.listener.release("a"),
                 self.listener.hold("b", self.port),
             ]
         )
@@ -176,11 +176,11 @@ class ListenerTests(TestCase):
         first, self.port = self.port, free_port()
         self.assertTrue(await self.listener.hold("b", self.port))
         self.assert_free(first)
-        self.assertFalse(await self.listener.give_up("b"))
+        self.assertFalse(await self.listener.release("b"))
         self.send(encode(HELLO))
         while not self.heard:
             await pause()
-        self.assertTrue(await self.listener.give_up("a"))
+        self.assertTrue(await self.listener.release("a"))
 
     async def test_busy_port(self) -> None:
         """A taken port is ``unavailable``; what was listened on is kept, and held."""
@@ -195,8 +195,8 @@ class ListenerTests(TestCase):
         self.send(encode(HELLO))
         while not self.heard:
             await pause()
-        self.assertFalse(await self.listener.give_up("b"))
-        self.assertTrue(await self.listener.give_up("a"))
+        self.assertFalse(await self.listener.release("b"))
+        self.assertTrue(await self.listener.release("a"))
 
     async def test_closed_five_minutes_after_the_last_left(self) -> None:
         """Not before, and not while another holds it."""
@@ -221,22 +221,22 @@ class ListenerTests(TestCase):
         self.send(encode(HELLO))
         while not self.heard:
             await pause()
-        self.assertFalse(await self.listener.give_up("a"))
-        self.assertTrue(await self.listener.give_up("a2"))
+        self.assertFalse(await self.listener.release("a"))
+        self.assertTrue(await self.listener.release("a2"))
         self.assert_free(self.port)
 
     async def test_left_while_it_is_opened(self) -> None:
         """A hold left before it was there is left to the next all the same."""
         await self.listener.hold("a", free_port())
         asked: list[Deferred[Any]] = [
-            self.listener.give_up("a"),
+            self.listener.release("a"),
             self.listener.hold("b", self.port),
             self.listener.leave("b"),
             self.listener.inherit("b2"),
         ]
         await gatherResults(asked)
         self.clock.advance(300)
-        self.assertTrue(await self.listener.give_up("b2"))
+        self.assertTrue(await self.listener.release("b2"))
 
     async def test_another_port_is_inherited_too(self) -> None:
         """A hold that was left is on the port that replaced the first."""
@@ -244,8 +244,8 @@ class ListenerTests(TestCase):
         await self.listener.leave("a")
         await self.listener.hold("b", self.port)
         await self.listener.inherit("a2")
-        self.assertFalse(await self.listener.give_up("b"))
-        self.assertTrue(await self.listener.give_up("a2"))
+        self.assertFalse(await self.listener.release("b"))
+        self.assertTrue(await self.listener.release("a2"))
 
     async def test_close(self) -> None:
         """It is closed for all, also for those who left; nothing is waited for."""

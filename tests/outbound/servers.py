@@ -20,8 +20,8 @@ from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
 from bridge.concurrency.threads import Pool
-from bridge.outbound.fetcher import Fetcher, Reach, make_fetcher
-from bridge.outbound.judge import Judge
+from bridge.outbound.addresspolicy import AddressPolicy
+from bridge.outbound.fetcher import HttpFetcher, Reach, make_fetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.wire import dumps, loads
 from bridge.rpc.caller import PROGRAM, Caller
@@ -63,7 +63,7 @@ class Visit(Protocol):
             self.factory.answer(self)
 
     def connectionLost(self, reason=connectionDone):
-        """Tell who waits."""
+        """Notify the waiting test."""
         self.closed.callback(None)
 
     def send(self, *pieces: bytes, close: bool = False) -> None:
@@ -111,7 +111,7 @@ class Endless:
 
 
 class Server(Factory):
-    """A server that answers as it is told."""
+    """A server with prepared answers."""
 
     protocol: Any = Visit
     noisy = False
@@ -173,7 +173,7 @@ class Certificates:
         return self.authority.cert_pem.bytes()
 
     def context(self, *names: str, days: int | None = None) -> Context:
-        """Give a server's context for some names; may have expired days ago."""
+        """Return a server's context for some names; may have expired days ago."""
         expiry = None
         if days is not None:
             expiry = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days)
@@ -264,10 +264,10 @@ class OutboundCase(TestCase):
         """Look a name up in ``names``."""
         return succeed(self.names.get(host, []))
 
-    def fetcher(self, look_up: Any = None) -> Fetcher:
+    def fetcher(self, look_up: Any = None) -> HttpFetcher:
         """Make a fetcher that reaches what has been allowed so far."""
-        judge = Judge(frozenset(self.allowed))
-        reach = Reach(judge, look_up or self.look_up, self.trusted)
+        policy = AddressPolicy(frozenset(self.allowed))
+        reach = Reach(policy, look_up or self.look_up, self.trusted)
         fetcher = make_fetcher(reactor, self.pool.call, reach)
         self.addCleanup(fetcher.close)
         return fetcher
@@ -281,7 +281,7 @@ class OutboundCase(TestCase):
         return port
 
     def calling(
-        self, params: Any, fetcher: Fetcher | None = None, caller: Caller = PROGRAM
+        self, params: Any, fetcher: HttpFetcher | None = None, caller: Caller = PROGRAM
     ) -> Deferred[Any]:
         """Call ``outbound/fetch``; fires with plain JSON, as it is sent."""
         registry = Registry()

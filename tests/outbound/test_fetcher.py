@@ -12,7 +12,7 @@ from bridge.rpc.caller import Program
 
 from .servers import HERE, OutboundCase, responding, sending
 
-STOPPING = (Code.UNAVAILABLE, "the daemon is stopping")
+STOPPING = (Code.UNAVAILABLE, "the daemon is shutting down")
 
 
 class AtOnceTests(OutboundCase):
@@ -59,7 +59,7 @@ class AtOnceTests(OutboundCase):
         self.assertEqual((self.fetching._waiting, self.fetching._under_way), ([], []))
 
     async def test_waits_within_its_time(self):
-        """The time of a fetch begins when it is asked for, and room is made anew."""
+        """The time of a fetch begins with the call, and its place is free again."""
         one = Program()
         held = [self.ask(one) for _ in range(2)]
         await self.assert_unavailable(self.ask(one, timeoutMs=50), "within timeoutMs")
@@ -83,7 +83,7 @@ class AtOnceTests(OutboundCase):
         await self.assert_unavailable(self.ask(other), "too many fetches wait")
         await self.fetching.close()
         for asked in held:
-            await self.assert_unavailable(asked, "the daemon is stopping")
+            await self.assert_unavailable(asked, "the daemon is shutting down")
 
 
 class EndTests(OutboundCase):
@@ -129,10 +129,10 @@ class EndTests(OutboundCase):
         self.successResultOf(fetching.close())
 
     async def test_a_caller_that_goes_away(self):
-        """Its fetch goes on: the server is not told of it."""
+        """Its fetch continues: the server is not notified."""
         caller = Program()
         ended: list[object] = []
-        self.patch(Program, "at_end", lambda self, call: ended.append(call))
+        self.patch(Program, "on_close", lambda self, call: ended.append(call))
         port = self.serve(responding(b"x"))
         await self.calling({"url": f"http://{HERE}:{port}/"}, None, caller)
         self.assertEqual(ended, [])

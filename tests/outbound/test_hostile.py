@@ -233,7 +233,7 @@ class BodyTests(OutboundCase):
             lambda visit: visit.stream(extended * 100, head)
         )
         self.assertEqual(code, Code.UNAVAILABLE)
-        self.assertIn("more is sent", message)
+        self.assertIn("too many bytes", message)
 
     async def test_attack_transfer_encoding(self):
         """Transfer codings other than chunked are not guessed at."""

@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.target and bridge.outbound.judge."""
+"""Tests for bridge.outbound.target and bridge.outbound.addresspolicy."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.outbound import judge
-from bridge.outbound.client import make_client
-from bridge.outbound.fetcher import Fetcher
-from bridge.outbound.judge import Judge
-from bridge.outbound.request import make_request
+from bridge.net import addresses
+from bridge.outbound.addresspolicy import AddressPolicy
+from bridge.outbound.checkedrequest import make_request
+from bridge.outbound.fetcher import HttpFetcher
+from bridge.outbound.httpclient import make_client
 from bridge.outbound.target import read_url
 from bridge.protocol.errors import BridgeError, Code
 
@@ -50,9 +50,9 @@ NOT_PUBLIC = "url: not a public address"
 
 
 def reads(url: str) -> str | None:
-    """Read and judge a URL: the message of the refusal, if it is refused."""
+    """Read and check a URL: the message of the refusal, if it is refused."""
     try:
-        Judge().check_target(read_url(url))
+        AddressPolicy().check_target(read_url(url))
     except BridgeError as error:
         assert error.code is Code.BAD_REQUEST
         return error.message
@@ -60,7 +60,7 @@ def reads(url: str) -> str | None:
 
 
 class LiteralTests(SynchronousTestCase):
-    """Hosts that need no look-up to be judged."""
+    """Hosts that can be checked without a look-up."""
 
     def assert_near(self, hosts: str) -> None:
         """Check that each of some hosts is refused by what it is."""
@@ -85,7 +85,7 @@ class LiteralTests(SynchronousTestCase):
 
     def test_attack_own_address(self) -> None:
         """So is an address of this machine, also when it is public."""
-        self.patch(judge, "is_own", lambda address: address == "1.1.1.1")
+        self.patch(addresses, "is_own", lambda address: address == "1.1.1.1")
         self.assertEqual(reads("http://1.1.1.1/"), NOT_PUBLIC)
         self.assertIsNone(reads("http://1.1.1.2/"))
 
@@ -230,7 +230,7 @@ ADDRESSES = st.one_of(
 
 
 def is_far(address: str) -> bool:
-    """Judge an address by the standard library and the forms that embed another."""
+    """Check an address by the standard library and the forms that embed another."""
     parsed = ipaddress.ip_address(address)
     near = (
         parsed.is_multicast
@@ -261,10 +261,10 @@ class DialTests(SynchronousTestCase):
             asked.append(host)
             return succeed(answers)
 
-        fetcher = Fetcher(Judge(), memory, execute, look_up, lambda: client)
+        fetcher = HttpFetcher(AddressPolicy(), memory, execute, look_up, lambda: client)
         try:
             target = read_url(url)
-            fetcher.judge.check_target(target)
+            fetcher.policy.check_target(target)
         except BridgeError:
             return []
         request = make_request(target, "GET", {}, "", None)

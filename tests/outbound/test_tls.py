@@ -9,7 +9,7 @@ from typing import Any
 from twisted.internet import reactor
 
 from bridge.net import certificates as authorities
-from bridge.outbound.client import make_client
+from bridge.outbound.httpclient import make_client
 from bridge.protocol.errors import BridgeError, Code
 
 from ..directories import fresh_directory
@@ -60,7 +60,10 @@ class CertificateTests(OutboundCase):
             answer = await self.from_server(context, host)
             self.assertEqual(
                 answer,
-                (Code.BAD_REQUEST, "url: over TLS, a host name by the rules of IDNA"),
+                (
+                    Code.BAD_REQUEST,
+                    "url: not a valid host name for TLS (IDNA)",
+                ),
             )
 
     async def test_attack_wrong_name(self):

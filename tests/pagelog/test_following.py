@@ -33,11 +33,11 @@ class FollowerCase(SynchronousTestCase):
         return file
 
     def last(self, count: int = 100) -> list[bytes]:
-        """Give the last lines."""
+        """Return the last lines."""
         return self.follower.last(count, lambda line: line)
 
     def more(self) -> list[bytes]:
-        """Give the new lines."""
+        """Return the new lines."""
         return list(self.follower.more())
 
 
@@ -153,7 +153,7 @@ class MoreTests(FollowerCase):
         self.assertEqual(self.more(), [b"four"])
 
     def test_truncated(self) -> None:
-        """A truncated file is given anew, also when it has grown beyond the place."""
+        """A truncated file is read again, even if it has grown beyond the position."""
         file = self.open()
         file.append(b"one\ntwo\n")
         self.last()
@@ -166,7 +166,7 @@ class MoreTests(FollowerCase):
         self.assertEqual(self.more(), [b"a longer one", b"and another"])
 
     def test_truncated_far_back(self) -> None:
-        """A file cut shorter than is remembered is given anew."""
+        """A file cut shorter than is remembered is read again."""
         file = self.open(10**6)
         file.append(b"x\n" * 100)
         with mock.patch.object(following, "_RECENT_BYTES", 10):

@@ -160,7 +160,7 @@ class AppendTests(PageFileCase):
         self.assertEqual(self.path.read_bytes(), b"789\n")
 
     def test_moved_by_others(self) -> None:
-        """A file that was moved or removed is started anew."""
+        """A file that was moved or removed is started again."""
         file = self.open()
         file.append(b"1\n")
         moved = self.path.rename(self.directory / "moved")
@@ -171,7 +171,7 @@ class AppendTests(PageFileCase):
         self.assertEqual(self.path.read_bytes(), b"3\n")
 
     def test_directory_removed(self) -> None:
-        """A directory that was removed is made anew, and is the daemon's own."""
+        """A directory that was removed is created again, and is the daemon's own."""
         file = self.open()
         file.append(b"1\n")
         self.path.unlink()

@@ -64,7 +64,7 @@ class WriterTests(SynchronousTestCase):
         self.writer.write(b"again\n")
 
     def test_failed_write(self) -> None:
-        """A failed write is told to its callers; the next one is tried."""
+        """A failed write is reported to its callers; the next one is tried."""
         failed, later = self.writer.write(b"1\n"), self.writer.write(b"2\n")
         [(done, _)] = self.thread.waiting
         self.thread.waiting.clear()

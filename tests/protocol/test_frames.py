@@ -96,7 +96,7 @@ class RequestTests(FrameCase):
             self.assertEqual(frame, Request("1", name, name))
 
     def test_bad_field_is_answered_under_the_id(self) -> None:
-        """A rule broken beside a usable id is a response, not an error push."""
+        """A rule broken alongside a usable id is a response, not an error push."""
         cases: tuple[dict[str, Any], ...] = (
             {"service": "Notify"},
             {"service": "../x"},
@@ -215,7 +215,7 @@ class LooseTests(FrameCase):
     @given(loose, ids)
     @settings(deadline=None)
     def test_anything_inside(self, value: Any, usable: str) -> None:
-        """Whatever stands beside a usable id, the id is answered under."""
+        """Whatever accompanies a usable id, the answer carries the id."""
         frame = {"type": "request", "id": usable, "extra": value}
         self.assertEqual(self.refused(frame).id, usable)
 
@@ -339,8 +339,8 @@ class WritingTests(SynchronousTestCase):
 
     def test_no_empty_hint(self) -> None:
         """Without a time to wait there is no ``retryAfter``."""
-        told = frames.error_fields(BridgeError(Code.INTERNAL, "m"))
-        self.assertEqual(told, {"code": "internal", "message": "m"})
+        fields = frames.error_fields(BridgeError(Code.INTERNAL, "m"))
+        self.assertEqual(fields, {"code": "internal", "message": "m"})
 
     @given(ids, values)
     @settings(deadline=None)

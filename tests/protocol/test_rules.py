@@ -45,7 +45,7 @@ class TextTests(SynchronousTestCase):
             "at most 5 characters, matching [a-z]+, no control characters",
         )
         self.assertEqual(
-            Text(5, like="[a-z]+", words="small letters").describe(),
+            Text(5, like="[a-z]+", meaning="small letters").describe(),
             "at most 5 characters, small letters",
         )
 
@@ -113,7 +113,7 @@ class MoreTextTests(SynchronousTestCase):
         self.assertTrue(rule.broken("a\x1bb"))
         self.assertEqual(
             rule.describe(),
-            "at most 9 characters, no control characters but tabs and line breaks",
+            "at most 9 characters, no control characters except tabs and line breaks",
         )
 
     def test_blank(self) -> None:

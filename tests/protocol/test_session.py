@@ -37,9 +37,9 @@ INPUTS: dict[str, Callable[[Session], list[Effect]]] = {
     "hello_refused": lambda s: s.hello_refused(),
     "requested": lambda s: s.requested(REQUEST),
     "logged": lambda s: s.logged(LOGS),
-    "misframed": lambda s: s.misframed(RefusedFrame(ERROR)),
-    "broke": lambda s: s.broke(CloseReason.TEXT_ONLY),
-    "waited": lambda s: s.waited(),
+    "invalid_frame": lambda s: s.invalid_frame(RefusedFrame(ERROR)),
+    "violated": lambda s: s.violated(CloseReason.TEXT_ONLY),
+    "hello_timed_out": lambda s: s.hello_timed_out(),
     "ended": lambda s: s.ended(),
 }
 
@@ -97,7 +97,13 @@ class AwaitingTests(SessionCase):
 
     def test_anything_else_closes(self) -> None:
         """Any other first thing, and silence, costs a token and closes."""
-        for name in ("requested", "logged", "misframed", "broke", "waited"):
+        for name in (
+            "requested",
+            "logged",
+            "invalid_frame",
+            "violated",
+            "hello_timed_out",
+        ):
             self.assertEqual(INPUTS[name](self.begin()), REQUIRED, name)
 
     def test_wrong_token(self) -> None:
@@ -113,7 +119,7 @@ class AwaitingTests(SessionCase):
 
     def test_closed_is_deaf(self) -> None:
         """After a close nothing does anything, not even a right hello."""
-        for close in ("hello_refused", "waited", "ended"):
+        for close in ("hello_refused", "hello_timed_out", "ended"):
             session = self.begin()
             INPUTS[close](session)
             for name, happen in INPUTS.items():
@@ -126,7 +132,7 @@ class AuthenticatedTests(SessionCase):
     def test_waiting_is_over(self) -> None:
         """The time for hello ending late changes nothing."""
         session = self.welcomed()
-        self.assertEqual(session.waited(), [])
+        self.assertEqual(session.hello_timed_out(), [])
         self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
 
     def test_second_hello(self) -> None:
@@ -138,7 +144,7 @@ class AuthenticatedTests(SessionCase):
         assert isinstance(effect, PushError)
         self.assertIs(effect.error.code, Code.BAD_REQUEST)
 
-    def test_misframed(self) -> None:
+    def test_invalid_frame(self) -> None:
         """A refused frame is answered under its id, else pushed, and logs never."""
         session = self.welcomed()
         for refused, effects in (
@@ -149,15 +155,15 @@ class AuthenticatedTests(SessionCase):
                 [DropLogs(1, "their frame cannot be read")],
             ),
         ):
-            self.assertEqual(session.misframed(refused), effects)
+            self.assertEqual(session.invalid_frame(refused), effects)
 
     def test_attack_refused_frames(self) -> None:
         """They cost a request each, so that they can't be sent for ever."""
         session = self.welcomed(rate=1.0, burst=2)
-        done = [session.misframed(RefusedFrame(ERROR, "9")) for _ in range(5)]
+        done = [session.invalid_frame(RefusedFrame(ERROR, "9")) for _ in range(5)]
         self.assertEqual(done, [[Refuse("9", ERROR)]] * 5)
         for refused in (RefusedFrame(ERROR, "9"), RefusedFrame(ERROR)):
-            (effect,) = session.misframed(refused)
+            (effect,) = session.invalid_frame(refused)
             assert isinstance(effect, Refuse | PushError)
             self.assertIs(effect.error.code, Code.RATE_LIMITED)
         (effect,) = session.requested(REQUEST)
@@ -169,7 +175,7 @@ class AuthenticatedTests(SessionCase):
         """What breaks the socket closes it for the reason given."""
         session = self.welcomed()
         self.assertEqual(
-            session.broke(CloseReason.TOO_BIG), [Close(CloseReason.TOO_BIG)]
+            session.violated(CloseReason.TOO_BIG), [Close(CloseReason.TOO_BIG)]
         )
         self.assertEqual(session.requested(REQUEST), [])
 
@@ -286,7 +292,7 @@ class LogBudgetTests(SessionCase):
         session = self.welcomed()
         unreadable = RefusedFrame(ERROR, answered=False)
         for _ in range(21):
-            done = [e for _ in range(450) for e in session.misframed(unreadable)]
+            done = [e for _ in range(450) for e in session.invalid_frame(unreadable)]
             self.clock.advance(0.5)
         self.assertEqual(self.flood(self.welcomed(), 1), [WriteLogs([])])
         self.assertIn(Close(CloseReason.LOG_FLOOD), done)

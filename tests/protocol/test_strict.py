@@ -45,7 +45,7 @@ class StrictCase(SynchronousTestCase):
     """Reads texts."""
 
     def refused(self, text: bytes) -> str:
-        """Tell what reading ``text`` is refused with."""
+        """Return the error that reading ``text`` is refused with."""
         error = self.assertRaises(BridgeError, loads, text)
         self.assertIs(error.code, Code.BAD_REQUEST)
         return str(error.message)
@@ -112,9 +112,9 @@ class IntegerTests(StrictCase):
 
     @given(st.integers(-(10**30), 10**30), values)
     @settings(deadline=None)
-    def test_any_integer(self, number: int, beside: object) -> None:
+    def test_any_integer(self, number: int, neighbour: object) -> None:
         """An integer is read as it is, or refused; never as another."""
-        text = json.dumps([beside, number], ensure_ascii=False).encode("utf-8")
+        text = json.dumps([neighbour, number], ensure_ascii=False).encode("utf-8")
         if -(2**63) <= number < 2**64:
             self.assertEqual(loads(text)[1], number)
         elif abs(number) < 10**21 and Decimal(repr(float(number))) == number:
@@ -153,7 +153,7 @@ class ValuesTests(StrictCase):
         for size in (1, 2, 3, 7, PIECE):
             outside = strict._Outside()
             found = b"".join(
-                outside.take(text[start : start + size])
+                outside.feed(text[start : start + size])
                 for start in range(0, len(text), size)
             )
             self.assertEqual(found, stripped(text))

@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.text import no_secrets, one_line, redacted, timestamp, visible
+from bridge.protocol.text import (
+    ascii_line,
+    escaped,
+    no_secrets,
+    one_line,
+    printable,
+    redacted,
+    timestamp,
+    visible,
+)
 
 
 class VisibleTests(SynchronousTestCase):
@@ -49,6 +58,43 @@ class VisibleTests(SynchronousTestCase):
         for left in visible(text):
             self.assertNotIn(unicodedata.category(left), ("Cc", "Cs", "Zl", "Zp"))
         visible(text).encode("utf-8")
+
+
+class EscapedTests(SynchronousTestCase):
+    """Tests for ``escaped``."""
+
+    def test_written_out(self) -> None:
+        """What controls a terminal, or the direction of text, is seen."""
+        self.assertEqual(
+            escaped("a\x1b[31mé\u202e\u2028\x9b"), "a\\x1b[31mé\\u202e\\u2028\\x9b"
+        )
+
+    @settings(deadline=None)
+    @given(st.text())
+    def test_attack_terminal(self, text: str) -> None:
+        """Nothing that a terminal obeys is left of any text, lone surrogates too."""
+        shown = escaped(text)
+        self.assertEqual(len(shown.splitlines()) if shown else 1, 1)
+        self.assertTrue(shown.isprintable() or " " in shown or not shown.isascii())
+        self.assertEqual(escaped(shown), shown)
+
+
+class PrintableTests(SynchronousTestCase):
+    """Tests for ``printable``."""
+
+    def test_attack_printable(self) -> None:
+        """Terminal escapes, direction overrides and lone surrogates are left out."""
+        self.assertEqual(printable("a\x1b[2J\n\u202e\ud800\u2028é.ts"), "a[2Jé.ts")
+        self.assertEqual(printable("a\n\tb\x1b", "\n\t"), "a\n\tb")
+
+
+class AsciiLineTests(SynchronousTestCase):
+    """Tests for ``ascii_line``."""
+
+    def test_attack_markup(self) -> None:
+        """Markup and other scripts become question marks, line breaks spaces."""
+        self.assertEqual(ascii_line('<b>\né & "x"', 20), "?b? ? ? 'x'")
+        self.assertEqual(ascii_line("abcdef", 5), "ab...")
 
 
 class OneLineTests(SynchronousTestCase):

@@ -56,7 +56,7 @@ class StructureTests(SynchronousTestCase):
     """Tests for reading values."""
 
     def refusal(self, value: Any) -> str:
-        """Tell what reading ``value`` is refused with."""
+        """Return the error that reading ``value`` is refused with."""
         error = self.assertRaises(BridgeError, structure, converter, value, Note)
         self.assertIs(error.code, Code.BAD_REQUEST)
         return str(error.message)
@@ -181,7 +181,7 @@ class LoadsTests(SynchronousTestCase):
     """Tests for reading JSON."""
 
     def refused(self, text: bytes) -> str:
-        """Tell what reading ``text`` is refused with."""
+        """Return the error that reading ``text`` is refused with."""
         error = self.assertRaises(BridgeError, loads, text)
         self.assertIs(error.code, Code.BAD_REQUEST)
         return str(error.message)
@@ -365,7 +365,7 @@ class IgnoresUnknownTests(SynchronousTestCase):
     """Tests for classes that are read from more than they have."""
 
     def test_unknown_is_ignored(self) -> None:
-        """What it has no field for is left out; what it has is judged."""
+        """What it has no field for is left out; what it has is validated."""
         read = structure(converter, {"size": 1, SECRET: 2}, Lenient)
         self.assertEqual(read, Lenient(1))
         error = self.assertRaises(

@@ -13,6 +13,6 @@ class ProgramTests(SynchronousTestCase):
     def test_is_told_nothing_and_never_ends(self) -> None:
         """It has no socket that could be pushed to or close."""
         ends: list[None] = []
-        PROGRAM.tell("osc", {})
-        PROGRAM.at_end(lambda: ends.append(None))
+        PROGRAM.notify("osc", {})
+        PROGRAM.on_close(lambda: ends.append(None))
         self.assertEqual(ends, [])

@@ -66,7 +66,7 @@ class Kettle:
 
     @method(Tea, Tea)
     async def brew(self, params: Tea) -> Tea:
-        """Give the tea back."""
+        """Return the tea back."""
         return params
 
     @method(Herb, Nothing)
@@ -112,7 +112,7 @@ class DispatcherTests(SynchronousTestCase):
         return ensureDeferred(self.dispatcher.call(service, name, given))
 
     def refused(self, *args: Any, **kwargs: Any) -> BridgeError:
-        """Tell what a call is refused with."""
+        """Return the error that a call is refused with."""
         failure = self.failureResultOf(self.call(*args, **kwargs), BridgeError)
         error = failure.value
         assert isinstance(error, BridgeError)
@@ -124,7 +124,7 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual(answer, {"leafKind": "mint"})
 
     def test_caller(self) -> None:
-        """A method that must know who asks is told; by HTTP it is ``PROGRAM``."""
+        """A method for callers receives its caller; by HTTP it is ``PROGRAM``."""
         guest = Program()
         ensureDeferred(self.dispatcher.call("kettle", "greet", {}, guest))
         self.call("greet")

@@ -21,7 +21,7 @@ class Page:
         """Keep one event."""
         self.got.append((event, text))
 
-    def at_end(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[], None]) -> None:
         """Never end."""
 
 
@@ -69,7 +69,7 @@ class HubTests(SynchronousTestCase):
             joined.append(page)
             self.hub.push("osc", {})
 
-        self.hub.at_join(join)
+        self.hub.on_join(join)
         last = Page()
         self.hub.add(last)
         self.assertEqual((joined, len(last.got)), ([last], 1))
@@ -85,7 +85,7 @@ class HubTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_who_was_asked(self) -> None:
-        """Who asks is told whom; one that breaks is not among them."""
+        """``ask`` returns the subscribers reached; one that fails is not among them."""
         self.hub.add(Broken())
         self.assertEqual(self.hub.ask("remote", {}), self.pages)
         self.assertEqual([len(page.got) for page in self.pages], [1, 1])

@@ -76,7 +76,7 @@ class RegistryTests(SynchronousTestCase):
         )
 
     def test_not_found(self) -> None:
-        """An unknown service and an unknown method are told apart."""
+        """An unknown service and an unknown method are distinguished."""
         self.assertIsNone(self.registry.find("toaster", "fill"))
         self.assertEqual(self.registry.find("kettle", "toast"), (self.kettle, None))
 
@@ -86,7 +86,7 @@ class RegistryTests(SynchronousTestCase):
             self.assertEqual(self.registry.find("kettle", name), (self.kettle, None))
 
     def test_describe(self) -> None:
-        """Every service tells its summary and methods, then what it adds."""
+        """Every description has the summary and methods, then what the service adds."""
         self.assertEqual(
             self.registry.describe(),
             {

@@ -100,7 +100,7 @@ class MethodTests(LogsCase):
         )
 
     def test_info(self) -> None:
-        """The file's place and size are told."""
+        """The file's location and size are returned."""
         self.call("write", records=[GOOD])
         self.assertEqual(
             self.call("info"),
@@ -172,7 +172,7 @@ class FrameTests(LogsCase):
         self.assertIn(b"] half\n", self.path.read_bytes())
 
     def counted(self) -> list[int]:
-        """Give the numbers in what the daemon logged."""
+        """Return the numbers in what the daemon logged."""
         words = "dropped {} log records of the page: they break a rule"
         counts = [int(line.split()[1]) for line in self.said]
         self.assertEqual(self.said, list(map(words.format, counts)))

@@ -61,7 +61,7 @@ class NotifyCase(SynchronousTestCase):
         return error.message
 
     def shown(self, name: str) -> Any:
-        """Give the last one a sink was delivered."""
+        """Return the last one a sink was delivered."""
         (sink,) = [sink for sink in self.sinks if sink.name == name]
         return sink.shown[-1]
 
@@ -127,7 +127,7 @@ class SendTests(NotifyCase):
         return self.refused(overrides={name: patch})
 
     def test_failures(self) -> None:
-        """Who fails is told of, each with a reason; one that takes it is success."""
+        """Each failure is listed with a reason; one delivery is success."""
 
         def reject() -> None:
             raise RejectedError("too large")
@@ -187,7 +187,7 @@ class TargetTests(NotifyCase):
     """Tests for telling who there is."""
 
     def test_targets(self) -> None:
-        """Each is told of with its health, its fields and its aliases."""
+        """Each is listed with its health, its fields and its aliases."""
         answer = self.successResultOf(self.calling("targets", {}))
         self.assertEqual(
             answer["targets"][0],
@@ -277,7 +277,7 @@ class RefusalTests(NotifyCase):
         self.send(sinks=["overlay"] * 8)
 
     def test_unknown_sink(self) -> None:
-        """An unknown name is told back, cut and escaped, beside those there are."""
+        """An unknown name is repeated, cut and escaped, with those available."""
         self.assertEqual(
             self.refused(sinks=["overlay", "nobody"]),
             'sinks: no sink is called "nobody"; there are overlay, desk, wayvr',
@@ -380,7 +380,7 @@ class RefusalTests(NotifyCase):
     def test_any_json(self, params: dict[str, Any]) -> None:
         """Any JSON is sent or refused, and no refusal repeats what it refuses."""
         if params.get("sinks") == [SECRET]:
-            del params["sinks"]  # the one thing that is told back
+            del params["sinks"]  # the one thing that is repeated
         answers: list[Any] = []
         self.calling("send", params).addBoth(answers.append)
         (answer,) = answers

@@ -10,12 +10,13 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.internet.task import deferLater
 from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
 from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
+from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import Caller
 from bridge.rpc.dispatch import Dispatcher
@@ -32,13 +33,13 @@ class Page:
     ends: list[Callable[[], None]] = field(factory=list)
     gone: bool = False
 
-    def tell(self, event: str, data: Any) -> None:
-        """Be told nothing."""
+    def notify(self, event: str, data: Any) -> None:
+        """Ignore it."""
 
     def push(self, event: str, text: bytes) -> None:
         """Be pushed nothing."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[], None]) -> None:
         """Call when it goes, or has gone."""
         if self.gone:
             call()
@@ -61,14 +62,14 @@ class OscCase(TestCase):
         self.hub = hub = Hub()
         hub.add(self)
         self.osc = Osc(reactor, hub.push, frozenset({42069, 22500}))
-        hub.at_join(self.osc.joined)
+        hub.on_join(self.osc.joined)
         self.addCleanup(self.osc.close)
         self.registry = Registry()
         self.registry.register("osc", self.osc)
         self.page = Page()
         self.port = free_port()
 
-    def at_end(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[], None]) -> None:
         """Never go."""
 
     def push(self, event: str, text: bytes) -> None:
@@ -98,11 +99,24 @@ class OscCase(TestCase):
         return self.pushes
 
 
+class FailedHoldTests(OscCase):
+    """Holds that could not be passed on."""
+
+    async def test_failure_is_logged(self) -> None:
+        """A failure that nobody waits for is logged, when pages come and go."""
+        await self.call("listen", port=self.port)
+        for name in ("leave", "inherit"):
+            self.patch(Listener, name, lambda *_: fail(ZeroDivisionError()))
+        self.page.go()
+        self.osc.joined(Page())
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 2)
+
+
 class SendTests(OscCase):
     """Tests for osc/send."""
 
     async def test_default_port(self) -> None:
-        """The answer says how much went where; VRChat's port unless told otherwise."""
+        """The answer says how much went where; VRChat's port by default."""
         sent = await self.call("send", address="/a/b")
         self.assertEqual(sent, {"ok": True, "bytes": 12, "port": 9000})
 
@@ -240,7 +254,7 @@ class ListenTests(OscCase):
         )
 
     async def test_attack_what_a_log_tells(self) -> None:
-        """No port's start or end tells in the log, and so the page, what is held."""
+        """The start or end of a port logs nothing that is held."""
         said: list[str] = []
 
         @implementer(ILogObserver)

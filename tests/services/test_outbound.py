@@ -1,4 +1,4 @@
-"""Tests for bridge.services.outbound: the shapes, and what is told first."""
+"""Tests for bridge.services.outbound: the shapes, and the order of refusals."""
 
 from __future__ import annotations
 

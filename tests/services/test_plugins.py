@@ -122,7 +122,7 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual(key["seenFor"], ["good"])
 
     def test_update(self):
-        """The answer holds the list entry; the id is judged first."""
+        """The answer holds the list entry; the id is checked first."""
         self.result("install", {"url": url_of("good")})
         answer = self.result("update", {"id": "good"})
         self.assertEqual(list(answer), ["plugin"])
@@ -130,7 +130,7 @@ class PluginServiceTests(SynchronousTestCase):
         self.refused("update", {"id": "../x"}, "invalid_id: ")
 
     def test_uninstall(self):
-        """The answer is empty; the id is judged first."""
+        """The answer is empty; the id is checked first."""
         self.result("install", {"url": url_of("good")})
         self.assertEqual(self.result("uninstall", {"id": "good"}), {})
         self.refused("uninstall", {"id": "good"}, "not_installed: ")
@@ -156,7 +156,7 @@ class PluginServiceTests(SynchronousTestCase):
                 self.failureResultOf(self.call(name, params), BridgeError)
 
     def test_describe(self):
-        """Pages are told where plugins are and how installs are confirmed."""
+        """``describe`` has the location of plugins and the confirmation of installs."""
         self.result("install", {"url": url_of("good")})
         described = self.registry.describe()["plugins"]
         self.assertEqual(

@@ -20,7 +20,7 @@ from bridge.rpc.caller import PROGRAM, Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
-from bridge.services.remote import Remote, bounded
+from bridge.services.remote import SnippetEvaluator, bounded
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -40,10 +40,10 @@ class Page:
         assert event == "remote"
         self.got.append(loads(text)["data"])
 
-    def tell(self, event: str, data: Any) -> None:
-        """Be told nothing."""
+    def notify(self, event: str, data: Any) -> None:
+        """Ignore it."""
 
-    def at_end(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[], None]) -> None:
         """Call at ``end``."""
         self.ends.append(call)
 
@@ -62,7 +62,7 @@ class RemoteCase(SynchronousTestCase):
         self.hub.add(self.page)
         numbers = count()
         random = lambda n: next(numbers).to_bytes(n)  # noqa: E731
-        self.remote = Remote(self.hub.ask, random, self.clock, self.in_thread)
+        self.remote = SnippetEvaluator(self.hub.ask, random, self.clock, self.in_thread)
         self.registry = Registry()
         self.registry.register("remote", self.remote)
 
@@ -80,13 +80,13 @@ class RemoteCase(SynchronousTestCase):
         return self.calling("eval", {"code": code, **more}, PROGRAM)
 
     def answer(self, page: Caller | None = None, **answer: Any) -> Any:
-        """Answer, the newest evaluation unless ``id`` says otherwise."""
+        """SnippetAnswer, the newest evaluation unless ``id`` says otherwise."""
         answer.setdefault("id", self.page.got[-1]["id"] if self.page.got else "")
         answered = self.calling("result", answer, page or self.page)
         return self.successResultOf(answered)["delivered"]
 
     def refusal(self, refused: Deferred[Any]) -> tuple[Code, str]:
-        """Give the code and the message of a refusal."""
+        """Return the code and the message of a refusal."""
         error = self.failureResultOf(refused, BridgeError).value
         assert isinstance(error, BridgeError)
         return error.code, error.message

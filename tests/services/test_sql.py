@@ -79,7 +79,7 @@ class QueryTests(SqlCase):
         )
 
     def test_blobs(self) -> None:
-        """Base64 is beside the size when it is wanted."""
+        """Base64 follows the size when it is requested."""
         sql = "SELECT picture FROM places WHERE id = 1"
         blob = self.query(sql)["rows"][0]["picture"]
         self.assertEqual(blob, {"blobBytes": 4})
@@ -131,7 +131,7 @@ class QueryTests(SqlCase):
                 )
 
     def test_missing_file(self) -> None:
-        """It is told as unavailable, and nothing is made."""
+        """It is reported as unavailable, and nothing is created."""
         error = self.refused(database="later")
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertIn("not on this machine yet", error.message)

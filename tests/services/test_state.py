@@ -127,14 +127,14 @@ class RefusalTests(StateCase):
         self.assertEqual(self.call("list", ns="bridge"), {"entries": {}})
 
     def test_order(self) -> None:
-        """The namespace is judged before the key, and the key before the value."""
+        """The namespace is checked before the key, and the key before the value."""
         big = "x" * 65536
         self.assertIn("ns: not", self.refused_set("bridge.a", "a b", big))
         self.assertIn("key: ", self.refused_set("a", "a b", big))
         self.assertIn("value: ", self.refused_set("a", "a", big))
 
     def refused_set(self, ns: str, key: str, value: Any) -> str:
-        """Give the message of a refused ``set``."""
+        """Return the message of a refused ``set``."""
         return self.refused("set", {"ns": ns, "key": key, "value": value}).message
 
     def test_value_limit(self) -> None:

@@ -122,7 +122,7 @@ class ParseTests(SynchronousTestCase):
     """Tests for profiles of others."""
 
     def refused(self, text: str) -> str:
-        """Tell why a profile is refused."""
+        """Return why a profile is refused."""
         return str(self.assertRaises(ProfileError, parse_profile, text))
 
     def replaced(self, line: str) -> str:

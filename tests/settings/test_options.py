@@ -50,12 +50,12 @@ class OptionsTests(SynchronousTestCase):
         self.assertEqual(options.value("sink", {}), ("a", "b"))
 
     def test_naming(self):
-        """Another command is told of the theme directory, if one was named."""
+        """Another command gets the theme directory, if one was named."""
         for more in ([], ["--theme-dir", "/themes"]):
             options = HostOptions()
             options.parseOptions(["--host=reference", "--data-dir=/data", *more])
             self.assertEqual(
-                options.naming(options.place()),
+                options.naming(options.paths()),
                 ["--host", "reference", "--data-dir", "/data", *more],
             )
 
@@ -103,7 +103,7 @@ class OptionsTests(SynchronousTestCase):
             self.assertEqual(taken, expected, line)
 
     def test_wrong_arguments(self):
-        """Too few or many arguments, and a wrong option, are told with the usage."""
+        """Wrong options and numbers of arguments are reported with the usage."""
         for line in (["a"], ["a", "b", "c"], ["a", "b", "--nonsense"]):
             status, said = self.exits(*line, options=TwoArguments)
             self.assertEqual(status, 2)
@@ -121,11 +121,11 @@ class OptionsTests(SynchronousTestCase):
         """Directories given win over the profile's."""
         options = HostOptions()
         options.parseOptions(["--host=reference", "--data-dir=/d"])
-        place = options.place()
-        self.assertEqual(place.data.root, Path("/d"))
-        self.assertEqual(place.theme_dir, Path("/d/themes"))
+        paths = options.paths()
+        self.assertEqual(paths.data.root, Path("/d"))
+        self.assertEqual(paths.theme_dir, Path("/d/themes"))
         self.assertEqual(
-            place.bundle, Path("/d/themes/reference-host/reference-host.js")
+            paths.bundle, Path("/d/themes/reference-host/reference-host.js")
         )
 
     def test_unknown_host(self):
@@ -263,7 +263,7 @@ class NamesTests(SynchronousTestCase):
         os.environ["VRCNEXT_BRIDGE_DATA_DIR"] = "/d"
         options = HostOptions()
         options.parseOptions([])
-        self.assertEqual(options.place().data.root, Path("/d"))
+        self.assertEqual(options.paths().data.root, Path("/d"))
 
     def test_help(self):
         """``--help`` has the flags of the host it is asked with."""

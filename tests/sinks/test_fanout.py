@@ -89,10 +89,10 @@ class DeliverTests(SynchronousTestCase):
         )
 
     def test_defect(self):
-        """A defect of a sink is logged whole, and nothing of it is told."""
+        """A defect of a sink is logged in full, and reported without detail."""
         sink = FakeSink("a", showing=failing(ZeroDivisionError("Zx9-SECRET-q7")))
         (failed,) = self.successResultOf(self.deliver(sink))
-        self.assertIn("it broke", failed.error)
+        self.assertIn("it failed", failed.error)
         self.assertNotIn("SECRET", failed.error)
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
@@ -139,7 +139,7 @@ class DeliverTests(SynchronousTestCase):
             [(e["name"], e["why"]) for e in events if "deadline" in e["log_format"]],
             [
                 ("a", "unavailable: no bus"),
-                ("b", "unavailable: it broke; the daemon's log says how"),
+                ("b", "unavailable: it failed; see the daemon's log"),
             ],
         )
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)

@@ -35,7 +35,7 @@ def server(name: str = "Sample", *capabilities: str) -> Server:
 
 
 def said(**fields: Any) -> Note:
-    """Give the note of what a caller says."""
+    """Return the note of what a caller says."""
     return note(notification(Message(title="Door", **fields), "Sample"), server())
 
 
@@ -300,7 +300,7 @@ class LifeTests(SinkCase):
         self.assertIsNone(sink._again)
 
     async def test_mute_server_that_goes(self) -> None:
-        """A server that is gone is not asked again; the next one tells itself."""
+        """A server that is gone is not asked again; the next one announces itself."""
         mute = await join(self, self.bus)
         await mute.own()
         sink = self.sink()

@@ -116,7 +116,7 @@ class FileTests(SynchronousTestCase):
         self.files.open()
 
     def file(self, image):
-        """Give the file of an image."""
+        """Return the file of an image."""
         return self.successResultOf(
             Deferred.fromCoroutine(self.files.file(text64(image)))
         )

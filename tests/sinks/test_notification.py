@@ -35,6 +35,6 @@ class MessageTests(SynchronousTestCase):
         )
 
     def test_fields(self):
-        """The fields are told of in the order of the reference."""
+        """The fields are in the order of the reference."""
         self.assertEqual(FIELDS[0], "title")
         self.assertEqual(len(FIELDS), len(set(FIELDS)))

@@ -25,7 +25,7 @@ from .samples import FULL, LEAST, png, text64
 
 
 def sent(**said: Any) -> bytes:
-    """Give the datagram of what a caller says."""
+    """Return the datagram of what a caller says."""
     return datagram(notification(Message(title="Door", **said), "Sample"))
 
 
@@ -229,7 +229,7 @@ class SocketTests(SinkContract, TestCase):
         self.assertEqual(sink.health(), Health.UNKNOWN)
 
     async def test_large_ones_are_noted(self):
-        """What some overlays lose is delivered, and noted for whoever looks."""
+        """What some overlays lose is delivered, and logged at debug level."""
         events: list[Any] = []
         keep: Any = events.append
         globalLogPublisher.addObserver(keep)

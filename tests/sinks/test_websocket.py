@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.sinks.fanout import Health, UnavailableError
 from bridge.sinks.ovrtoolkit import OVRToolkit
-from bridge.sinks.websocket import Connection
+from bridge.sinks.websocket import SinkConnection
 from bridge.sinks.xsoverlay import XSOverlay
 from tests.contracts import SinkContract
 
@@ -193,7 +193,7 @@ class LifeTests(WebSocketCase):
         self.assertNotIn("retry", formats)
 
     async def test_server_that_comes_again(self) -> None:
-        """A lost connection is made anew."""
+        """A lost connection is made again."""
         sink = self.sink()
         await self.there(sink)
         await self.server.stop()
@@ -243,7 +243,7 @@ class LifeTests(WebSocketCase):
         await until(lambda: accepted)
         self.assertEqual(sink.health(), Health.DOWN)
         await maybeDeferred(sink.close)
-        sink._opened(Connection(sink._opened))  # too late
+        sink._opened(SinkConnection(sink._opened))  # too late
         self.assertEqual(sink._client.continueTrying, 0)
         accepted[0].transport.abortConnection()
 
@@ -267,7 +267,7 @@ class ConnectionTests(SynchronousTestCase):
 
     def test_it_reads_again(self) -> None:
         """A slow reader that catches up is delivered to again."""
-        connection = Connection(lambda _: None)
+        connection = SinkConnection(lambda _: None)
         connection.pauseProducing()
         self.assertTrue(connection.is_paused)
         connection.resumeProducing()

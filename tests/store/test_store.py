@@ -221,7 +221,7 @@ class RefusedTests(StoreCase):
 
     def test_defect_in_undoing(self) -> None:
         """A defect after a failed write is logged; all are answered, and go on."""
-        self.patch(store, "take_back", lambda undo: 1 / 0)
+        self.patch(store, "roll_back", lambda undo: 1 / 0)
         first = self.store.commit([Put("a", "b", 1)])
         second = self.store.commit([Put("a", "c", 1)])
         self.fail_write()

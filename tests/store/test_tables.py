@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES, STATE_FILE_BYTES
 from bridge.protocol.wire import dumps, loads
-from bridge.store.tables import Drop, Put, Remove, Tables, take_back
+from bridge.store.tables import Drop, Put, Remove, Tables, roll_back
 
 names = st.sampled_from(["host", "plugin:a", "bridge.plugins", "b", "a"])
 values = st.recursive(
@@ -81,7 +81,7 @@ class TablesTests(SynchronousTestCase):
         tables = Tables()
         tables.apply(before)
         expected, counted = in_file(tables), tables._sizes.copy()
-        take_back(tables.apply(made))
+        roll_back(tables.apply(made))
         self.assertEqual(in_file(tables), expected)
         self.assertEqual(tables._sizes, counted)
 
@@ -217,7 +217,7 @@ class RefusalTests(SynchronousTestCase):
         self.assertEqual(list(tables.entries("host")), ["b", "c"])
 
     def test_together(self) -> None:
-        """Edits are judged together: what one frees another may take."""
+        """Edits are checked together: one may use the space that another frees."""
         full = "x" * (STATE_FILE_BYTES - 100)
         tables = Tables.load({"host": {"a": full}})
         tables.apply([Put("host", "b", full), Remove("host", "a")])

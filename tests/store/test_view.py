@@ -52,7 +52,7 @@ class StateViewTests(SynchronousTestCase):
         self.assertIn(f'run: sudo chown -R "$USER" {self.path}', str(error))
 
     def test_unreadable(self):
-        """What the system refuses is told in its words."""
+        """An error of the system is reported in its words."""
         self.path.mkdir()
         error = self.assertRaises(StoreError, StateView.read, self.path)
         self.assertIn("cannot be read: not a regular file", str(error))

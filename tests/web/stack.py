@@ -29,7 +29,7 @@ from bridge.protocol.session import Rates
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Nothing, Registry, method
-from bridge.web.conversation import Edge
+from bridge.web.conversation import SharedContext
 from bridge.web.guard import Guard, Origins
 from bridge.web.site import make_site
 from bridge.web.socket import BridgeFactory
@@ -71,7 +71,7 @@ class Kettle:
 
     @method(Anything, Anything)
     async def echo(self, params: Anything) -> Anything:
-        """Give it back."""
+        """Return it back."""
         return params
 
     @method(Text, Nothing)
@@ -178,7 +178,7 @@ class Page:
         )
 
     def take(self) -> list[Any]:
-        """Give what was received since the last time."""
+        """Return what was received since the last time."""
         self.stack.flush()
         got, self.got[:] = list(self.got), []
         return got
@@ -249,7 +249,7 @@ class Stack:
             TokenBucket(500.0, 500, self.clock.seconds),
         )
         light = frozenset({("kettle", "refuse")})
-        self.edge = Edge(
+        self.context = SharedContext(
             "1.2.3",
             Dispatcher(self.registry),
             self.hub,
@@ -258,8 +258,8 @@ class Stack:
             self.logs,
             self.clock,
         )
-        self.sockets = BridgeFactory(self.edge)
-        self.site = make_site(self.edge, self.sockets, dev, self.clock)
+        self.sockets = BridgeFactory(self.context)
+        self.site = make_site(self.context, self.sockets, dev, self.clock)
         self.pumper = create_pumper()
 
     def flush(self) -> None:
@@ -354,7 +354,7 @@ class _Received:
         self._received = received
 
     def makefile(self, _: str) -> BytesIO:
-        """Give the bytes."""
+        """Return the bytes."""
         return BytesIO(self._received)
 
 

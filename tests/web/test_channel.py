@@ -1,4 +1,4 @@
-"""Tests for bridge.web.channel: framing, early refusals, deadlines, crowds."""
+"""Tests for bridge.web.channel: framing, early refusals, deadlines, limits."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class FramingTests(ChannelCase):
         """A client that begins TLS is answered at once, though it ends no line."""
         for hello in (b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20):
             self.refused(hello, 400, "bad_request")
-        self.assertIn(b"this port speaks no TLS", self.stack.raw(b"\x16\x03"))
+        self.assertIn(b"this port does not speak TLS", self.stack.raw(b"\x16\x03"))
 
     def test_too_large(self) -> None:
         """A long line is 414, large or many headers are 431."""
@@ -435,7 +435,7 @@ class FramingTests(ChannelCase):
             for name, value in ALWAYS.items():
                 self.assertEqual(answer.headers[name], value)
         self.assertNotIn(SECRET.encode(), received)
-        self.assertEqual(len(self.stack.site.shares.crowd), 0)
+        self.assertEqual(len(self.stack.site.shares.pending), 0)
 
     @given(st.lists(st.integers(1, 60), max_size=8))
     @settings(deadline=None)
@@ -521,13 +521,15 @@ class DeadlineTests(ChannelCase):
         self.assertEqual(read_answer(transport.value()).status, 200)
 
 
-class CrowdTests(ChannelCase):
+class PendingConnectionsTests(ChannelCase):
     """Tests for many connections at once."""
 
     def test_attack_idle_connections(self) -> None:
         """Those who only hold connections open drop each other; who asks is served."""
         idle = [self.connect()[1] for _ in range(500)]
-        self.assertEqual(len(self.stack.site.shares.crowd), limits.CONNECTIONS_WAITING)
+        self.assertEqual(
+            len(self.stack.site.shares.pending), limits.CONNECTIONS_WAITING
+        )
         kept = limits.CONNECTIONS_WAITING
         self.assertTrue(all(transport.aborting for transport in idle[:-kept]))
         self.assertFalse(any(transport.aborting for transport in idle[-kept:]))
@@ -577,7 +579,7 @@ class CrowdTests(ChannelCase):
             self.assertTrue(transport.aborting)
 
     def test_attack_refusals_that_are_not_read(self) -> None:
-        """Who fills its transport with what everybody is told has no place for it."""
+        """A client that fills its transport with public answers keeps no place."""
         for raw in (HEALTH, write_request("POST", "/v1/kettle/wait", (JSON,), b"")):
             channel, transport = self.connect()
             channel.pauseProducing()
@@ -591,7 +593,7 @@ class CrowdTests(ChannelCase):
         """A connection that has gone takes no place and has no timer."""
         for raw in (b"", b"x", HEALTH, HEALTH[:20], b"bad\r\n\r\n"):
             self.stack.raw(raw)
-        self.assertEqual(len(self.stack.site.shares.crowd), 0)
+        self.assertEqual(len(self.stack.site.shares.pending), 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
 
@@ -599,7 +601,7 @@ class PhraseTests(SynchronousTestCase):
     """Tests for the status lines."""
 
     def test_every_status(self) -> None:
-        """Every status a refusal may have is told with its own reason phrase."""
+        """Every status a refusal may have is sent with its own reason phrase."""
         phrases = {code.status: phrase(code.status) for code in Code}
         self.assertEqual(phrases[429], b"Too Many Requests")
         self.assertEqual(len(set(phrases.values())), len(phrases))

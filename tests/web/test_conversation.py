@@ -24,7 +24,7 @@ from bridge.protocol.wire import dumps
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
-from bridge.web.conversation import Conversation, Edge
+from bridge.web.conversation import Conversation, SharedContext
 from bridge.web.guard import Guard, Origins
 
 from ..strategies import SECRET, broken, nested
@@ -75,7 +75,7 @@ class ConversationCase(SynchronousTestCase):
             TokenBucket(1.0, 10, now),
         )
         light = frozenset({("kettle", "refuse")})
-        self.edge = Edge(
+        self.context = SharedContext(
             "1.2.3",
             Dispatcher(registry),
             self.hub,
@@ -85,7 +85,7 @@ class ConversationCase(SynchronousTestCase):
             self.clock,
         )
         self.wire = Wire()
-        self.conversation = Conversation(self.edge, self.wire)
+        self.conversation = Conversation(self.context, self.wire)
 
     def send(self, frame: Any) -> None:
         """Receive one frame."""
@@ -113,22 +113,22 @@ class CallerTests(ConversationCase):
     """Tests for a conversation as the caller of methods."""
 
     def test_told_alone(self) -> None:
-        """What it is told is a push to this page."""
+        """``notify`` pushes to this page."""
         self.hello()
-        self.conversation.tell("osc", {"a": 1})
+        self.conversation.notify("osc", {"a": 1})
         self.assertEqual(
             self.wire.got, [{"type": "push", "event": "osc", "data": {"a": 1}}]
         )
 
     def test_end(self) -> None:
-        """When the socket closes it says so, once, and is told no more."""
+        """Callbacks run once when the socket closes, and nothing is pushed after."""
         ends: list[str] = []
         self.hello()
-        self.conversation.at_end(lambda: ends.append("first"))
+        self.conversation.on_close(lambda: ends.append("first"))
         self.conversation.ended()
-        self.conversation.at_end(lambda: ends.append("late"))
+        self.conversation.on_close(lambda: ends.append("late"))
         self.conversation.ended()
-        self.conversation.tell("osc", {})
+        self.conversation.notify("osc", {})
         self.assertEqual((ends, self.wire.got), (["first", "late"], []))
 
 
@@ -141,7 +141,9 @@ class HelloTests(ConversationCase):
         (welcome,) = self.wire.got
         self.assertEqual(welcome["type"], "welcome")
         self.assertEqual(welcome["version"], "1.2.3")
-        self.assertEqual(welcome["services"], self.edge.dispatcher.registry.describe())
+        self.assertEqual(
+            welcome["services"], self.context.dispatcher.registry.describe()
+        )
         self.assertEqual(len(self.hub), 1)
         self.assertEqual(self.spent(), 0)
 
@@ -302,7 +304,7 @@ class CallTests(ConversationCase):
     def test_error_push_is_nobody_elses(self) -> None:
         """An error push goes to the socket whose frame it was, alone."""
         other = Wire()
-        Conversation(self.edge, other).received(
+        Conversation(self.context, other).received(
             dumps({"type": "hello", "token": TOKEN, "client": "c"})
         )
         other.got.clear()
@@ -311,7 +313,7 @@ class CallTests(ConversationCase):
         self.assertEqual(other.got, [])
 
     def test_second_hello(self) -> None:
-        """A second hello changes nothing and is told."""
+        """A second hello changes nothing and is reported."""
         self.send({"type": "hello", "token": "wrong", "client": "c"})
         ((pushed),) = self.wire.got
         self.assertEqual(pushed["event"], "error")
@@ -330,7 +332,7 @@ class CallTests(ConversationCase):
         self.assertEqual(self.wire.closed, [CloseReason.LOGS_BEHIND])
 
     def test_log_flood(self) -> None:
-        """Records over the budget are dropped and told of in the daemon's log."""
+        """Records over the budget are dropped and reported in the daemon's log."""
         frame = dumps({"type": "logs", "records": [{}, {}]})
         for _ in range(500):
             self.conversation.received(frame)
@@ -421,16 +423,16 @@ class ClosingTests(ConversationCase):
 
     def test_broke(self) -> None:
         """What breaks the socket closes it once."""
-        self.conversation.broke(CloseReason.TEXT_ONLY)
-        self.conversation.broke(CloseReason.TOO_BIG)
+        self.conversation.violated(CloseReason.TEXT_ONLY)
+        self.conversation.violated(CloseReason.TOO_BIG)
         self.assertEqual(self.wire.closed, [CloseReason.TEXT_ONLY])
 
     def test_slow_reader(self) -> None:
         """A page with too much unsent is closed with 1013, once."""
-        self.conversation.outbox.pause()
+        self.conversation.send_queue.pause()
         text = frames.push("x", "y" * (UNSENT_BYTES // 4))
         for _ in range(8):
-            self.conversation.outbox.put(text)
+            self.conversation.send_queue.put(text)
         self.assertEqual(self.wire.closed, [CloseReason.SLOW_READER])
 
     def test_refused_frames_are_let_go(self) -> None:
@@ -459,7 +461,7 @@ class ClosingTests(ConversationCase):
         hear = cast(ILogObserver, said.append)
         globalLogPublisher.addObserver(hear)
         self.addCleanup(globalLogPublisher.removeObserver, hear)
-        self.conversation.outbox.pause()
+        self.conversation.send_queue.pause()
         for n in range(260):
             self.hub.push("log", {})
             self.hub.push("build", {"n": n})

@@ -112,7 +112,7 @@ class OriginTests(SynchronousTestCase):
     @given(st.binary(max_size=40))
     @settings(deadline=None)
     def test_any_bytes(self, origin: bytes) -> None:
-        """Any bytes are judged, and nothing but loopback hosts passes."""
+        """Any bytes are checked, and only loopback hosts pass."""
         if Origins().allow(b"http://" + origin):
             host = origin.rpartition(b":")[0] or origin
             self.assertTrue(is_loopback_name(host) or is_loopback_name(origin))
@@ -157,7 +157,7 @@ class GuardCase(SynchronousTestCase):
         )
 
     def admit(self, headers: Headers) -> None:
-        """Judge what is judged of every request, in the order of the site."""
+        """Apply the checks of every request, in the order of the site."""
         self.guard.draw(headers)
         self.guard.check_host(headers)
         self.guard.check_origin(headers)
@@ -175,7 +175,7 @@ class GuardCase(SynchronousTestCase):
         )
 
     def refused(self, headers: Headers) -> BridgeError:
-        """Tell what a request with these headers is refused with."""
+        """Return the error that a request with these headers is refused with."""
         return self.assertRaises(  # type: ignore[no-any-return]
             BridgeError, self.admit, headers
         )
@@ -329,7 +329,7 @@ class HostTests(GuardCase):
     @given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=20))
     @settings(deadline=None)
     def test_any_bytes(self, host: bytes, origin: bytes, site: bytes) -> None:
-        """Any header values are judged, and no refusal repeats them."""
+        """Any header values are checked, and no refusal repeats them."""
         secret = SECRET.encode()
         for headers in (
             self.headers(host=host + secret),
@@ -344,7 +344,7 @@ class BearerTests(GuardCase):
     """Tests for the token of a call."""
 
     def refusal(self, *values: bytes) -> BridgeError:
-        """Tell what these Authorization headers are refused with."""
+        """Return the error that these Authorization headers are refused with."""
         headers = self.headers(authorization=list(values))
         return self.assertRaises(  # type: ignore[no-any-return]
             BridgeError, self.guard.authenticate, headers

@@ -1,4 +1,4 @@
-"""Tests for bridge.web.request: the judging of every request."""
+"""Tests for bridge.web.request: the validation of every request."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class PreflightTests(RequestCase):
     """Tests for preflights."""
 
     def test_allowed(self) -> None:
-        """An allowed page is told what it may send, at any path."""
+        """An allowed page's preflight is answered, at any path."""
         for path in ("/v1/health", "/v1/kettle/echo", "/nothing", "*"):
             answer = self.stack.ask("OPTIONS", path, PAGE, *PREFLIGHT)
             self.assertEqual((answer.status, answer.body), (204, b""))
@@ -134,7 +134,7 @@ class PreflightTests(RequestCase):
         self.assertFalse([h for h in answer.headers if h.startswith("access-")])
 
     def test_without_an_origin(self) -> None:
-        """A program may ask too, and is told nothing of origins."""
+        """A program may ask too, and its answer has no CORS headers."""
         answer = self.stack.ask("OPTIONS", "/v1/health", PNA)
         self.assertEqual(answer.status, 204)
         self.assertFalse([h for h in answer.headers if h.startswith("access-")])
@@ -298,7 +298,7 @@ class AttackTests(RequestCase):
         self.assertEqual(answer.status, 200)
 
     def test_request_smuggling(self) -> None:
-        """Two lengths, or a length beside chunks, are not one request and a half."""
+        """Two lengths, or a length with chunks, are not one request and a half."""
         for headers in (
             (("Content-Length", "2"), ("Content-Length", "3")),
             (("Content-Length", "2"), ("Transfer-Encoding", "chunked")),
@@ -384,7 +384,7 @@ class BrokenTests(RequestCase):
     """Tests for defects of our own."""
 
     def test_internal(self) -> None:
-        """A defect is answered in the one form, tells nothing, and is logged."""
+        """A bug is answered in the one form, without detail, and is logged."""
 
         def broken(*_: object) -> None:
             raise ZeroDivisionError(SECRET)

@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
-from bridge.web.shares import Crowd, Turns, Unsent
+from bridge.web.shares import PendingConnections, Turns, Unsent
 
 from .stack import BEARER, JSON, Anything, Stack, write_request
 from .test_channel import HEALTH, ChannelCase
@@ -35,22 +35,22 @@ class Rival:
         self.turns.append(self.name)
 
 
-class CrowdTests(SynchronousTestCase):
+class PendingConnectionsTests(SynchronousTestCase):
     """Tests for places."""
 
     def test_attack_greedy_connections(self) -> None:
         """The greediest goes first, however often it asks; then the oldest."""
-        crowd = Crowd(3)
+        pending = PendingConnections(3)
         silent, greedy, modest = Rival(), Rival(greed=9), Rival(greed=1)
         for rival in (silent, greedy, modest, greedy, Rival()):
-            crowd.join(rival)
+            pending.join(rival)
         self.assertTrue(greedy.dropped)
-        crowd.join(Rival())
+        pending.join(Rival())
         self.assertTrue(modest.dropped)
         self.assertFalse(silent.dropped)
-        crowd.join(Rival())
+        pending.join(Rival())
         self.assertTrue(silent.dropped)
-        self.assertEqual(len(crowd), 3)
+        self.assertEqual(len(pending), 3)
 
 
 class TurnsTests(SynchronousTestCase):
@@ -189,8 +189,8 @@ class PipeliningTests(ChannelCase):
         self.assertGreater(len(kept), 10)
         self.assertEqual(self.stack.ask("GET", "/v1/health").status, 200)
 
-    def test_attack_flooding_out_of_the_crowd(self) -> None:
-        """Who floods loses its place to who only waits."""
+    def test_attack_flooder_loses_its_place(self) -> None:
+        """A client that floods loses its place to one that only waits."""
         idle = self.connect()[1]
         channel, flooding = self.connect()
         channel.dataReceived(HEALTH * 3)
@@ -238,5 +238,5 @@ class PipeliningTests(ChannelCase):
     def test_gone_while_it_waits(self) -> None:
         """A connection that ends while it waits leaves nothing behind."""
         self.stack.raw(HEALTH * MANY)
-        self.assertEqual(len(self.stack.site.shares.crowd), 0)
+        self.assertEqual(len(self.stack.site.shares.pending), 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])

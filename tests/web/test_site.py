@@ -132,7 +132,7 @@ class DevTests(SynchronousTestCase):
         )
 
     def test_unknown(self) -> None:
-        """Unknown services and methods are told apart, once the token is right."""
+        """Unknown services and methods are distinguished, once the token is right."""
         for path, code in (
             ("/v1/nothing/echo", "unknown_service"),
             ("/v1/kettle/nothing", "unknown_method"),
@@ -157,7 +157,7 @@ class DevTests(SynchronousTestCase):
             self.assertNotIn("--dev", answer.json["error"]["message"])
 
     def test_percent_encoding(self) -> None:
-        """A path is decoded before its names are judged."""
+        """A path is decoded before its names are checked."""
         answer = self.stack.ask("POST", "/v1/kettle/e%63ho", BEARER, JSON, body=b"{}")
         self.assertEqual(answer.status, 200)
 

@@ -316,7 +316,7 @@ class SlowReaderTests(SocketCase):
         self.assertEqual(self.page.take(), [])
 
 
-class CrowdTests(SocketCase):
+class PendingSocketsTests(SocketCase):
     """Tests for many sockets."""
 
     def test_attack_sockets_that_never_say_hello(self) -> None:
@@ -351,7 +351,7 @@ class CrowdTests(SocketCase):
         self.assertIsNone(self.stack.open().hello().closed)
 
     def test_race_for_the_last_place(self) -> None:
-        """Who was let in but finds no place left is told to try later."""
+        """A page with the token but without a free place is closed with 1013."""
         late = [self.stack.open(), self.stack.open()]
         for _ in range(SOCKETS_AUTHENTICATED - 1):
             self.stack.open().hello()
@@ -430,8 +430,8 @@ class UpgradeTests(SocketCase):
             self.assertEqual(answer.headers["x-content-type-options"], "nosniff")
             self.assertNotIn("server", answer.headers)
 
-    def test_version_is_told(self) -> None:
-        """A client of another version is told which are spoken (RFC 6455, 4.4)."""
+    def test_version_is_reported(self) -> None:
+        """A client of another version gets the supported ones (RFC 6455, 4.4)."""
         headers = {**dict(UPGRADE), "Sec-WebSocket-Version": "99"}
         answer = self.stack.ask("GET", "/v1/ws", *headers.items())
         self.assertIn("13", answer.headers["sec-websocket-version"])

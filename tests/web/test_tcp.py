@@ -45,7 +45,7 @@ class TcpTests(TestCase):
     """Tests over real TCP, for what only a real transport does."""
 
     def connect(self, stack: Stack) -> Deferred[Any]:
-        """Listen, and open a socket whose page reads when told to."""
+        """Listen, and open a socket whose page reads on request."""
         tcp: Any = reactor
         port = tcp.listenTCP(0, stack.site, interface="127.0.0.1")
         self.addCleanup(port.stopListening)
@@ -86,7 +86,7 @@ class TcpTests(TestCase):
         client.transport.pauseProducing()
         socket: Any = next(iter(stack.sockets._sockets_authenticated))
         for _ in range(20):
-            socket.conversation.outbox.put(b'"%s"' % (b"x" * 4 * MIB))
+            socket.conversation.send_queue.put(b'"%s"' % (b"x" * 4 * MIB))
         self.assertEqual(len(stack.hub), 1)
         while stack.sockets._sockets_authenticated:
             await deferLater(reactor, 0.05)
@@ -100,7 +100,7 @@ class TcpTests(TestCase):
         client.transport.pauseProducing()
         socket: Any = next(iter(stack.sockets._sockets_authenticated))
         for _ in range(3):
-            socket.conversation.outbox.put(b'"%s"' % (b"x" * 8 * MIB))
+            socket.conversation.send_queue.put(b'"%s"' % (b"x" * 8 * MIB))
         client.sendClose(1000)
         while stack.sockets._sockets_authenticated:
             await deferLater(reactor, 0.05)

@@ -13,8 +13,8 @@ from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
+from bridge.outbound.addresspolicy import AddressPolicy
 from bridge.outbound.fetcher import Reach
-from bridge.outbound.judge import Judge
 from bridge.settings.config import OPTIONS
 
 from ..directories import fresh_directory
@@ -82,7 +82,7 @@ class AllowedTests(TestCase):
             ["--host=reference", "--listen=127.0.0.1:0", f"--data-dir={data}"]
         )
         reach = Reach(
-            Judge(frozenset({(HERE, port)})),
+            AddressPolicy(frozenset({(HERE, port)})),
             lambda host: succeed([HERE]),
             [certificates.pem],
         )

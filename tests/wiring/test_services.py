@@ -16,7 +16,7 @@ from bridge.settings.options import locate
 from bridge.sinks.maker import SinkMaker
 from bridge.store import Store
 from bridge.wiring import services
-from bridge.wiring.core import Foundation, Threads
+from bridge.wiring.core import Core, Threads
 from bridge.wiring.services import make_services, make_sinks
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
@@ -30,11 +30,11 @@ class SinkTests(SynchronousTestCase):
         """Which sinks are made when these are asked for."""
         config = read_config({"sink": list(sinks)}, {})
         directory = fresh_directory(self)
-        place = locate("vrcnext", directory / "data", directory / "themes")
+        paths = locate("vrcnext", directory / "data", directory / "themes")
         threads = Threads.make(Clock(), 1)
-        store = Store.open(place.data.state, threads.disk.call)
+        store = Store.open(paths.data.state, threads.disk.call)
         fanout = make_sinks(
-            Foundation(Clock(), config, place, threads, store, Hub(), FakeScreen())
+            Core(Clock(), config, paths, threads, store, Hub(), FakeScreen())
         )
         return [sink.name for sink in fanout.sinks]
 
@@ -59,9 +59,9 @@ class ShutdownTests(SynchronousTestCase):
         """Closing the parts answers what is under way, and leaves no timer."""
         clock = MemoryReactorClock()
         directory = fresh_directory(self)
-        place = locate("vrcnext", directory / "data", directory / "themes")
-        place.data.create()
-        store = Store.open(place.data.state, execute)
+        paths = locate("vrcnext", directory / "data", directory / "themes")
+        paths.data.create()
+        store = Store.open(paths.data.state, execute)
         hub, page = Hub(), Page()
         hub.add(page)
         config = read_config({"dev": True, "sink": ["freedesktop"]}, {})
@@ -69,7 +69,7 @@ class ShutdownTests(SynchronousTestCase):
         screen = FakeScreen()
         self.patch(screen, "show", lambda note: Deferred())
         made = make_services(
-            Foundation(clock, config, place, threads, store, hub, screen),
+            Core(clock, config, paths, threads, store, hub, screen),
             Logs(None, clock),
             PluginService.__new__(PluginService),
             frozenset(),

@@ -164,7 +164,7 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     :raise NoDaemonError: There is none.
     :raise CommandError: The token can't be read.
     """
-    place = options.place()
+    place = options.paths()
     data = place.data
     start = shlex.join(
         ["plugin-bridge", "run", *(["--dev"] * dev), *options.naming(place)]

@@ -24,8 +24,8 @@ from ...plugins.tree.manifest import ENTRY_FILE
 from ...plugins.tree.versions import is_version
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
+from ...protocol.text import escaped
 from ...protocol.wire import loads_own
-from .sources import visible
 
 COMPILER: Final = "tsc"
 _PACKAGE: Final = Path("packages/api")
@@ -166,7 +166,7 @@ def check_types(compiler: Compiler, tree: Path, host: Path, module: str) -> list
     broken = next(filter(_is_unlocated, lines), "")
     if done.returncode and (broken or not any(map(_ERROR.match, lines))):
         broken = broken.removeprefix(f"{tree.name}/")
-        why = visible(broken or f"it ended with {done.returncode}")
+        why = escaped(broken or f"it ended with {done.returncode}")
         raise TypesUnknownError(f"{COMPILER} could not check the types: {why}")
     return list(_errors(lines, f"{tree.name}/"))[:_SHOWN_ERRORS]
 
@@ -202,4 +202,4 @@ def _errors(lines: list[str], folder: str) -> Iterator[str]:
         if found is not None and found[1].startswith(folder):
             path = found[1].removeprefix(folder)
             if not path.startswith("node_modules/"):
-                yield visible(f"{path}:{found[2]} {found[3]}")
+                yield escaped(f"{path}:{found[2]} {found[3]}")

@@ -13,10 +13,10 @@ from ...plugins.tree.files import TooLargeError, read_bounded
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
 from ...plugins.tree.ranges import admits
 from ...protocol.limits import SOURCE_BYTES
+from ...protocol.text import escaped
 from ..terminal import CommandError
 from .exported import exported_id, lacks_default_export
 from .hostapi import COMPILER, Compiler, TypesUnknownError, api_version, check_types
-from .sources import visible
 from .verdict import LeftOutError, NotDoneError, WarnedError, counted
 
 
@@ -51,7 +51,7 @@ def compare_id(tree: Path, plugin_id: str) -> str:
         )
     if exported != plugin_id:
         raise CommandError(
-            f"{ENTRY_FILE} exports the id {visible(exported)}, {MANIFEST_FILE} has "
+            f"{ENTRY_FILE} exports the id {escaped(exported)}, {MANIFEST_FILE} has "
             f"{plugin_id}; pages do not start such a plugin"
         )
     return f"{ENTRY_FILE} exports {plugin_id}"

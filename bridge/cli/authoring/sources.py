@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from ...plugins.tree.jsontext import key_place
 from ...plugins.tree.manifest import MANIFEST_FILE
 from ...protocol.errors import Prefix
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES
+from ...protocol.text import escaped
 
 SHOWN_CHARACTERS: Final = 120
 
@@ -23,16 +23,6 @@ _PLACED: Final = re.compile(rf"\w+: (?P<file>{_FILES}):(?P<line>\d+):\d+ ")
 _FIELD: Final = re.compile(
     rf"{Prefix.INVALID_ID}: |{Prefix.MANIFEST_INVALID}: (?P<field>[A-Za-z]+)(?:\[\])?: "
 )
-
-
-def visible(text: str) -> str:
-    """Give a line in which what would be invisible, or obeyed, is written out."""
-    return "".join(
-        character
-        if not unicodedata.category(character).startswith(("C", "Zl", "Zp"))
-        else character.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for character in text
-    )
 
 
 def source_line(root: Path, hit: Hit) -> str:
@@ -50,7 +40,7 @@ def source_line(root: Path, hit: Hit) -> str:
     lines = text.split("\n")
     if not 1 <= hit.line <= len(lines):
         return ""
-    line = visible(lines[hit.line - 1].strip())
+    line = escaped(lines[hit.line - 1].strip())
     return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "…"
 
 

@@ -40,7 +40,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES, POLICY_HITS
 from ...protocol.wire import loads_unique
 from ...provision.hostsources import setup_command
-from ...settings.options import Place
+from ...settings.options import Paths
 from ...wiring import oneshot
 from ..terminal import CommandError
 from .hostapi import find_compiler
@@ -83,7 +83,7 @@ class Trial:
 
     _reactor: Any
     _in_thread: InThread
-    _place: Place
+    _place: Paths
     _host: str
     _root: Path
     _scratch: Path

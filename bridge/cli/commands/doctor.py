@@ -18,7 +18,7 @@ from ...freedesktop import Notifications
 from ...protocol.errors import BridgeError
 from ...protocol.wire import unstructure
 from ...settings.config import BY_NAME, HOST_OPTIONS, Option
-from ...settings.options import HostOptions, Place
+from ...settings.options import HostOptions, Paths
 from ...wiring import oneshot
 from ..diagnosis.checkup import (
     Finding,
@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> int:
 
     options = DoctorOptions()
     options.parseOptions(arguments)
-    place = options.place()
+    place = options.paths()
     command = shlex.join(options.naming(place))
     findings = [
         *on_disk(place, command),
@@ -108,7 +108,7 @@ def _print(findings: list[Finding], as_json: bool) -> None:
 
 
 async def on_desktop(
-    reactor: Any, place: Place, options: DoctorOptions
+    reactor: Any, place: Paths, options: DoctorOptions
 ) -> list[Finding]:
     """Look at what shows prompts; with ``--prompt`` show one."""
     pool = Pool(reactor, "desktop", 1)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from ...plugins.installed.records import RECORDS, read_record
+from ...protocol.text import timestamp
 from ...protocol.wire import dumps, unstructure
 from ...settings.options import HostOptions
 from ...store import DAEMON_PREFIX, StoreError
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
     """Write the file; gives the exit status."""
     options = ExportOptions()
     options.parseOptions(arguments)
-    place = options.place()
+    place = options.paths()
     if not place.data.root.is_dir():
         return failed(
             "export",
@@ -72,7 +73,7 @@ def taken(view: StateView, application: str, now: float) -> Export:
     return Export(
         VERSION,
         application,
-        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+        timestamp(now, "seconds"),
         [PluginSource(name, read_record(value).url) for name, value in records],
         {
             ns: view.entries(ns)

@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
 
 def _import(reactor: Any, options: ImportOptions) -> int:
     export = read_export(Path(options["file"]))
-    check_application(export, options.place().profile.application)
+    check_application(export, options.paths().profile.application)
     client = find(options, dev=False)
 
     async def work() -> int:

@@ -12,8 +12,8 @@ from attrs import frozen
 from twisted.python import usage
 
 from ...pagelog.following import Follower
+from ...pagelog.logrecords import LogLine, read_line
 from ...pagelog.pagefile import LogFileError
-from ...pagelog.records import LogLine, read_line
 from ...protocol.text import visible
 from ...protocol.wire import dumps, unstructure
 from ...settings.config import BY_NAME, HOST_OPTIONS, LOG_LEVELS, Option
@@ -107,7 +107,7 @@ def logs(options: LogsOptions, sleep: Callable[[float], None]) -> int:
     :param sleep: Waits some seconds.
     :return: The exit status.
     """
-    path: Path = options.value("log-file") or options.place().data.log
+    path: Path = options.value("log-file") or options.paths().data.log
     follower = Follower(path)
     show = Show(options["level"], options["scope"], bool(options["json"]))
     try:

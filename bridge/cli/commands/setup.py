@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run ``plugin-bridge setup``; gives the exit status."""
     options = SetupOptions()
     options.parseOptions(list(arguments))
-    place = options.place()
+    place = options.paths()
     bundler, sources = options["bundler"], options["host-sources"]
     try:
         setup(

@@ -27,7 +27,7 @@ from ...protocol.text import visible
 from ...protocol.wire import loads_own
 from ...provision.bundlersource import installed_bundler, would_run
 from ...provision.hostsources import missing_sources, setup_command
-from ...settings.options import Place
+from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
 from ...store import StoreError
 from ...store.view import StateView
@@ -61,7 +61,7 @@ class Finding:
     mend: str = ""
 
 
-def on_disk(place: Place, command: str) -> Iterator[Finding]:
+def on_disk(place: Paths, command: str) -> Iterator[Finding]:
     """
     Look at the files; changes nothing.
 
@@ -80,7 +80,7 @@ def on_disk(place: Place, command: str) -> Iterator[Finding]:
     yield from _databases(place)
 
 
-def _directory(place: Place, command: str) -> Finding:
+def _directory(place: Paths, command: str) -> Finding:
     name, root = "data directory", place.data.root
     try:
         found = root.stat()
@@ -103,7 +103,7 @@ def _directory(place: Place, command: str) -> Finding:
     return Finding(name, Level.OK, str(root))
 
 
-def _token(place: Place) -> Finding:
+def _token(place: Paths) -> Finding:
     name = "pairing token"
     try:
         PairingToken.load(place.data.token)
@@ -114,7 +114,7 @@ def _token(place: Place) -> Finding:
     return Finding(name, Level.OK, f"{place.data.token}, yours alone")
 
 
-def _state(place: Place) -> Finding:
+def _state(place: Paths) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
@@ -125,7 +125,7 @@ def _state(place: Place) -> Finding:
     return Finding("settings", Level.OK, counted)
 
 
-def _interrupted(place: Place) -> Iterator[Finding]:
+def _interrupted(place: Paths) -> Iterator[Finding]:
     """Look whether a start could settle what an interrupted operation left."""
     try:
         Journal(place.data.journal).read()
@@ -134,7 +134,7 @@ def _interrupted(place: Place) -> Iterator[Finding]:
         yield Finding("journal", Level.WRONG, str(e), mend)
 
 
-def _unrecorded(place: Place) -> Iterator[Finding]:
+def _unrecorded(place: Paths) -> Iterator[Finding]:
     """Look for trees of plugins that are neither listed nor let another in."""
     if Journal(place.data.journal).exists():
         return  # an operation is under way, or will be settled
@@ -150,7 +150,7 @@ def _unrecorded(place: Place) -> Iterator[Finding]:
             yield Finding("plugin tree", Level.WRONG, visible(text), mend)
 
 
-def _bundler(place: Place, command: str) -> Finding:
+def _bundler(place: Paths, command: str) -> Finding:
     name, mend = "bundler", _run_setup(place, command)
     pin = pin_for()
     if pin is None:
@@ -166,7 +166,7 @@ def _bundler(place: Place, command: str) -> Finding:
     return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", mend)
 
 
-def _sources(place: Place, command: str) -> Finding:
+def _sources(place: Paths, command: str) -> Finding:
     name = "host sources"
     missing = missing_sources(place)
     if missing:
@@ -175,11 +175,11 @@ def _sources(place: Place, command: str) -> Finding:
     return Finding(name, Level.OK, "in place")
 
 
-def _run_setup(place: Place, command: str) -> str:
+def _run_setup(place: Paths, command: str) -> str:
     return f"run: {setup_command(place, command)}"
 
 
-def _theme(place: Place) -> Finding:
+def _theme(place: Paths) -> Finding:
     name = "theme directory"
     if place.bundle.is_file():
         return Finding(name, Level.OK, f"{place.bundle} is published")
@@ -194,7 +194,7 @@ def _theme(place: Place) -> Finding:
     return Finding(name, Level.NOTE, text)
 
 
-def _databases(place: Place) -> Iterator[Finding]:
+def _databases(place: Paths) -> Iterator[Finding]:
     for alias in sorted(place.profile.databases):
         path = place.profile.database(alias, place.data.root)
         name = f"database {alias}"
@@ -204,7 +204,7 @@ def _databases(place: Place) -> Iterator[Finding]:
             yield Finding(name, Level.NOTE, f"{path} is not there yet")
 
 
-def daemon(place: Place, listen: Address, command: str) -> Finding:
+def daemon(place: Paths, listen: Address, command: str) -> Finding:
     """
     Look whether a daemon runs, and whether one could.
 

@@ -22,7 +22,7 @@ from ...plugins.installed.records import RECORDS, read_record
 from ...protocol.limits import KIB
 from ...protocol.wire import dumps, unstructure
 from ...settings.config import OPTIONS
-from ...settings.options import Place, with_names
+from ...settings.options import Paths, with_names
 from ...store import StoreError
 from ...store.view import StateView
 from .checkup import Finding
@@ -45,7 +45,7 @@ class Support:
 
     @classmethod
     def collect(
-        cls, place: Place, findings: Sequence[Finding], environ: Mapping[str, str]
+        cls, place: Paths, findings: Sequence[Finding], environ: Mapping[str, str]
     ) -> Support:
         """
         Collect what a report needs.
@@ -95,7 +95,7 @@ class Support:
                 tar.addfile(member, io.BytesIO(content))
 
 
-def redactor(place: Place, environ: Mapping[str, str]) -> Callable[[str], str]:
+def redactor(place: Paths, environ: Mapping[str, str]) -> Callable[[str], str]:
     """Give what takes the token, the home directory and passwords out of a text."""
     secrets = []
     with contextlib.suppress(FileNotFoundError, TokenError):
@@ -131,7 +131,7 @@ def _versions() -> list[str]:
     return lines
 
 
-def _of_state(place: Place) -> dict[str, str]:
+def _of_state(place: Paths) -> dict[str, str]:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:

@@ -8,7 +8,6 @@ that whatever it starts can be killed with it; and the system hangs the session 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +29,7 @@ from ...protocol.limits import (
     BUNDLER_MEMORY_BYTES,
     MIB,
 )
+from ...protocol.text import printable
 from ...settings.host import HostProfile
 from ..esbuild.executable import Executable
 from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
@@ -161,10 +161,9 @@ class _Run(ProcessProtocol):
 
     def said(self) -> str:
         """What it said, as far as it may be shown; see ``complaints``."""
-        text = self.text()
-        visible = (c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")
+        text = printable(self.text(), "\n\t")
         cut = len(self._output) >= BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES
-        return showable("".join(visible), cut=cut)[:BUILD_OUTPUT_CHARACTERS].strip()
+        return showable(text, cut=cut)[:BUILD_OUTPUT_CHARACTERS].strip()
 
     def expire(self) -> None:
         """End it, because it took too long."""

@@ -10,38 +10,15 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-import sys
-from pathlib import Path
 from typing import Any, cast
 
 from attrs import frozen
 
-from ...net import certificates as authorities
-from ...net.ranges import is_near_name, is_own, is_public
+from ...net.addresses import is_private_name, is_public_elsewhere
 from ...protocol.errors import BridgeError
 from ...protocol.limits import CLONE_CONNECT_SECONDS
 from .resolve import Endpoint, LookUp, resolve
 from .transfer import Transfer, clone_failed
-
-
-def tls_context(ca_file: Path | None) -> ssl.SSLContext:
-    """
-    Trust the system's certificate authorities, and those of ``ca_file``.
-
-    :raise BridgeError: ``ca_file`` cannot be read or holds no certificate.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if sys.platform == "win32":
-        context.load_default_certs()
-    else:
-        for kind, place in authorities.places().items():
-            context.load_verify_locations(**{kind: place})
-    if ca_file is not None:
-        try:
-            context.load_verify_locations(cafile=str(ca_file))
-        except (OSError, ssl.SSLError):
-            raise clone_failed("the CA file cannot be used") from None
-    return context
 
 
 class CountedSocket(ssl.SSLSocket):
@@ -77,10 +54,12 @@ class Dialler:
         :raise BridgeError: No address may be, or could be, connected to; or the
             server's certificate is not trusted.
         """
-        if self.public_only and is_near_name(host):
+        if self.public_only and is_private_name(host):
             raise _not_public()
         endpoints = resolve(host, port, self.look_up, self.transfer.check)
-        if self.public_only and not all(map(_is_far, endpoints)):
+        if self.public_only and not all(
+            is_public_elsewhere(endpoint.host) for endpoint in endpoints
+        ):
             raise _not_public()
         return self._secured(self._connected(endpoints), host)
 
@@ -123,7 +102,3 @@ class Dialler:
 
 def _not_public() -> BridgeError:
     return clone_failed("the host is not on the public internet")
-
-
-def _is_far(endpoint: Endpoint) -> bool:
-    return is_public(endpoint.host) and not is_own(endpoint.host)

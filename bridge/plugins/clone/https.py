@@ -11,8 +11,9 @@ from urllib.parse import urljoin, urlsplit
 from attrs import define, field
 
 from ... import __version__
+from ...net.certificates import CaFileError, tls_context
 from ...protocol.errors import BridgeError
-from .dial import CountedSocket, Dialler, tls_context
+from .dial import CountedSocket, Dialler
 from .resolve import LookUp
 from .transfer import Transfer, clone_failed
 from .urls import check_url
@@ -173,7 +174,10 @@ def open_server(
 
     :raise BridgeError: ``ca_file`` cannot be used.
     """
-    context = tls_context(ca_file)
+    try:
+        context = tls_context(ca_file)
+    except CaFileError:
+        raise clone_failed("the CA file cannot be used") from None
     context.sslsocket_class = CountedSocket
     dialler = Dialler(transfer, context, public_only, look_up)
     return Server(

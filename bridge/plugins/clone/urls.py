@@ -6,7 +6,7 @@ import ipaddress
 import re
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from ...net.ranges import is_host_name
+from ...net.addresses import is_host_name
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import URL_CHARACTERS
 

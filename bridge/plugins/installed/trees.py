@@ -11,7 +11,6 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -21,6 +20,7 @@ from twisted.logger import Logger
 from ...datadir.ownership import NotOwnError, check, check_tree
 from ...datadir.paths import DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.text import timestamp
 from ...settings.host import HostProfile
 from ..tree.manifest import Manifest, check_new_id, load_manifest
 from ..tree.signature import verify_tree
@@ -264,10 +264,9 @@ def iso_time(milliseconds: int) -> str:
     if milliseconds <= 0:
         return ""
     try:
-        at = datetime.fromtimestamp(milliseconds // 1000, UTC)
-    except (OverflowError, ValueError, OSError):
+        return timestamp(milliseconds // 1000, "seconds")
+    except ValueError:
         return ""
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _make_writable(root: Path) -> None:

@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred, DeferredList, DeferredLock, fail
 from twisted.logger import Logger
 
 from ...approval import Operation
-from ...protocol.errors import BridgeError, Code
+from ...protocol.errors import BridgeError, Code, shutting_down
 from ...protocol.limits import OPERATIONS_UNDER_WAY
 from .progress import Audience, Progress, Step
 
@@ -246,8 +246,3 @@ class Operations:
         for running in list(self._running):
             running.interrupt()
         return DeferredList(ended).addCallback(lambda _: None)
-
-
-def shutting_down() -> BridgeError:
-    """Word why nothing is begun any more."""
-    return BridgeError(Code.UNAVAILABLE, "the daemon is shutting down")

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 from attrs import define, frozen
 
 from ...approval import Operation
-from ...protocol.errors import Word
+from ...protocol.errors import WireString
 from ...protocol.limits import PROGRESS_PER_SECOND
 from ..bundle.build import Report
 
 
-class Step(Word):
+class Step(WireString):
     """Where an operation is: the ``step`` of progress records."""
 
     AWAITING_CONFIRMATION = "awaiting_confirmation", "the user is asked on the desktop"

@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 
 from ...concurrency.singleflight import SingleFlight
 from ...concurrency.threads import InThread
-from ...protocol.errors import BridgeError
+from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
 from ...protocol.wire import loads
 from ...store import Store
@@ -29,7 +29,7 @@ from ..bundle.staging import INFO_FILE
 from ..installed.records import read_records
 from ..installed.trees import Trees
 from ..tree.files import read_bounded
-from .operations import Operations, shutting_down
+from .operations import Operations
 from .progress import Audience
 
 

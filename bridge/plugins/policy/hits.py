@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from attrs import frozen
 
 
@@ -26,12 +24,3 @@ class Hit:
     def report(self) -> str:
         """``<file>:<line> <rule>``, or the rule alone for a whole tree."""
         return f"{self.file}:{self.line} {self.rule}" if self.file else self.rule
-
-
-def printable(path: str) -> str:
-    """``path`` without control, formatting, separator and surrogate characters."""
-    return "".join(
-        character
-        for character in path
-        if unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
-    )

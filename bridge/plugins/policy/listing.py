@@ -9,8 +9,9 @@ from pathlib import Path
 
 from attrs import Factory, frozen
 
+from ...protocol.text import printable
 from ..tree.exempt import EXEMPT, is_test_name
-from .hits import Hit, printable
+from .hits import Hit
 
 SOURCE_SUFFIXES = frozenset(
     {".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"}

@@ -17,8 +17,9 @@ from attrs import Factory, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
+from ...protocol.text import printable
 from ..esbuild.executable import BundlerError, Executable
-from .hits import Hit, printable
+from .hits import Hit
 from .javascript.constructs import output_hits
 from .listing import Listing, list_tree
 from .reader.conversation import Conversation

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import unicodedata
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from ...datadir.ownership import check_open
+from ...protocol.text import printable
 
 SHOWN_CHARACTERS: Final = 200
 
@@ -106,6 +106,4 @@ def shown(path: str) -> str:
 
     Nothing that controls a terminal or the direction of text is left in it.
     """
-    hidden = ("C", "Zl", "Zp")
-    visible = (c for c in path if not unicodedata.category(c).startswith(hidden))
-    return "".join(visible)[:SHOWN_CHARACTERS]
+    return printable(path)[:SHOWN_CHARACTERS]

@@ -18,7 +18,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...concurrency.threads import InThread
-from ...protocol.errors import BridgeError
+from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import (
     UPDATE_TURN_SECONDS,
     UPDATES_ANSWER_SECONDS,
@@ -26,7 +26,6 @@ from ...protocol.limits import (
     UPDATES_FRESH_SECONDS,
 )
 from ..installed.records import Entries, Record, read_records
-from ..operations.operations import shutting_down
 from .history import Behind, LogEntry
 
 

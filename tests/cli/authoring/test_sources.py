@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.authoring.sources import hit_lines, quoted, source_line, visible
+from bridge.cli.authoring.sources import hit_lines, quoted, source_line
 from bridge.plugins.policy.hits import Hit
 from bridge.plugins.policy.rules.advice import ADVICE
 
 from ...directories import fresh_directory
-
-
-class VisibleTests(SynchronousTestCase):
-    """Writing out what can't be seen."""
-
-    def test_written_out(self):
-        """What controls a terminal, or the direction of text, is seen."""
-        self.assertEqual(
-            visible("a\x1b[31mé\u202e\u2028\x9b"), "a\\x1b[31mé\\u202e\\u2028\\x9b"
-        )
-
-    @settings(deadline=None)
-    @given(st.text())
-    def test_attack_terminal(self, text):
-        """Nothing that a terminal obeys is left of any text, lone surrogates too."""
-        shown = visible(text)
-        self.assertEqual(len(shown.splitlines()) if shown else 1, 1)
-        self.assertTrue(shown.isprintable() or " " in shown or not shown.isascii())
-        self.assertEqual(visible(shown), shown)
 
 
 class SourceLineTests(SynchronousTestCase):

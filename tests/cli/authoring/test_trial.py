@@ -28,7 +28,7 @@ from bridge.cli.commands.authors.check import CheckOptions, as_json, as_text, ch
 from bridge.plugins.policy.rules.advice import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.protocol.limits import SOURCE_BYTES
-from bridge.settings.options import Place
+from bridge.settings.options import Paths
 
 from ...directories import fresh_directory
 from ...npm import TYPESCRIPT, node, npm_package
@@ -65,7 +65,7 @@ class TrialTests(TestCase):
     async def verdict(self, unsigned=False) -> Verdict:
         """Try the tree; nothing of the trial may touch the data directory."""
         scratch = fresh_directory(self)
-        place = Place(self.shop.profile, self.shop.data, self.shop.theme_dir)
+        place = Paths(self.shop.profile, self.shop.data, self.shop.theme_dir)
         before = self.everything()
         trial = Trial(
             reactor,

@@ -9,8 +9,8 @@ from unittest import mock
 
 from bridge.cli.commands import logs as module
 from bridge.cli.commands.logs import LogsOptions, logs
+from bridge.pagelog.logrecords import Record, write_records
 from bridge.pagelog.pagefile import PageFile
-from bridge.pagelog.records import Record, write_records
 
 from .authors.test_keygen import CommandTestCase
 

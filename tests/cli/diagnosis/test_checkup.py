@@ -17,7 +17,7 @@ from bridge.datadir.lock import acquire
 from bridge.datadir.token import PairingToken
 from bridge.freedesktop import DesktopError, Server
 from bridge.plugins.bundle.run import API_ENTRY, HOST_ENTRY
-from bridge.settings.options import Place, locate
+from bridge.settings.options import Paths, locate
 from bridge.settings.values import Address
 
 from ...approval.screens import FakeScreen
@@ -32,7 +32,7 @@ class DiskTests(SynchronousTestCase):
     def setUp(self) -> None:
         """An empty place."""
         self.root = fresh_directory(self) / "data"
-        self.place: Place = locate("reference", self.root, None)
+        self.place: Paths = locate("reference", self.root, None)
 
     def found(self) -> dict[str, Finding]:
         """Look, and give the findings by name."""

@@ -6,7 +6,8 @@ import socket
 import threading
 import time
 
-from bridge.plugins.clone import dial
+from bridge.net import addresses
+from bridge.net.certificates import tls_context
 from bridge.plugins.clone.cloner import GitCloner
 
 from .clones import CloneTestCase
@@ -17,7 +18,7 @@ class TrustTests(CloneTestCase):
 
     def test_system_authorities(self) -> None:
         """The system's authorities are trusted beside the given file's."""
-        alone = dial.tls_context(self.forge.ca_file).cert_store_stats()["x509_ca"]
+        alone = tls_context(self.forge.ca_file).cert_store_stats()["x509_ca"]
         self.assertGreaterEqual(alone, 1)
 
     def test_not_tls(self) -> None:
@@ -105,8 +106,8 @@ class PublicOnlyTests(CloneTestCase):
             judged.append(address)
             return True
 
-        self.patch(dial, "is_public", is_public)
-        self.patch(dial, "is_own", lambda address: False)
+        self.patch(addresses, "is_public", is_public)
+        self.patch(addresses, "is_own", lambda address: False)
         cloner = GitCloner(self.forge.ca_file, True, time.monotonic, look_up=look_up)
         self.clone(self.forge.url("public"), cloner)
         self.assertEqual(len(asked), 1)
@@ -114,5 +115,5 @@ class PublicOnlyTests(CloneTestCase):
 
     def test_own_address(self) -> None:
         """A public address that is this machine's own is refused."""
-        self.patch(dial, "is_public", lambda address: True)
+        self.patch(addresses, "is_public", lambda address: True)
         self.refused("https://forge.example.org/x.git", "127.0.0.1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.hits import Hit, printable
+from bridge.plugins.policy.hits import Hit
 
 
 class HitTests(SynchronousTestCase):
@@ -17,7 +17,3 @@ class HitTests(SynchronousTestCase):
     def test_whole_tree(self) -> None:
         """A hit of the whole tree is the rule's text alone."""
         self.assertEqual(Hit("", 0, "too much").report, "too much")
-
-    def test_attack_printable(self) -> None:
-        """Terminal escapes, direction overrides and lone surrogates are left out."""
-        self.assertEqual(printable("a\x1b[2J\n\u202e\ud800\u2028é.ts"), "a[2Jé.ts")

@@ -21,10 +21,9 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge.concurrency.threads import Pool
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.records import RECORDS, Record
-from bridge.plugins.operations.operations import shutting_down
 from bridge.plugins.upstream.check import Update, Updates
 from bridge.plugins.upstream.look import GitUpstream
-from bridge.protocol.errors import BridgeError
+from bridge.protocol.errors import BridgeError, shutting_down
 
 from ...forge import RogueServer, shared_forge
 from ..clone.commits import EMPTY, line_of

@@ -64,7 +64,7 @@ def check(reactor: Any, options: CheckOptions) -> int:
         trial = Trial(
             reactor,
             _at_once,
-            options.place(),
+            options.paths(),
             options.value("host"),
             Path(options["directory"]),
             Path(scratch),

@@ -22,9 +22,10 @@ from twisted.python.failure import Failure
 from ....plugins.policy.hits import Hit
 from ....protocol.errors import BridgeError
 from ....protocol.limits import DEV_LINE_BYTES
+from ....protocol.text import escaped
 from ....protocol.wire import dumps, loads
 from ....settings.options import HostOptions
-from ...authoring.sources import hit_lines, quoted, source_line, visible
+from ...authoring.sources import hit_lines, quoted, source_line
 from ...authoring.watch import IGNORED, Watch
 from ...authoring.worktree import published
 from ...terminal import CommandError, failed
@@ -66,7 +67,7 @@ def dev(reactor: Any, options: DevOptions) -> int:
     :return: The exit status: 0 when the user has ended it, or 1 after a line on
         standard error.
     """
-    place = options.place()
+    place = options.paths()
     root = Path(options["directory"])
     if not root.is_dir():
         return failed("dev", f"there is no directory {root}")
@@ -175,7 +176,7 @@ class Session:
             self._waiting = False
             self._say_refused(message)
         else:
-            self.fail(visible(str(message.get("message"))))
+            self.fail(escaped(str(message.get("message"))))
 
     def _broke(self, failure: Failure) -> None:
         self.fail(f"the tree cannot be watched: {failure.value}")
@@ -202,7 +203,7 @@ class Session:
         if what != self._told:
             self._told = what
             more = "; it stands for the installed one" if message["shadows"] else ""
-            self._say_at(f"linked {visible(what)}{more}")
+            self._say_at(f"linked {escaped(what)}{more}")
         report = message["report"]
         self._say_at(f"built in {report['durationMs']} ms")
         self._say_lines(report["errors"])
@@ -210,7 +211,7 @@ class Session:
     def _say_refused(self, message: Any) -> None:
         first, *rest = message["message"].split("\n")
         hits = [Hit(**hit) for hit in message["hits"]]
-        self._say_at(f"refused: {visible(first)}")
+        self._say_at(f"refused: {escaped(first)}")
         self._say_lines([*rest, *quoted(self._root, first)])
         for hit in hits:
             for line in hit_lines(hit, source_line(self._root, hit)):
@@ -220,7 +221,7 @@ class Session:
 
     def _say_lines(self, lines: list[str]) -> None:
         for line in lines:
-            self._say(f"  {visible(line)}")
+            self._say(f"  {escaped(line)}")
 
     def _say_at(self, line: str) -> None:
         self._say(f"{self._clock_text()} {line}")

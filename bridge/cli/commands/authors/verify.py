@@ -48,7 +48,7 @@ def verify(options: VerifyOptions, now: Callable[[], float] = time.time) -> int:
     :return: The exit status: 0, or 1 after a line on standard error.
     :raise ConfigError: There is no such host.
     """
-    profile = options.place().profile
+    profile = options.paths().profile
     with TemporaryDirectory(prefix="plugin-bridge-verify-") as scratch:
         tree = Path(scratch) / "tree"
         try:

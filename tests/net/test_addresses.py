@@ -1,4 +1,4 @@
-"""Tests of ``bridge.net.ranges``."""
+"""Tests of ``bridge.net.addresses``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.net import ranges as addresses
-from bridge.net.ranges import is_near_name, is_own, is_public
+from bridge.net import addresses as addresses
+from bridge.net.addresses import is_own, is_private_name, is_public
 
 PUBLIC = """
 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255
@@ -52,12 +52,12 @@ class IsPublicTests(SynchronousTestCase):
     """``is_public``."""
 
     def test_public(self) -> None:
-        """Addresses just beside each near block are public."""
+        """Addresses just outside each private block are public."""
         for address in PUBLIC.split():
             self.assertTrue(is_public(address), address)
 
     def test_near(self) -> None:
-        """The ends of each near block, and all that carry another address, are not."""
+        """The ends of each private block, and all embedded addresses, are not."""
         for address in NEAR.split():
             self.assertFalse(is_public(address), address)
 
@@ -94,7 +94,7 @@ class IsOwnTests(SynchronousTestCase):
         self.assertTrue(is_own("127.0.0.5"))
 
     def test_any_address_can_be_bound(self) -> None:
-        """Where any can, as a proxy may need it, the source address alone tells."""
+        """Where any can, as a proxy may need it, only the source address decides."""
         self.patch(addresses, "_binds", lambda address: True)
         self.assertTrue(is_own("127.0.0.1"))
         self.assertFalse(is_own("192.0.2.1"))
@@ -106,7 +106,7 @@ class IsOwnTests(SynchronousTestCase):
 
 
 class IsNearNameTests(SynchronousTestCase):
-    """``is_near_name``."""
+    """``is_private_name``."""
 
     def test_near(self) -> None:
         """Reserved names, those below them, in any case, with a final dot."""
@@ -123,9 +123,9 @@ class IsNearNameTests(SynchronousTestCase):
             "a.example",
             "a.alt",
         ):
-            self.assertTrue(is_near_name(name), name)
+            self.assertTrue(is_private_name(name), name)
 
     def test_far(self) -> None:
         """Names that only look like them are not reserved."""
         for name in ("example.org", "localhost.com", "mylocal", "arpa", "test.org"):
-            self.assertFalse(is_near_name(name), name)
+            self.assertFalse(is_private_name(name), name)

@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.client: honest servers, and what a request is."""
+"""Tests for bridge.outbound.httpclient: honest servers, and what a request is."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class AnswerTests(OutboundCase):
         )
 
     async def test_repeated_headers(self):
-        """They are joined, but for cookies; those a page can't take are left out."""
+        """They are joined, except cookies; those a page can't take are left out."""
         answer = await self.fetched(
             responding(
                 b"",
@@ -130,7 +130,7 @@ class AnswerTests(OutboundCase):
             )
 
     async def test_without_body(self):
-        """HEAD, 204 and 304 have no body, whatever length is told."""
+        """HEAD, 204 and 304 have no body, whatever length is declared."""
         for method, status in (
             ("HEAD", b"200 OK"),
             ("GET", b"204 No Content"),
@@ -181,7 +181,7 @@ class AnswerTests(OutboundCase):
         self.assertEqual((answer["status"], answer["headers"]), (200, {}))
 
     async def test_next_address(self):
-        """When one judged address does not answer, the next is asked."""
+        """When one checked address does not answer, the next is asked."""
         port = self.serve(responding(b"x"))
         self.allowed.add(("127.0.0.9", port))
         self.names["good.net"] = ["127.0.0.9", HERE]
@@ -190,7 +190,7 @@ class AnswerTests(OutboundCase):
         self.assertIn(b"Host: good.net:%d\r\n" % port, self.server.visits[0].received)
 
     async def test_nobody_there(self):
-        """A port where nobody listens is told."""
+        """A port without a listener is reported."""
         port = self.serve(lambda visit: None)
         await self.server.port.stopListening()
         self.assertEqual(

@@ -46,11 +46,11 @@ _DEFAULTS: Final = {
 
 
 @frozen
-class Request:
+class CheckedRequest:
     """
-    A request that is fit to be sent.
+    A request that has passed every check.
 
-    :ivar headers: Names and values; what is not given has a default.
+    :ivar headers: Names and values, defaults included.
     :ivar body: Empty when there is none.
     :ivar seconds: How long the whole exchange may take.
     """
@@ -68,9 +68,9 @@ def make_request(
     headers: Mapping[str, str],
     body: str,
     milliseconds: int | None,
-) -> Request:
+) -> CheckedRequest:
     """
-    Check everything but the target, in the order in which refusals are told.
+    Check everything except the target, in the order in which refusals are reported.
 
     :raise BridgeError: ``bad_request``, naming the field and the rule.
     """
@@ -86,7 +86,7 @@ def make_request(
     if milliseconds is None:
         milliseconds = OUTBOUND_DEFAULT_MILLISECONDS
     seconds = min(max(milliseconds, 1), OUTBOUND_MOST_MILLISECONDS) / 1000
-    return Request(target, method, tuple(sent), content, seconds)
+    return CheckedRequest(target, method, tuple(sent), content, seconds)
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:

@@ -1,9 +1,9 @@
 """
-Stands between a hostile server and the client's parser, and bounds what it is given.
+Stands between a hostile server and the client's parser, and bounds its input.
 
 Twisted's parser takes a head of any size and any number of interim ones, and logs each
-of those; it takes any word for a protocol.  What gets through here is one plain head,
-and then a body.
+of those; it accepts any word as a protocol.  Only one plain head, and then a body, pass
+this guard.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Guarded(Protocol):
         self.inner.makeConnection(transport)
 
     def dataReceived(self, data: bytes) -> None:
-        """Judge what is received, and pass it on."""
+        """Check what is received, and pass it on."""
         if self.refusal is not None:
             return
         self._received += len(data)
         if self._received > OUTBOUND_RECEIVED_BYTES:
-            self._refuse("more is sent than such a response takes")
+            self._refuse("too many bytes were received")
         elif self._head is None:
             self.inner.dataReceived(data)
         else:
@@ -74,13 +74,13 @@ class Guarded(Protocol):
             self._read_heads(self._head, searched)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Tell the client's protocol, and who waits for it."""
+        """Notify the client's protocol, and fire ``closed``."""
         self.orderly = reason.check(ConnectionDone) is not None
         self.inner.connectionLost(reason)
         self.closed.callback(None)
 
     def abort(self) -> None:
-        """Close the connection now; nothing happens when it is closed."""
+        """Close the connection now; does nothing if it is closed."""
         transport: Any = self.transport
         transport.abortConnection()
 
@@ -120,5 +120,5 @@ class GuardedFactory(Factory):
         self._build = build
 
     def buildProtocol(self, addr: IAddress | None) -> Guarded:
-        """Build a protocol, and stand before it."""
+        """Build a protocol behind a guard."""
         return Guarded(self._build(addr))

@@ -1,8 +1,8 @@
 """
-What a caller is told when SQLite fails.
+The errors that a caller sees when SQLite fails.
 
-SQLite's own messages quote the statement, and name tables, files and functions: none
-of that is repeated, but for the kind of mistake.
+SQLite's own messages quote the statement, and name tables, files and functions: only
+the kind of mistake is repeated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import SQL_SECONDS
 
-# What SQLite's messages say, and what it means in our words.
+# Parts of SQLite's messages, and the words reported for them.
 _MISTAKES: Final = (
     ("no such table", "no such table"),
     ("no such column", "no such column"),
@@ -31,7 +31,7 @@ _MISTAKES: Final = (
     ("integer overflow", "a number is too large"),
     ("variable number", "a placeholder's number is too high"),
     ("may not be modified", "the database is readonly"),
-    ("malformed JSON", "a value is no JSON"),
+    ("malformed JSON", "a value is not JSON"),
     ("unsafe use of", "a view does what it must not"),
 )
 
@@ -46,7 +46,7 @@ _STATES: Final = {
     sqlite3.SQLITE_BUSY: "the database is busy; ask again",
     sqlite3.SQLITE_LOCKED: "the database is busy; ask again",
     sqlite3.SQLITE_CORRUPT: "the database is damaged",
-    sqlite3.SQLITE_NOTADB: "the file is no SQLite database",
+    sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
     sqlite3.SQLITE_CANTOPEN: "the database cannot be opened",
 }
 
@@ -55,7 +55,7 @@ _PRIMARY: Final = 0xFF  # extended result codes keep the primary one here
 
 def primary_code(error: Exception) -> int | None:
     """
-    Give SQLite's primary result code, if the error came from SQLite.
+    Return SQLite's primary result code, if the error came from SQLite.
 
     A database that would have to be written to before it can be read, such as one with
     a log to recover, counts as one that can't be opened.
@@ -72,12 +72,12 @@ def primary_code(error: Exception) -> int | None:
 
 
 def refused(why: str) -> BridgeError:
-    """Blame the statement."""
+    """Return the refusal of a statement."""
     return BridgeError(Code.BAD_REQUEST, f"sqlite refused the statement: {why}")
 
 
 def refusal(error: Exception) -> BridgeError:
-    """Word an error of SQLite, or of Python's module for it."""
+    """Convert an error of SQLite, or of Python's module for it."""
     if isinstance(error, UnicodeDecodeError):
         return BridgeError(Code.INTERNAL, "the database has names that are not UTF-8")
     code, message = primary_code(error), str(error)

@@ -1,9 +1,9 @@
 """
-What waits to be sent to one page, bounded.
+The bounded queue of what is to be sent to one page.
 
 Responses always wait their turn.  Pushes do not pile up for a page that reads
-slowly: the oldest of those that tell of a moment are dropped and counted, and of
-those that tell the present state only the newest is kept.
+slowly: the oldest of those that report a moment are dropped and counted, and of
+those that report the present state only the newest is kept.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ LATEST = frozenset({"plugins", "build"})
 """Events of which only the newest matters."""
 
 AWAITED = frozenset({"remote"})
-"""Events that somebody waits for an answer to: kept, as responses are."""
+"""Events that wait for an answer: kept, as responses are."""
 
 
 @define
-class Outbox:
+class SendQueue:
     """
     Sends at once while the peer reads, and queues while it does not.
 
@@ -32,7 +32,7 @@ class Outbox:
     :ivar overflow: Called once, when more is unsent than can be kept; after that
         nothing is.
     :ivar dropped: How many pushes were never sent.
-    :ivar replaced: How many were not, because a newer one tells the same.
+    :ivar replaced: How many were replaced by a newer push of the same event.
     :ivar paused: Whether the peer does not read.
     """
 
@@ -111,7 +111,7 @@ class Outbox:
             self.send(text[start:end], start == 0, last)
 
     def _remove(self, unwanted: Callable[[str], bool]) -> bool:
-        """Take the oldest push that is ``unwanted`` out of the queue."""
+        """Remove the oldest push that is ``unwanted`` from the queue."""
         for index, (event, text) in enumerate(self._queue):
             if event is not None and unwanted(event):
                 del self._queue[index]

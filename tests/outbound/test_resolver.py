@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.names, and of fetches that meet a hostile name server."""
+"""Tests for bridge.outbound.resolver, and of fetches with a hostile name server."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.names import dns
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.outbound import names
-from bridge.outbound.names import SystemNames
+from bridge.outbound import resolver
+from bridge.outbound.resolver import SystemNames
 from bridge.protocol.errors import BridgeError, Code
 
 from .servers import HERE, NameServer, OutboundCase, record, responding
@@ -46,7 +46,7 @@ class HostileNameTests(OutboundCase):
         self.assertEqual(self.server.visits, [])
 
     async def test_attack_rebinding(self) -> None:
-        """A name is asked once for each fetch, and what was judged is dialled."""
+        """A name is asked once for each fetch, and the checked address is dialled."""
         port = self.serve(responding(b"public"))
         wanted = "127.0.0.9"
         zone = self.zone(
@@ -69,7 +69,7 @@ class HostileNameTests(OutboundCase):
         await self.refused_for([record("evil.net", "127.0.0.2")])
 
     async def test_attack_mixed_answers(self) -> None:
-        """One address that is not public spoils the public ones beside it."""
+        """One address that is not public refuses the public ones too."""
         for bad in ("127.0.0.2", "10.0.0.1", "169.254.169.254", "fd00::1"):
             await self.refused_for([record("evil.net", HERE), record("evil.net", bad)])
 
@@ -88,7 +88,7 @@ class HostileNameTests(OutboundCase):
             await self.refused_for([record("evil.net", carried)])
 
     async def test_attack_endless_answers(self) -> None:
-        """A name with more addresses than anybody judges at once."""
+        """A name with too many addresses to check."""
         port = self.serve(responding(b""))
         self.names["evil.net"] = [f"1.1.{number}.1" for number in range(65)]
         code, message = await self.refusal(f"http://evil.net:{port}/")
@@ -133,7 +133,7 @@ class SystemNamesTests(TestCase):
     async def test_attack_look_ups_that_hang(self) -> None:
         """They are bounded, and nobody waits for their threads."""
         go_on = threading.Event()
-        self.patch(names, "OUTBOUND_LOOK_UPS", 1)
+        self.patch(resolver, "OUTBOUND_LOOK_UPS", 1)
 
         def resolve(*args: object, **kwargs: object) -> Any:
             go_on.wait()

@@ -1,4 +1,4 @@
-"""Dials judged addresses, where an HTTP client would look a name up."""
+"""Dials checked addresses, where an HTTP client would look a name up."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
 from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS
-from .guard import Guarded, GuardedFactory
+from .responseguard import Guarded, GuardedFactory
 
 
 @implementer(IStreamClientEndpoint)
 @define(eq=False, repr=False)
-class Dialled:
+class CheckedEndpoint:
     """
-    Connects to one of a host's judged addresses, to each in turn.
+    Connects to the first of a host's checked addresses that answers.
 
     :ivar seconds: How long the whole exchange may take: the last address has all
         of what is left of it.
@@ -66,11 +66,11 @@ class Dialled:
 
 @implementer(IAgentEndpointFactory)
 @frozen
-class Always:
-    """Gives the one endpoint there is."""
+class FixedEndpointFactory:
+    """Returns the one endpoint it has."""
 
-    endpoint: Dialled
+    endpoint: CheckedEndpoint
 
-    def endpointForURI(self, uri: object) -> Dialled:
-        """Give it, whatever the URI: its host was judged already."""
+    def endpointForURI(self, uri: object) -> CheckedEndpoint:
+        """Return it, whatever the URI: the host was checked already."""
         return self.endpoint

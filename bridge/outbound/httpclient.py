@@ -1,9 +1,9 @@
 """
-Speaks HTTP with a server at a judged address: treq, over an agent of ours.
+Speaks HTTP with a server at a checked address: treq, over an agent of ours.
 
-Each request has a connection of its own: what a connection leads to was judged for this
-request, and for no other.  No redirect is followed, no proxy asked, no cookie kept, and
-nothing is taken from the environment.
+Each request has a connection of its own: its address was checked for this request, and
+for no other.  No redirect is followed, no proxy used, no cookie kept, and nothing is
+read from the environment.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from ..net.certificates import certificates
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_PIECES
 from .agent import ANY_URL, CheckedAgent
-from .dial import Dialled
-from .request import Request
+from .bodytext import too_large
+from .checkedrequest import CheckedRequest
+from .endpoint import CheckedEndpoint
 from .target import refused
-from .text import too_large
 
 _BROKE_OFF = "the response broke off"
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @define
-class Reply:
+class ReceivedResponse:
     """
     A response that was received whole.
 
@@ -118,8 +118,8 @@ class _Collector(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self.whole.called:
             return
-        # A body without a length ends with its connection: whoever made that sees
-        # whether it ended in order.
+        # A body without a length ends with its connection: whether that closed in
+        # order is known to ``responseguard``.
         self.until_closed = reason.check(PotentialDataLoss) is not None
         if self.until_closed or reason.check(ResponseDone):
             self.whole.callback(None)
@@ -128,21 +128,23 @@ class _Collector(Protocol):
 
 
 @define
-class Client:
+class HttpClient:
     """
-    Asks one server for one thing.
+    Makes one request to one server.
 
-    :ivar trust: Whom to believe the certificate of a server.
+    :ivar trust: The trust root for certificates of servers.
     """
 
     _reactor: Any
     _trust: Any
 
-    async def exchange(self, request: Request, addresses: Sequence[str]) -> Reply:
+    async def exchange(
+        self, request: CheckedRequest, addresses: Sequence[str]
+    ) -> ReceivedResponse:
         """
         Send a request, and receive the response.
 
-        :param addresses: The judged addresses of the target; at least one.
+        :param addresses: The checked addresses of the target; at least one.
         :raise BridgeError: ``unavailable``: no response was received whole;
             ``bad_request``: it is too large, or TLS can't be spoken with that name.
         """
@@ -150,29 +152,33 @@ class Client:
         tls = None
         if target.scheme == "https":
             tls = self._tls(target.host)
-        dialled = Dialled(self._reactor, addresses, target.port, tls, request.seconds)
+        endpoint = CheckedEndpoint(
+            self._reactor, addresses, target.port, tls, request.seconds
+        )
         try:
-            return await self._ask(request, dialled)
+            return await self._ask(request, endpoint)
         except (ConnectError, RequestTransmissionFailed, ResponseFailed) as e:
-            connection = dialled.connection
+            connection = endpoint.connection
             if connection is not None and connection.refusal is not None:
                 raise connection.refusal from None
-            raise _unavailable(_words(e)) from None
+            raise _unavailable(_describe(e)) from None
         finally:
-            if dialled.connection is not None:
-                dialled.connection.abort()
-                await dialled.connection.closed
+            if endpoint.connection is not None:
+                endpoint.connection.abort()
+                await endpoint.connection.closed
 
     def _tls(self, host: str) -> Any:
-        """Say how to speak TLS with a host, and whose certificate it must show."""
+        """Return the TLS options for a host, whose certificate must match its name."""
         try:
             return optionsForClientTLS(host, trustRoot=self._trust)
         except UnicodeError:
             # Twisted wants a name by RFC 5891, in which there is no underscore.
-            raise refused("over TLS, a host name by the rules of IDNA") from None
+            raise refused("not a valid host name for TLS (IDNA)") from None
 
-    async def _ask(self, request: Request, dialled: Dialled) -> Reply:
-        agent = CheckedAgent(self._reactor, request, dialled)
+    async def _ask(
+        self, request: CheckedRequest, endpoint: CheckedEndpoint
+    ) -> ReceivedResponse:
+        agent = CheckedAgent(self._reactor, request, endpoint)
         body = _Body(request.body) if request.body else None
         answer: Any = await HTTPClient(agent).request(
             request.method,
@@ -190,13 +196,13 @@ class Client:
         collector = _Collector()
         answer.deliverBody(collector)
         await collector.whole
-        connection = dialled.connection
+        connection = endpoint.connection
         if collector.until_closed and connection and not connection.orderly:
             raise _unavailable(_BROKE_OFF)
         return _reply(response, collector.pieces)
 
 
-def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> Client:
+def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> HttpClient:
     """
     Make a client; blocks while it reads certificates.
 
@@ -204,10 +210,10 @@ def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> Client:
     """
     texts = certificates() if trusted is None else trusted
     loaded = [Certificate.loadPEM(text) for text in texts]
-    return Client(reactor, trustRootFromCertificates(loaded))
+    return HttpClient(reactor, trustRootFromCertificates(loaded))
 
 
-def _reply(response: IResponse, pieces: list[bytes]) -> Reply:
+def _reply(response: IResponse, pieces: list[bytes]) -> ReceivedResponse:
     headers = []
     for name, values in response.headers.getAllRawHeaders():
         read = [value.decode("latin-1") for value in values]
@@ -216,11 +222,11 @@ def _reply(response: IResponse, pieces: list[bytes]) -> Reply:
             headers.append((name.decode("ascii").lower(), read))
     codings = response.headers.getRawHeaders(b"content-encoding", [])
     coding = b", ".join(codings).decode("latin-1").strip().lower()
-    return Reply(response.code, headers, coding, pieces)
+    return ReceivedResponse(response.code, headers, coding, pieces)
 
 
-def _words(error: Exception) -> str:
-    """Say what failed, in words of ours."""
+def _describe(error: Exception) -> str:
+    """Describe a failure, without anything that was received."""
     reasons = [reason.value for reason in getattr(error, "reasons", ())]
     if any(map(_is_distrust, reasons)):
         return "the server's certificate is not to be trusted for this host"
@@ -240,5 +246,5 @@ def _is_distrust(reason: BaseException | None) -> bool:
     return isinstance(reason, VerificationError)
 
 
-def _unavailable(words: str) -> BridgeError:
-    return BridgeError(Code.UNAVAILABLE, words)
+def _unavailable(message: str) -> BridgeError:
+    return BridgeError(Code.UNAVAILABLE, message)

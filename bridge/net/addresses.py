@@ -1,9 +1,9 @@
 """
-Which addresses are out on the internet, and which are near.
+Which addresses are public, and which are private.
 
 The tables are the special-purpose address registries of IANA and a few anycast
-blocks nobody needs to reach.  Every form that carries an IPv4 address inside an
-IPv6 one counts as near, whatever it carries.
+blocks that no client needs to reach.  Every form that carries an IPv4 address inside
+an IPv6 one counts as private, whatever it carries.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import socket
 from typing import Final
 
-_NEAR_V4: Final = tuple(
+_PRIVATE_V4: Final = tuple(
     ipaddress.IPv4Network(block)
     for block in (
         "0.0.0.0/8",  # this network
@@ -40,7 +40,7 @@ _NEAR_V4: Final = tuple(
 # All of IPv6 that is routed at all; mapped, translated, local and multicast
 # addresses lie outside.
 _GLOBAL_V6: Final = ipaddress.IPv6Network("2000::/3")
-_NEAR_V6: Final = tuple(
+_PRIVATE_V6: Final = tuple(
     ipaddress.IPv6Network(block)
     for block in (
         "2001::/23",  # Teredo, ORCHID, benchmarking, protocol assignments
@@ -60,7 +60,7 @@ _LABEL = re.compile(
 )
 _NAME_CHARACTERS: Final = 253
 
-_NEAR_NAMES: Final = (
+_PRIVATE_NAMES: Final = (
     "alt",
     "example",
     "home.arpa",
@@ -85,12 +85,17 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(parsed, ipaddress.IPv4Address):
-        return not any(parsed in block for block in _NEAR_V4)
+        return not any(parsed in block for block in _PRIVATE_V4)
     if parsed.scope_id is not None or parsed not in _GLOBAL_V6:
         return False
     if (int(parsed) >> 32) & 0xFFFFFFFF in _ISATAP:
         return False
-    return not any(parsed in block for block in _NEAR_V6)
+    return not any(parsed in block for block in _PRIVATE_V6)
+
+
+def is_public_elsewhere(address: str) -> bool:
+    """Whether an address is public, and not one of this machine's own."""
+    return is_public(address) and not is_own(address)
 
 
 def is_own(address: str) -> bool:
@@ -101,10 +106,10 @@ def is_own(address: str) -> bool:
     here.  Nothing is sent.
     """
     # Only an address of this machine can be bound, unless it was set up otherwise
-    # (ip_nonlocal_bind).  The source address that is chosen for it tells too, but not
-    # of a second address in the same network.
-    nobodys = "2001:db8::1" if ":" in address else "192.0.2.1"
-    return _asks_from(address) or (_binds(address) and not _binds(nobodys))
+    # (ip_nonlocal_bind).  The source address that is chosen for it would also show it,
+    # except for a second address in the same network.
+    foreign = "2001:db8::1" if ":" in address else "192.0.2.1"
+    return _asks_from(address) or (_binds(address) and not _binds(foreign))
 
 
 def _asks_from(address: str) -> bool:
@@ -138,7 +143,9 @@ def is_host_name(host: str) -> bool:
     return len(host) <= _NAME_CHARACTERS and all(map(_LABEL.fullmatch, labels))
 
 
-def is_near_name(host: str) -> bool:
+def is_private_name(host: str) -> bool:
     """Whether a host name is reserved for names that are not on the internet."""
     name = host.lower().removesuffix(".")
-    return any(name == near or name.endswith(f".{near}") for near in _NEAR_NAMES)
+    return any(
+        name == private or name.endswith(f".{private}") for private in _PRIVATE_NAMES
+    )

@@ -26,25 +26,25 @@ INFLATED: Final = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 def too_large() -> BridgeError:
-    """Word the refusal of a body that is too large."""
-    words = f"the response: at most {OUTBOUND_RESPONSE_BYTES} bytes"
-    return BridgeError(Code.BAD_REQUEST, words)
+    """Return the refusal of a body that is too large."""
+    message = f"the response: at most {OUTBOUND_RESPONSE_BYTES} bytes"
+    return BridgeError(Code.BAD_REQUEST, message)
 
 
 def _too_large_as_json() -> BridgeError:
-    words = f"the response: at most {OUTBOUND_RESPONSE_JSON_BYTES} bytes as JSON"
-    return BridgeError(Code.BAD_REQUEST, words)
+    message = f"the response: at most {OUTBOUND_RESPONSE_JSON_BYTES} bytes as JSON"
+    return BridgeError(Code.BAD_REQUEST, message)
 
 
 def not_text() -> BridgeError:
-    """Word the refusal of a body that is not text."""
+    """Return the refusal of a body that is not text."""
     return BridgeError(Code.BAD_REQUEST, "the response: not text in UTF-8")
 
 
 def unknown_coding() -> BridgeError:
-    """Word the refusal of a body that is packed in a way nobody asked for."""
-    words = "the response: its Content-Encoding is neither gzip nor deflate"
-    return BridgeError(Code.BAD_REQUEST, words)
+    """Return the refusal of a body in a content coding that was not requested."""
+    message = "the response: its Content-Encoding is neither gzip nor deflate"
+    return BridgeError(Code.BAD_REQUEST, message)
 
 
 def read_text(pieces: Sequence[bytes], inflated: bool) -> orjson.Fragment:
@@ -55,7 +55,7 @@ def read_text(pieces: Sequence[bytes], inflated: bool) -> orjson.Fragment:
     :return: The text as JSON, written already: to write it would hold the
         interpreter for long.
     :raise BridgeError: ``bad_request``: it is too large or not text; ``unavailable``:
-        it breaks off, or is not what its coding says.
+        it breaks off, or does not match its coding.
     """
     steps = _inflated(pieces) if inflated else _sliced(pieces)
     decoder = codecs.getincrementaldecoder("utf-8")()

@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.text."""
+"""Tests for bridge.outbound.bodytext."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.outbound import text
+from bridge.outbound import bodytext
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import dumps, loads
 
@@ -26,7 +26,7 @@ class ReadTests(SynchronousTestCase):
     def read(self, body: bytes, inflated: bool = False, size: int = 7) -> object:
         """Read a body that comes in pieces: its text, or the refusal."""
         try:
-            return loads(dumps(text.read_text(pieces_of(body, size), inflated)))
+            return loads(dumps(bodytext.read_text(pieces_of(body, size), inflated)))
         except BridgeError as error:
             return error.message
 
@@ -34,7 +34,7 @@ class ReadTests(SynchronousTestCase):
     @given(st.text(), st.integers(1, 9), st.integers(1, 9))
     def test_any_text(self, written: str, size: int, step: int) -> None:
         """Any text is read, however it is cut, plain and inflated."""
-        self.patch(text, "_STEP_BYTES", step)
+        self.patch(bodytext, "_STEP_BYTES", step)
         body = written.encode("utf-8")
         self.assertEqual(self.read(body, size=size), written)
         raw = zlib.compressobj(wbits=-15)
@@ -54,11 +54,11 @@ class ReadTests(SynchronousTestCase):
             try:
                 self.assertEqual(found, body.decode("utf-8"))
             except UnicodeDecodeError:
-                self.assertEqual(found, text.not_text().message)
+                self.assertEqual(found, bodytext.not_text().message)
 
     def test_limit(self) -> None:
         """The limit is exact, and counts what was inflated."""
-        self.patch(text, "OUTBOUND_RESPONSE_BYTES", 1000)
+        self.patch(bodytext, "OUTBOUND_RESPONSE_BYTES", 1000)
         for size, fits in ((1000, True), (1001, False)):
             body = b"x" * size
             for coded, inflated in ((body, False), (gzip.compress(body), True)):
@@ -67,28 +67,28 @@ class ReadTests(SynchronousTestCase):
 
     def test_attack_bomb_is_stopped_early(self) -> None:
         """A bomb is inflated to the limit, and little more."""
-        self.patch(text, "OUTBOUND_RESPONSE_BYTES", 10 * text._STEP_BYTES)
+        self.patch(bodytext, "OUTBOUND_RESPONSE_BYTES", 10 * bodytext._STEP_BYTES)
         inflated: list[int] = []
-        real = text._inflated
+        real = bodytext._inflated
 
         def counted(pieces: list[bytes]) -> object:
             for step in real(pieces):
                 inflated.append(len(step))
                 yield step
 
-        self.patch(text, "_inflated", counted)
-        bomb = zlib.compress(b"\0" * 400 * text._STEP_BYTES, 9)
-        self.assertEqual(self.read(bomb, True, 1 << 20), text.too_large().message)
-        self.assertLessEqual(sum(inflated), 11 * text._STEP_BYTES)
+        self.patch(bodytext, "_inflated", counted)
+        bomb = zlib.compress(b"\0" * 400 * bodytext._STEP_BYTES, 9)
+        self.assertEqual(self.read(bomb, True, 1 << 20), bodytext.too_large().message)
+        self.assertLessEqual(sum(inflated), 11 * bodytext._STEP_BYTES)
 
     def test_too_large_as_json(self) -> None:
         """A body of 16 MiB that is twice as large as JSON is refused for that."""
-        self.patch(text, "OUTBOUND_RESPONSE_JSON_BYTES", 100)
-        told = self.read(b'"' * 60, False, 1 << 20)
-        self.assertEqual(told, "the response: at most 100 bytes as JSON")
+        self.patch(bodytext, "OUTBOUND_RESPONSE_JSON_BYTES", 100)
+        refusal = self.read(b'"' * 60, False, 1 << 20)
+        self.assertEqual(refusal, "the response: at most 100 bytes as JSON")
 
     def test_json(self) -> None:
         """What is written is JSON, also of what has to be escaped."""
         body = '"\\\n\x00é😀\u2028</script>'
-        written = text.read_text([body.encode("utf-8")], False)
+        written = bodytext.read_text([body.encode("utf-8")], False)
         self.assertEqual(json.loads(dumps({"a": written}))["a"], body)

@@ -23,8 +23,8 @@ class SystemNames:
     """
     Looks names up as every program does: ``/etc/hosts``, DNS, and so on.
 
-    A look-up can't be interrupted, so each has a thread that nobody waits for: not a
-    fetch that has reached its deadline, and not the end of the daemon.
+    A look-up can't be interrupted, so each has a thread of its own, for which neither a
+    fetch at its deadline nor the daemon's shutdown waits.
 
     :ivar from_thread: Calls in the reactor's thread.
     """

@@ -1,4 +1,4 @@
-"""Tests for bridge.pagelog.records."""
+"""Tests for bridge.pagelog.logrecords."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.pagelog.records import (
+from bridge.pagelog.logrecords import (
     LogLine,
     Record,
     read_line,

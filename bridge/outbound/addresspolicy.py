@@ -6,35 +6,35 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from ..net.ranges import is_near_name, is_own, is_public
+from ..net.addresses import is_private_name, is_public_elsewhere
 from .target import Target, refused
 
 
 @frozen
-class Judge:
+class AddressPolicy:
     """
-    Lets public addresses through, and nothing else.
+    Allows public addresses, and nothing else.
 
-    :ivar also: Addresses with a port that are let through all the same.  It is for
-        tests, which have no internet: no option and no variable leads here.
+    :ivar also: Addresses with a port that are allowed as well.  It is for tests, which
+        have no internet; no option and no variable sets it.
     """
 
     also: frozenset[tuple[str, int]] = frozenset()
 
     def check_target(self, target: Target) -> None:
         """
-        Judge what can be judged before a name is looked up.
+        Check what can be checked before a name is looked up.
 
         :raise BridgeError: ``bad_request``: it is not on the public internet.
         """
         if target.is_address:
             self.check_addresses([target.host], target.port)
-        elif is_near_name(target.host):
+        elif is_private_name(target.host):
             raise _not_public()
 
     def check_addresses(self, addresses: Sequence[str], port: int) -> None:
         """
-        Judge every address of a host: one that is not public spoils all of them.
+        Check every address of a host: one that is not public refuses them all.
 
         :raise BridgeError: ``bad_request``: some address is not public.
         """
@@ -44,7 +44,7 @@ class Judge:
     def _allows(self, address: str, port: int) -> bool:
         if (address, port) in self.also:
             return True
-        return is_public(address) and not is_own(address)
+        return is_public_elsewhere(address)
 
 
 def _not_public() -> Exception:

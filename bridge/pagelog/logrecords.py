@@ -34,7 +34,7 @@ class Record:
     """
     One line of a page's.
 
-    :ivar at: When the page says it was, in seconds since the epoch.
+    :ivar at: The time by the page's clock, in seconds since the epoch.
     """
 
     level: str

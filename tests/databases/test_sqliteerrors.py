@@ -1,4 +1,4 @@
-"""Tests for bridge.databases.complaints."""
+"""Tests for bridge.databases.sqliteerrors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.databases.complaints import primary_code, refusal
+from bridge.databases.sqliteerrors import primary_code, refusal
 from bridge.protocol.errors import Code
 
 
@@ -43,7 +43,7 @@ class ComplaintTests(SynchronousTestCase):
             self.assertNotIn("secret", error.message)
 
     def test_names(self) -> None:
-        """A name that can't be told is the database's fault."""
+        """A name that can't be decoded is the database's fault."""
         error = refusal(UnicodeDecodeError("utf-8", b"secret\xff", 6, 7, "secret"))
         self.assertEqual(error.code, Code.INTERNAL)
         self.assertNotIn("secret", error.message)

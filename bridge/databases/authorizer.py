@@ -1,5 +1,5 @@
 """
-What a statement may do: SQLite asks for each thing it would do when it prepares one.
+What a statement may do: SQLite asks about each action when it prepares one.
 
 An allow-list: what is not named is refused, whatever SQLite learns in later versions.
 See https://www.sqlite.org/c3ref/set_authorizer.html.
@@ -45,21 +45,21 @@ SLOW: Final = frozenset(
 
 
 @define
-class Judge:
+class StatementAuthorizer:
     """
     Answers SQLite's questions about one statement; an authorizer of a connection.
 
-    :ivar objection: Why the statement was refused, if it was.
+    :ivar refusal: Why the statement was refused, if it was.
     :ivar slow: Whether the statement calls a function of ``SLOW``.
     """
 
-    objection: str | None = None
+    refusal: str | None = None
     slow: bool = False
     _calls: int = 0
 
     def begin(self) -> None:
-        """Judge another statement from now on."""
-        self.objection, self.slow, self._calls = None, False, 0
+        """Start with another statement."""
+        self.refusal, self.slow, self._calls = None, False, 0
 
     def __call__(
         self,
@@ -69,14 +69,14 @@ class Judge:
         database: str | None,
         source: str | None,
     ) -> int:
-        """Say whether the statement may do that."""
-        objection = self._object(action, second)
-        if objection is None:
+        """Return whether the statement may do that, as SQLite's code."""
+        refusal = self._refusal_of(action, second)
+        if refusal is None:
             return sqlite3.SQLITE_OK
-        self.objection = self.objection or objection
+        self.refusal = self.refusal or refusal
         return sqlite3.SQLITE_DENY
 
-    def _object(self, action: int, function: str | None) -> str | None:
+    def _refusal_of(self, action: int, function: str | None) -> str | None:
         if action in (
             sqlite3.SQLITE_SELECT,
             sqlite3.SQLITE_READ,

@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.request."""
+"""Tests for bridge.outbound.checkedrequest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.outbound.request import METHODS, Request, make_request
+from bridge.outbound.checkedrequest import METHODS, CheckedRequest, make_request
 from bridge.outbound.target import read_url
 from bridge.protocol.errors import BridgeError, Code
 
@@ -20,7 +20,7 @@ def made(
     headers: dict[str, str] | None = None,
     body: str = "",
     milliseconds: int | None = None,
-) -> Request | str:
+) -> CheckedRequest | str:
     """Make a request, or give the message of the refusal."""
     try:
         return make_request(TARGET, method, headers or {}, body, milliseconds)
@@ -33,9 +33,9 @@ class RequestTests(SynchronousTestCase):
     """Tests for ``make_request``."""
 
     def seconds(self, milliseconds: int | None) -> float:
-        """Give the time of a request."""
+        """Return the time of a request."""
         request = made(milliseconds=milliseconds)
-        assert isinstance(request, Request)
+        assert isinstance(request, CheckedRequest)
         return request.seconds
 
     def test_time(self) -> None:
@@ -48,7 +48,7 @@ class RequestTests(SynchronousTestCase):
         for method in METHODS:
             for spelled in (method, method.lower(), method.title()):
                 request = made(spelled)
-                assert isinstance(request, Request)
+                assert isinstance(request, CheckedRequest)
                 self.assertEqual(request.method, method)
 
     def test_attack_methods(self) -> None:
@@ -59,7 +59,7 @@ class RequestTests(SynchronousTestCase):
 
     def test_body(self) -> None:
         """At most 1 MiB in UTF-8."""
-        self.assertIsInstance(made("POST", body="é" * 524288), Request)
+        self.assertIsInstance(made("POST", body="é" * 524288), CheckedRequest)
         self.assertEqual(
             made("POST", body="é" * 524288 + "x"),
             "body: at most 1048576 bytes in UTF-8",
@@ -100,12 +100,12 @@ class RequestTests(SynchronousTestCase):
         many = {f"a{number}": "" for number in range(33)}
         self.assertEqual(made(headers=many), "headers: at most 32")
         many.popitem()
-        self.assertIsInstance(made(headers=many), Request)
-        self.assertIsInstance(made(headers={"a": "x" * 65535}), Request)
+        self.assertIsInstance(made(headers=many), CheckedRequest)
+        self.assertIsInstance(made(headers={"a": "x" * 65535}), CheckedRequest)
         self.assertIn("at most 65536", str(made(headers={"a": "x" * 65536})))
 
     def test_order(self) -> None:
-        """The method is judged before the body, and the body before the headers."""
+        """The method is checked before the body, and the body before the headers."""
         many = {f"a{number}\n": "" for number in range(33)}
         big = "x" * 1048577
         self.assertIn("method", str(made("X", many, big)))
@@ -123,7 +123,7 @@ class RequestTests(SynchronousTestCase):
     def test_any_headers(self, headers: dict[str, str]) -> None:
         """What is let through can be written as lines, and none is the connection's."""
         request = made(headers=headers)
-        if not isinstance(request, Request):
+        if not isinstance(request, CheckedRequest):
             self.assertTrue(request.startswith("headers: "))
             return
         for name, value in request.headers:
