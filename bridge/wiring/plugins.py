@@ -18,7 +18,7 @@ from ..plugins.dev.linking import Linking, build_without_linked
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.trees import Trees
-from ..plugins.operations.candidate import Fetcher
+from ..plugins.operations.candidate import CandidateFetcher
 from ..plugins.operations.change import Change
 from ..plugins.operations.install import Installer
 from ..plugins.operations.operations import Operations
@@ -72,7 +72,7 @@ def make_plugins(on: Foundation) -> PluginParts:
     rebuild = Rebuild(store, trees, builder, audience, check)
     prompting = Prompting(approver, Prompts(place.profile.application), trust)
     scanner = oneshot.make_scanner(reactor, place, check)
-    fetcher = Fetcher(
+    fetcher = CandidateFetcher(
         GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
         scanner,
         trees,

@@ -22,7 +22,7 @@ from ..policy.scan import refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from .operations import Running
-from .progress import Step, Throttle
+from .progress import Step
 
 
 class Cloner(Protocol):
@@ -35,7 +35,12 @@ class Cloner(Protocol):
         progress: Callable[[int], None],
         stop: threading.Event,
     ) -> str:
-        """Clone the default branch of ``url``; blocks; gives the commit."""
+        """
+        Clone the default branch of ``url`` and return its commit; blocks.
+
+        :param progress: Accepts the bytes received so far; called in this thread, at
+            most ``PROGRESS_PER_SECOND`` times a second.
+        """
 
 
 class Scans(Protocol):
@@ -62,7 +67,7 @@ class Candidate:
 
 
 @define(eq=False)
-class Fetcher:
+class CandidateFetcher:
     """
     Goes through the steps from ``clone`` to ``signature``.
 
@@ -123,12 +128,13 @@ class Fetcher:
             running.reached(Step.CLONE, f"Received {count:,} bytes")
 
         running.reached(Step.CLONE, f"Cloning from {host_of(url)}")
-        throttle = Throttle.after_now(
-            self._clock.seconds, lambda count: self._from_thread(received, count)
-        )
         # Never cancelled: the thread would go on writing to what is being removed.
         commit: str = await self._clone_in_thread(
-            self._cloner.clone, url, root, throttle, running.stop
+            self._cloner.clone,
+            url,
+            root,
+            lambda count: self._from_thread(received, count),
+            running.stop,
         )
         return commit
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
-from attrs import define, frozen
+from attrs import frozen
 
 from ...approval import Operation
 from ...protocol.errors import Word
-from ...protocol.limits import PROGRESS_PER_SECOND
 from ..bundle.build import Report
 
 
@@ -55,30 +53,3 @@ class Audience(Protocol):
 
     def built(self, report: Report) -> None:
         """A build has ended."""
-
-
-@define(eq=False)
-class Throttle:
-    """
-    Lets a few of many numbers through.
-
-    :ivar now: In seconds.
-    """
-
-    _now: Callable[[], float]
-    _deliver: Callable[[int], object]
-    _next: float
-
-    def __call__(self, number: int) -> None:
-        """Deliver ``number`` unless the last one was delivered just now."""
-        now = self._now()
-        if now >= self._next:
-            self._next = now + 1 / PROGRESS_PER_SECOND
-            self._deliver(number)
-
-    @classmethod
-    def after_now(
-        cls, now: Callable[[], float], deliver: Callable[[int], object]
-    ) -> Throttle:
-        """Make one that counts as having delivered at this moment."""
-        return cls(now, deliver, now() + 1 / PROGRESS_PER_SECOND)

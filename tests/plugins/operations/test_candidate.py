@@ -11,8 +11,8 @@ from bridge.protocol.errors import BridgeError
 from .bench import COMMIT, KEY, Bench, files_of, url_of
 
 
-class FetcherTests(SynchronousTestCase):
-    """Tests for ``Fetcher``."""
+class CandidateFetcherTests(SynchronousTestCase):
+    """Tests for ``CandidateFetcher``."""
 
     def setUp(self):
         """Make one, and an operation."""

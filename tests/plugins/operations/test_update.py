@@ -274,7 +274,7 @@ class RefusalTests(UpdateTestCase):
         files = files_of("evil", **{"plugin.json": manifest("evil", version="9.0.0")})
         self.bench.publish("good", files, signed_as="evil", signed_at=NOW + 10)
         self.assertEqual(
-            self.refusal(), "manifest_invalid: id: the repository is now that of evil"
+            self.refusal(), "manifest_invalid: id: the repository now holds evil"
         )
         self.expect([*ASKED, *CHECKED, SIGNED])
 
