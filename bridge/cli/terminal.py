@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import sys
-from collections.abc import Mapping
-from typing import Any, Final, TextIO
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TextIO
+
+from twisted.python import usage
 
 from ..protocol.text import HIDDEN
 
@@ -87,6 +91,38 @@ def print_line(text: str) -> bool:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True
+
+
+@contextlib.contextmanager
+def private_file(path: Path) -> Iterator[BinaryIO]:
+    """
+    Create a file for its owner only, and write it durably in a ``with`` block.
+
+    :raise FileExistsError: There is something at ``path``, which stays.
+    :raise OSError: It cannot be created or written; nothing is left of it.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    fd = os.open(path, flags, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(fd)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise
+
+
+class DirectoryArgument(usage.Options):
+    """A command line that ends with one directory: ``options["directory"]``."""
+
+    def parseArgs(  # type: ignore[override]
+        self, directory: str
+    ) -> None:
+        """Accept the plugin's directory."""
+        self["directory"] = directory
 
 
 def print_json(value: Any, compact: bool) -> None:

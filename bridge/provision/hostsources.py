@@ -1,8 +1,8 @@
 """
 The host application's sources, as ``plugin-bridge setup`` installs them.
 
-They come from a directory or a tar archive: every path in it is judged before
-anything is written, and what is installed replaces the old as a whole.
+They come from a directory or a tar archive: every path in it is validated
+before anything is written, and what is installed replaces the old as a whole.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ..datadir.paths import DataDir, sync_directory
-from ..plugins.bundle.run import API_ENTRY, HOST_ENTRY
+from ..plugins.bundle.prerequisites import HOST_FILES, missing_files
 from ..plugins.tree.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..settings.options import Place
@@ -29,7 +29,7 @@ OWN_HOST: Final = "reference"
 
 # What is taken, of whatever else is there.
 _WANTED: Final = ("packages", "node_modules")
-_NEEDED: Final = tuple(path.removeprefix("host/") for path in (API_ENTRY, HOST_ENTRY))
+_NEEDED: Final = tuple(sorted(path.removeprefix("host/") for path in HOST_FILES))
 _SAFE: Final = re.compile(r'[^\x00-\x1f\x7f\\:*?"<>|]{1,1024}')
 _GZIP: Final = b"\x1f\x8b"
 _NEW: Final = ".host-new"
@@ -45,8 +45,7 @@ class SetupError(Exception):
 
 def missing_sources(place: Place) -> list[str]:
     """Name what the host's sources in the data directory lack."""
-    root = place.data.root
-    return [entry for entry in (HOST_ENTRY, API_ENTRY) if not (root / entry).is_file()]
+    return missing_files(place.data.root, HOST_FILES)
 
 
 def setup_command(place: Place, where: str) -> str:

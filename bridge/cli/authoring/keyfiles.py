@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Final
 import platformdirs
 from attrs import frozen
 
-from ..terminal import CommandError
+from ..terminal import CommandError, private_file
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
 KEY_HELP: Final = (
@@ -37,17 +35,8 @@ def write_seed(path: Path, seed: bytes) -> None:
     :raise FileExistsError: There is something at ``path``.
     :raise OSError: It could not be made, and nothing of it is left.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    fd = os.open(path, flags, 0o600)
-    try:
-        with os.fdopen(fd, "w", encoding="ascii") as file:
-            file.write(seed.hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        raise
+    with private_file(path) as file:
+        file.write(seed.hex().encode() + b"\n")
 
 
 def read_seed(path: Path) -> bytes:

@@ -21,9 +21,8 @@ from ... import __version__
 from ...concurrency.threads import InThread
 from ...datadir.paths import DataDir
 from ...plugins.bundle.build import Builder
-from ...plugins.bundle.run import API_ENTRY, HOST_ENTRY
+from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError
-from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME
 from ...plugins.policy.hits import Hit
 from ...plugins.policy.rules.advice import advice
 from ...plugins.policy.rules.imports import OUTSIDE
@@ -58,9 +57,6 @@ from .verdict import (
     whole_outcome,
 )
 from .worktree import copy_published
-
-_BUNDLER: Final = (f"bin/{BINARY_NAME}", f"bin/{CHECKSUM_NAME}")
-_SOURCES: Final = (HOST_ENTRY, API_ENTRY)
 
 # With these the bundler or the compiler might read files that are not the plugin's.
 _REACHING: Final = frozenset({"symlink", "submodule", "not a regular file", OUTSIDE})
@@ -216,14 +212,14 @@ class Trial:
             raise NotDoneError(str(e)) from None
 
     def _need_bundler(self) -> None:
-        self._need(_BUNDLER, f"plugin-bridge setup --bundler-only {self._where}")
+        self._need(BUNDLER_FILES, f"plugin-bridge setup --bundler-only {self._where}")
 
     def _need_sources(self) -> None:
-        self._need(_SOURCES, setup_command(self._place, self._where))
+        self._need(HOST_FILES, setup_command(self._place, self._where))
 
     def _need(self, paths: Sequence[str], command: str) -> None:
         root = self._place.data.root
-        missing = [path for path in paths if not (root / path).exists()]
+        missing = missing_files(root, paths)
         if missing:
             raise NotDoneError(f"there is no {missing[0]} in {root}; run: {command}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ from ...settings.options import HostOptions
 from ...store import DAEMON_PREFIX, StoreError
 from ...store.view import StateView
 from ..exportfile import VERSION, Export, PluginSource
-from ..terminal import failed
+from ..terminal import failed, private_file
 
 
 class ExportOptions(HostOptions):
@@ -86,12 +85,5 @@ def _write(name: str, text: bytes) -> None:
     if name == "-":
         sys.stdout.buffer.write(text)
         return
-    fd = os.open(Path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(fd)
-    except OSError:
-        os.unlink(name)
-        raise
+    with private_file(Path(name)) as file:
+        file.write(text)

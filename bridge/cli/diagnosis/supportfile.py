@@ -25,6 +25,7 @@ from ...settings.config import OPTIONS
 from ...settings.options import Place, with_names
 from ...store import StoreError
 from ...store.view import StateView
+from ..terminal import private_file
 from .checkup import Finding
 
 _LOG_BYTES: Final = 128 * KIB
@@ -75,16 +76,11 @@ class Support:
         :param path: Made with mode 0600; an existing file is never replaced.
         :raise OSError: It can't be written.
         """
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        say("the bundle holds, without the token, settings and your home's name:")
-        for name, content in self.files.items():
-            say(f"  {name:<14} {len(content)} bytes")
-        try:
-            with os.fdopen(fd, "wb") as file:
-                self._pack(file)
-        except OSError:
-            path.unlink()
-            raise
+        with private_file(path) as file:
+            say("the bundle holds, without the token, settings and your home's name:")
+            for name, content in self.files.items():
+                say(f"  {name:<14} {len(content)} bytes")
+            self._pack(file)
         say(f"written to {path}; read it before you send it")
 
     def _pack(self, file: BinaryIO) -> None:

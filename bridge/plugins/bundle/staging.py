@@ -24,10 +24,16 @@ from ...datadir.paths import DataDir, sync_directory, write_atomically
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
 from ..esbuild.executable import Executable, verified_copy
-from ..esbuild.pins import BINARY_NAME, CHECKSUM_NAME
 from ..tree.files import TooLargeError, read_bounded, shown
 from .metafile import PLUGINS, BuildError, check_metafile
-from .run import API_ENTRY, HOST_ENTRY, METAFILE
+from .prerequisites import (
+    BUNDLER_BINARY,
+    BUNDLER_CHECKSUM,
+    BUNDLER_FILES,
+    HOST_FILES,
+    missing_files,
+)
+from .run import METAFILE
 from .sourcemap import check_map, map_pieces, parse_map
 from .table import TABLE_FILE, plugin_of, table_text
 
@@ -35,12 +41,10 @@ INFO_FILE: Final = "info.json"
 
 _PREFIX: Final = ".build-"
 _PREVIOUS: Final = ".previous"
-_NEEDED: Final = (
-    ("bundler missing", f"bin/{BINARY_NAME}"),
-    ("bundler checksum missing", f"bin/{CHECKSUM_NAME}"),
-    ("host sources missing", HOST_ENTRY),
-    ("host sources missing", API_ENTRY),
-)
+_MISSING: Final = {
+    BUNDLER_BINARY: "bundler missing",
+    BUNDLER_CHECKSUM: "bundler checksum missing",
+}
 
 
 @define(eq=False)
@@ -80,9 +84,9 @@ class Staging:
         :raise BuildError: Something a build needs is missing.
         :raise OSError: There is no room, or no permission.
         """
-        for what, path in _NEEDED:
-            if not (self._data.root / path).exists():
-                raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
+        for path in missing_files(self._data.root, [*BUNDLER_FILES, *HOST_FILES]):
+            what = _MISSING.get(path, "host sources missing")
+            raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             self._lock = acquire_directory(self.folder)

@@ -17,9 +17,10 @@ from ....wiring import oneshot
 from ...authoring.sources import hit_lines
 from ...authoring.trial import Trial
 from ...authoring.verdict import STATUS, Verdict
+from ...terminal import DirectoryArgument
 
 
-class CheckOptions(HostOptions):
+class CheckOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge check``."""
 
     synopsis = "Usage: plugin-bridge check [--unsigned] [--json] [--host HOST] DIR"
@@ -37,12 +38,6 @@ class CheckOptions(HostOptions):
         ["unsigned", None, "leave the signature out"],
         ["json", None, "print one JSON object"],
     ]
-
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Take the plugin's directory."""
-        self["directory"] = directory
 
 
 def main(arguments: list[str]) -> int:

@@ -27,12 +27,12 @@ from ....settings.options import HostOptions
 from ...authoring.sources import hit_lines, quoted, source_line, visible
 from ...authoring.watch import IGNORED, Watch
 from ...authoring.worktree import published
-from ...terminal import CommandError, failed
+from ...terminal import CommandError, DirectoryArgument, failed
 
 _TIME: Final = "%H:%M:%S"
 
 
-class DevOptions(HostOptions):
+class DevOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge dev``."""
 
     synopsis = "Usage: plugin-bridge dev [--host NAME|PATH] [--data-dir DIR] DIR"
@@ -42,12 +42,6 @@ class DevOptions(HostOptions):
         "a file changes. It needs no signature; the source policy holds. An installed "
         "plugin of the same id is left as it is. Ctrl-C takes the plugin out again."
     )
-
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Take the plugin's directory."""
-        self["directory"] = directory
 
 
 def main(arguments: list[str]) -> int:

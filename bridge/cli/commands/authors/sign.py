@@ -33,12 +33,12 @@ from ...authoring.worktree import (
     named,
     tracked,
 )
-from ...terminal import CommandError, failed
+from ...terminal import CommandError, DirectoryArgument, failed
 
 _NAMED_FILES: Final = 3
 
 
-class SignOptions(HostOptions):
+class SignOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge sign``."""
 
     synopsis = "Usage: plugin-bridge sign [--key FILE] [--host NAME|PATH] DIR"
@@ -47,12 +47,6 @@ class SignOptions(HostOptions):
         "tree, what is committed is signed, and nothing else may be in it."
     )
     optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
-
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Take the plugin's directory."""
-        self["directory"] = directory
 
 
 def main(arguments: list[str]) -> int:

@@ -13,10 +13,10 @@ from ....plugins.tree.signature import verify_tree
 from ....protocol.errors import BridgeError
 from ....settings.options import HostOptions
 from ...authoring.worktree import copy_published
-from ...terminal import CommandError, failed
+from ...terminal import CommandError, DirectoryArgument, failed
 
 
-class VerifyOptions(HostOptions):
+class VerifyOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge verify``."""
 
     synopsis = "Usage: plugin-bridge verify [--host NAME|PATH] DIR"
@@ -25,12 +25,6 @@ class VerifyOptions(HostOptions):
         "the fingerprint of the key. Whether anybody trusts the key is not asked. "
         "When DIR is a git work tree, what git ignores is left out."
     )
-
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Take the plugin's directory."""
-        self["directory"] = directory
 
 
 def main(arguments: list[str]) -> int:
