@@ -13,8 +13,8 @@ export interface Native {
   /**
    * Show a notification.
    *
-   * An overlay that is not running, or a daemon that is not there, is told in
-   * `failed` and is never a rejection.
+   * An overlay or a daemon that is not running is reported in `failed`, and never
+   * rejects the promise.
    */
   notify(notification: Notification): Promise<NotificationResult>;
 
@@ -45,7 +45,7 @@ export interface Target {
 
 export type Urgency = "low" | "normal" | "critical";
 
-/** What one destination can be told. */
+/** The settings of one destination. */
 export interface NotificationFields {
   /** At most 2000 characters. */
   readonly content?: string;

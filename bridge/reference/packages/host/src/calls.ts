@@ -1,6 +1,6 @@
 import { BridgeError } from "@bridge/plugin-api";
 
-import type { Later } from "./surroundings.js";
+import type { Later } from "./environment.js";
 import { fields, text } from "./wire.js";
 
 const ORDINARY_MILLISECONDS = 4_000;

@@ -2,7 +2,7 @@ import { Calls, type Params } from "./calls.js";
 import { detect } from "./discovery.js";
 import { Signal } from "./signal.js";
 import { BridgeSocket, type SocketOwner, type Welcome } from "./socket.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Environment } from "./environment.js";
 
 const RETRY_MILLISECONDS = [1_000, 2_000, 5_000, 15_000, 30_000] as const;
 // The daemon closes with it only to refuse a hello; asking again would not help.
@@ -30,7 +30,7 @@ export class Connection implements SocketOwner {
   readonly opened = new Signal();
   readonly pushes = new Signal<Push>();
 
-  readonly #surroundings: Surroundings;
+  readonly #environment: Environment;
   readonly #calls: Calls;
   #endpoint: string;
   #token: string;
@@ -43,9 +43,9 @@ export class Connection implements SocketOwner {
   // A look that a newer one has overtaken must not change anything.
   #look = 0;
 
-  constructor(surroundings: Surroundings, endpoint: string, token: string) {
-    this.#surroundings = surroundings;
-    this.#calls = new Calls(surroundings.later);
+  constructor(environment: Environment, endpoint: string, token: string) {
+    this.#environment = environment;
+    this.#calls = new Calls(environment.later);
     this.#endpoint = endpoint;
     this.#token = token;
   }
@@ -158,7 +158,7 @@ export class Connection implements SocketOwner {
     if (!this.#detected) {
       this.#retryLater();
     } else if (this.paired) {
-      const { open } = this.#surroundings;
+      const { open } = this.#environment;
       this.#socket = new BridgeSocket(open, this.#endpoint, this.#token, this);
     }
   }
@@ -167,7 +167,7 @@ export class Connection implements SocketOwner {
   async #detect(): Promise<boolean> {
     this.#look += 1;
     const look = this.#look;
-    const detected = await detect(this.#surroundings.read, this.#endpoint);
+    const detected = await detect(this.#environment.read, this.#endpoint);
     if (look !== this.#look) {
       return false;
     }
@@ -181,7 +181,7 @@ export class Connection implements SocketOwner {
     const wait = RETRY_MILLISECONDS[Math.min(this.#failures, last)] ?? 0;
     this.#failures += 1;
     this.#forgetRetry();
-    this.#forgetRetry = this.#surroundings.later(wait, () => void this.#connect());
+    this.#forgetRetry = this.#environment.later(wait, () => void this.#connect());
   }
 
   #flush(): void {

@@ -1,7 +1,7 @@
 import type { Params } from "./calls.js";
 import type { Connection } from "./connection.js";
 import { Signal } from "./signal.js";
-import type { Later } from "./surroundings.js";
+import type { Later } from "./environment.js";
 import { type Progress, progress } from "./wire.js";
 import { inPlainWords } from "./wording.js";
 

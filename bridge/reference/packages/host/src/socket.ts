@@ -1,6 +1,6 @@
 import { API_VERSION } from "@bridge/plugin-api";
 
-import type { Surroundings, Wire, WireEvents } from "./surroundings.js";
+import type { Environment, Wire, WireEvents } from "./environment.js";
 import { fields, parsed, text } from "./wire.js";
 
 /** What the daemon says of itself when it lets the page in. */
@@ -9,7 +9,7 @@ export interface Welcome {
   readonly services: readonly string[];
 }
 
-/** Whoever owns a socket. */
+/** The owner of a socket. */
 export interface SocketOwner {
   welcomed(welcome: Welcome): void;
   answered(frame: unknown): void;
@@ -30,7 +30,7 @@ export class BridgeSocket implements WireEvents {
   #welcomed = false;
 
   constructor(
-    open: Surroundings["open"],
+    open: Environment["open"],
     endpoint: string,
     token: string,
     owner: SocketOwner,
