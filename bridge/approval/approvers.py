@@ -106,10 +106,10 @@ class DevApprover:
 
 
 def denied(detail: str) -> BridgeError:
-    """Word a refusal by the user: ``denied: <detail>``."""
+    """Return the refusal by the user: ``denied: <detail>``."""
     return plugin_error(Prefix.DENIED, detail)
 
 
 def unavailable(detail: str) -> BridgeError:
-    """Word that nobody can be asked: ``approval_unavailable: <detail>``."""
+    """Return the error when nobody can be asked: ``approval_unavailable: <detail>``."""
     return plugin_error(Prefix.APPROVAL_UNAVAILABLE, detail)

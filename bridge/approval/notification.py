@@ -1,8 +1,8 @@
 """
 The prompt of a Unix desktop: a notification with the buttons Confirm and Deny.
 
-Any program on the session bus can claim that a button was pressed; which one to believe
-is for ``bridge.freedesktop``.  Here each prompt's buttons get keys that nobody can guess,
+Any program on the session bus can claim that a button was pressed;
+``bridge.freedesktop`` checks the sender.  Each prompt's buttons get unguessable keys,
 so neither an earlier prompt's answer nor a server's default action confirms anything.
 """
 
@@ -54,7 +54,7 @@ class DesktopApprover:
     daemon is as good as one that was there before.
 
     :ivar application: What users know the host application by.
-    :ivar random: Gives that many random bytes, as ``os.urandom`` does.
+    :ivar random: Returns that many random bytes, as ``os.urandom`` does.
     """
 
     _notifications: INotifications

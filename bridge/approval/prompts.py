@@ -57,7 +57,7 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """All that is shown to whoever is asked, below the title."""
+        """The text of the prompt, below the title."""
         return f"{self.body}\n{self.caution}".rstrip("\n")
 
 
@@ -144,7 +144,7 @@ class Prompts:
         )
 
     def update(self, plugin_id: str, url: str, version: str, commit: str) -> Prompt:
-        """Ask whether to fetch ``plugin_id`` anew; version and commit are today's."""
+        """Ask whether to fetch ``plugin_id`` again, over this version and commit."""
         return Prompt(
             Operation.UPDATE,
             f"Update the plugin {shown(plugin_id)}?",

@@ -29,7 +29,7 @@ _PAGE = {"": "index.html", "index.html": "index.html", "page.css": "page.css"}
 
 class PageFile(Resource):
     """
-    One file, read anew for each request: a bundle is replaced while this runs.
+    One file, read again for each request: a bundle is replaced while this runs.
 
     twisted.web.static would do, but imports what Python warns of.
     """
@@ -42,7 +42,7 @@ class PageFile(Resource):
         self._snippets = snippets
 
     def render_GET(self, request: Request) -> bytes:
-        """Give the file."""
+        """Return the file."""
         try:
             content = self._path.read_bytes()
         except OSError:

@@ -111,7 +111,7 @@ class INotifications(Interface):
 
     def find() -> Deferred[Server]:
         """
-        Give the server of now; the bus is asked to start one when there is none.
+        Return the current server; without one, ask the bus to start it.
 
         :return: Fails with ``DesktopError`` within five seconds.
         """

@@ -18,12 +18,12 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS
-from .bus import Bus, Link, Opener, load
-from .messages import BUS, Byte, Call, DesktopError, Remote, Signal
+from .bus import Bus, BusConnection, Opener, load
+from .messages import BUS, Byte, Call, DesktopError, RemoteInterface, Signal
 from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
 
 SERVICE: Final = "org.freedesktop.Notifications"
-REMOTE: Final = Remote(SERVICE, "/org/freedesktop/Notifications", SERVICE)
+REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVICE)
 # Of the reasons of NotificationClosed the one that is the server's own.
 _EXPIRED: Final = 1
 
@@ -88,7 +88,7 @@ class Notifications:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed)
 
-    async def joined(self, link: Link) -> None:
+    async def joined(self, link: BusConnection) -> None:
         """Begin to follow who the server is; see ``bridge.freedesktop.bus``."""
         for rule in (
             f"type='signal',sender='{BUS.destination}',path='{BUS.path}',"
@@ -100,7 +100,7 @@ class Notifications:
         self._own(await _owner(link))
 
     def received(self, signal: Signal) -> None:
-        """Take a signal; anybody may have sent it."""
+        """Receive a signal; anybody may have sent it."""
         if signal.is_of(BUS, "NameOwnerChanged", "sss"):
             name, _, owner = signal.arguments
             if name == SERVICE:
@@ -116,7 +116,7 @@ class Notifications:
             self._closed(note, signal.arguments[1])
 
     def lost(self) -> None:
-        """Take it that the bus is gone."""
+        """Handle the loss of the bus."""
         self._own("")
 
     async def _find(self) -> Server:
@@ -134,7 +134,7 @@ class Notifications:
             self.server = server
         return self.server
 
-    async def _have_one_started(self, link: Link) -> None:
+    async def _have_one_started(self, link: BusConnection) -> None:
         # Refused when there is none to start; one may run by now all the same.
         with contextlib.suppress(DesktopError):
             await link.call(Call(BUS, "StartServiceByName", "su", [SERVICE, 0]))
@@ -218,10 +218,10 @@ class Notifications:
                 try:
                     changed(self.health)
                 except Exception:  # noqa: BLE001
-                    self._log.failure("a change of health could not be told")
+                    self._log.failure("a change of health could not be reported")
 
 
-async def _owner(link: Link) -> str:
+async def _owner(link: BusConnection) -> str:
     """Ask who the server is; empty when nobody is."""
     (exists,) = await link.call(Call(BUS, "NameHasOwner", "s", [SERVICE]))
     if not exists:

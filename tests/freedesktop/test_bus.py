@@ -15,7 +15,7 @@ from bridge.freedesktop import DesktopError
 from bridge.freedesktop.address import VARIABLE
 from bridge.freedesktop.bus import Bus
 from bridge.freedesktop.connection import connect
-from bridge.freedesktop.messages import BUS, Call, Remote
+from bridge.freedesktop.messages import BUS, Call, RemoteInterface
 
 from ..directories import fresh_directory
 from .buses import HastyReactor, SessionBus, at_once, fake_bus, join, until
@@ -124,7 +124,7 @@ class ConnectionTests(TestCase):
         self.us = await join(self, self.bus)
         self.us.link.received = self.signals.append
         self.other = await join(self, self.bus)
-        self.remote = Remote(self.other.name, "/x", "x.y.Z")
+        self.remote = RemoteInterface(self.other.name, "/x", "x.y.Z")
 
     async def test_call_of_the_bus(self):
         """The bus itself answers."""
@@ -236,7 +236,7 @@ class ConnectionTests(TestCase):
     async def test_called_by_others(self):
         """Nothing is exported, and whoever calls is told so."""
         calling = self.other.link.call(
-            Call(Remote(self.us.name, "/x", "x.y.Z"), "Evaluate", "s", ["1"])
+            Call(RemoteInterface(self.us.name, "/x", "x.y.Z"), "Evaluate", "s", ["1"])
         )
         self.us.link.methodCallReceived = type(self.us.link).methodCallReceived.__get__(
             self.us.link
@@ -264,11 +264,11 @@ class FakeLink:
         self.ended = ""
 
     def drop(self):
-        """See ``Link``."""
+        """See ``BusConnection``."""
         self.ended = "dropped"
 
     def close(self):
-        """See ``Link``."""
+        """See ``BusConnection``."""
         self.ended = "closed"
 
 
