@@ -23,7 +23,7 @@ from ..plugins.operations.change import Change
 from ..plugins.operations.install import Installer
 from ..plugins.operations.operations import Operations
 from ..plugins.operations.prompting import Prompting
-from ..plugins.operations.rebuild import Ending, Rebuild
+from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.recovery import RecoveredBuild, recover
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
@@ -134,7 +134,7 @@ def make_plugins(on: Foundation) -> PluginParts:
             dev.listen()
 
     notices = [] if recovered is None else [recovered.notice]
-    finish: list[Any] = [dev, updates, Ending(operations, rebuild, reactor)]
+    finish: list[Any] = [dev, updates, Shutdown(operations, rebuild, reactor)]
     return PluginParts(service, approver, notices, prepare, finish)
 
 

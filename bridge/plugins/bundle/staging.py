@@ -26,6 +26,7 @@ from ...settings.host import HostProfile
 from ..esbuild.executable import Executable, verified_copy
 from ..tree.files import TooLargeError, read_bounded, shown
 from .metafile import PLUGINS, BuildError, check_metafile
+from .plugintable import TABLE_FILE, plugin_of, table_text
 from .prerequisites import (
     BUNDLER_BINARY,
     BUNDLER_CHECKSUM,
@@ -35,7 +36,6 @@ from .prerequisites import (
 )
 from .run import METAFILE
 from .sourcemap import check_map, map_pieces, parse_map
-from .table import TABLE_FILE, plugin_of, table_text
 
 INFO_FILE: Final = "info.json"
 
@@ -50,7 +50,7 @@ _MISSING: Final = {
 @define(eq=False)
 class Staging:
     """
-    The directory one build works in, and what is in it.
+    The working directory of one build, and the files in it.
 
     :ivar folder: The theme's folder, where the bundle is published.
     :ivar root: The data directory's real path; there after ``prepare``.
@@ -76,11 +76,11 @@ class Staging:
 
     def claim(self) -> bool:
         """
-        Have the theme's folder to itself until ``discard``.
+        Lock the theme's folder until ``discard``.
 
         Daemons of several data directories may publish there, one at a time.
 
-        :return: False while another build has it.
+        :return: False while another build holds the lock.
         :raise BuildError: Something a build needs is missing.
         :raise OSError: There is no room, or no permission.
         """
@@ -96,7 +96,7 @@ class Staging:
 
     def prepare(self, directories: Sequence[str]) -> Executable:
         """
-        Verify the bundler, and make what it needs; after ``claim``.
+        Verify the bundler, and create the files it needs; call after ``claim``.
 
         :param directories: See ``Builder.build``.
         :raise BuildError: The bundler is not what it should be.
@@ -115,7 +115,7 @@ class Staging:
 
     def check(self, directories: Sequence[str]) -> None:
         """
-        Judge what the bundler read and wrote, and make the rest of what is published.
+        Validate what the bundler read and wrote, and add the other published files.
 
         :raise BuildError: Naming the file that has no business in the bundle.
         :raise OSError: Something could not be read or written.
@@ -145,7 +145,7 @@ class Staging:
         _sync(self.directory / self.bundle)
 
     def _check_real(self, inputs: Collection[str]) -> None:
-        exists = _Listings(self.root)
+        exists = _DirectoryNames(self.root)
         for path in sorted(inputs):
             if os.path.realpath(self.root / path) != str(self.root / path):
                 raise BuildError(f"{shown(path)} is reached through a symbolic link")
@@ -171,13 +171,13 @@ class Staging:
 
         :raise OSError: It could not be done, and the previous files are as before.
         """
-        beside = (INFO_FILE, f"{self.bundle}.map")
-        for name in beside:
+        alongside = (INFO_FILE, f"{self.bundle}.map")
+        for name in alongside:
             with contextlib.suppress(FileNotFoundError):
                 shutil.copyfile(self.folder / name, self._previous(name))
         done: list[str] = []
         try:
-            for name in (*beside, self.bundle):
+            for name in (*alongside, self.bundle):
                 os.replace(self.directory / name, self.folder / name)
                 done.append(name)
         except OSError:
@@ -197,7 +197,7 @@ class Staging:
                     (self.folder / name).unlink()
 
     def discard(self) -> None:
-        """Leave nothing of the build but what it published."""
+        """Remove everything of the build except what it published."""
         if self.executable is not None:
             self.executable.close()
             self.executable = None
@@ -216,9 +216,9 @@ def _remove(path: Path) -> None:
 
 
 @frozen
-class _Listings:
+class _DirectoryNames:
     """
-    Which names there are, letter by letter.
+    The exact names in each directory, in upper and lower case.
 
     A system that is lenient about names opens ``main.ts`` when there is a ``Main.TS``,
     which was scanned under its own name: as another kind of file, or not at all.
@@ -240,7 +240,7 @@ class _Listings:
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Make a file whose content survives a power loss."""
+    """Create a file whose content survives a power loss."""
     with path.open("xb", buffering=MIB) as file:
         file.writelines(pieces)
         file.flush()

@@ -2,7 +2,7 @@
 Connections of a clone.
 
 Nothing is taken from the environment: no proxy, no CA path, no key log.  The address
-that was judged is the address that is dialled, while the name decides the certificate.
+that was validated is the address that is dialled; the name decides the certificate.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     if sys.platform == "win32":
         context.load_default_certs()
     else:
-        for kind, place in authorities.places().items():
-            context.load_verify_locations(**{kind: place})
+        for kind, path in authorities.places().items():
+            context.load_verify_locations(**{kind: path})
     if ca_file is not None:
         try:
             context.load_verify_locations(cafile=str(ca_file))
@@ -80,7 +80,7 @@ class Dialler:
         if self.public_only and is_near_name(host):
             raise _not_public()
         endpoints = resolve(host, port, self.look_up, self.transfer.check)
-        if self.public_only and not all(map(_is_far, endpoints)):
+        if self.public_only and not all(map(_is_public, endpoints)):
             raise _not_public()
         return self._secured(self._connected(endpoints), host)
 
@@ -125,5 +125,5 @@ def _not_public() -> BridgeError:
     return clone_failed("the host is not on the public internet")
 
 
-def _is_far(endpoint: Endpoint) -> bool:
+def _is_public(endpoint: Endpoint) -> bool:
     return is_public(endpoint.host) and not is_own(endpoint.host)

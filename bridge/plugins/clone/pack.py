@@ -46,7 +46,7 @@ class PackedObject:
 
 @frozen
 class IndexEntry:
-    """Where an object is in the pack: what the index file says of it."""
+    """Where an object is in the pack, for the index file."""
 
     name: bytes
     offset: int
@@ -97,7 +97,7 @@ class _BadPackError(Exception):
 
 def unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpacked:
     """
-    Take a pack apart.
+    Unpack every object of a pack.
 
     :param check: Called between objects; may raise to end it.
     :raise BridgeError: It is damaged, incomplete, or over a limit.
@@ -206,7 +206,7 @@ class _Resolver:
     )
 
     def add(self, entry: _Entry, check: Callable[[], None]) -> None:
-        """Take the next entry, and every one that was waiting for it."""
+        """Add an entry, and every one that was waiting for it."""
         if entry.base is not None and self._base(entry) is None:
             self._children[entry.base].append(entry)
             self.waiting += 1

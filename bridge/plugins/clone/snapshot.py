@@ -17,7 +17,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from ...protocol.errors import Prefix, plugin_error
-from .names import check_name, names_collide
+from .filenames import check_name, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked
 from .transfer import CloneLimits, clone_failed
 from .treesize import TreeSize

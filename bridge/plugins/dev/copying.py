@@ -15,7 +15,7 @@ from typing import Final
 from attrs import define, field
 
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ..clone.names import check_name, names_collide
+from ..clone.filenames import check_name, names_collide
 from ..clone.transfer import CloneLimits, clone_failed
 from ..clone.treesize import TreeSize
 from ..tree.files import NotRegularError, TooLargeError, read_bounded, shown

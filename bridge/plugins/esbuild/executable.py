@@ -166,7 +166,7 @@ def _copy(binary: Path, to: int, digest: str) -> None:
 
 
 def _copied(binary: Path, to: int) -> str:
-    """Copy a file; gives the digest of what was written."""
+    """Copy a file and return the digest of what was written."""
     hashed = hashlib.sha256()
     left = BUNDLER_BYTES
     with open_regular(binary) as file:

@@ -34,7 +34,7 @@ class Journal:
 
     def begin(self, exchange: Exchange) -> None:
         """
-        Write down what is done next; durable when this returns.
+        Record what is done next; durable when this returns.
 
         :raise OSError: It could not be written.
         """
@@ -56,7 +56,7 @@ class Journal:
 
     def read(self) -> Exchange | None:
         """
-        Give what was under way; ``None`` when nothing was.
+        Return the operation that was under way; ``None`` when none was.
 
         :raise JournalError: It can't be read, or not by this version.
         """

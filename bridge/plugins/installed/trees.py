@@ -29,9 +29,9 @@ _TEMPORARY: Final = ".tmp-*"
 
 
 @frozen
-class Listing:
+class PluginList:
     """
-    What ``plugins/list`` answers.
+    The result of ``plugins/list``.
 
     :ivar plugins: List entries, by id.
     :ivar broken: ``{id, reason}`` of every plugin that is not built into the
@@ -48,8 +48,8 @@ class Trees:
     """
     The trees under ``plugins/``.
 
-    :ivar profile: Says how manifests and signatures are read.
-    :ivar random: Gives 16 fresh hexadecimal digits.
+    :ivar profile: Decides how manifests and signatures are read.
+    :ivar random: Returns 16 fresh hexadecimal digits.
     :ivar linked: The list entries of linked trees, by plugin id: each stands for the
         installed plugin of this id, if there is one.  Only kept in memory.
     """
@@ -129,10 +129,10 @@ class Trees:
                 removed.append(stray.name)
         return removed
 
-    def listing(self, records: Mapping[str, Record]) -> Listing:
+    def listing(self, records: Mapping[str, Record]) -> PluginList:
         """List linked trees and the recorded plugins, verified as before a build."""
         linked = dict(self.linked)
-        listing = Listing(list(linked.values()))
+        listing = PluginList(list(linked.values()))
         for plugin_id, record in records.items():
             if plugin_id in linked:
                 continue

@@ -53,10 +53,10 @@ class Scans(Protocol):
 @frozen
 class Candidate:
     """
-    A clone that broke no rule.
+    A clone that passed every check.
 
     :ivar root: Where it is for now; removed unless it is moved.
-    :ivar signed: By whom; not whether he is trusted.
+    :ivar signed: The author's signature; the key may not be trusted.
     """
 
     root: Path
@@ -69,7 +69,7 @@ class Candidate:
 @define(eq=False)
 class CandidateFetcher:
     """
-    Goes through the steps from ``clone`` to ``signature``.
+    Runs the steps from ``clone`` to ``signature``.
 
     :ivar in_thread: Where the checks run.
     :ivar clone_in_thread: Where clones run, which can take minutes.

@@ -1,4 +1,4 @@
-"""Installing a plugin: in seven steps, all or nothing."""
+"""Installing a plugin: seven steps, applied completely or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a plugin operation, and who is told of them."""
+"""The steps of a plugin operation, and their reports to pages."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Step(Word):
     SIGNATURE = "signature", "the author's signature is verified"
     MOVE = "move", "the tree is put in place and recorded"
     BUILD = "build", "the bundle is built with it"
-    ROLLBACK = "rollback", "what was done is taken back"
+    ROLLBACK = "rollback", "what was done is rolled back"
     REMOVE = "remove", "the tree, its record and its settings are removed"
 
 
 @frozen
 class Progress:
     """
-    What pages are told at each step.
+    A report to pages about one step.
 
     :ivar op: The operation.
     :ivar id: The plugin's, the same during one operation; null during an install.
@@ -43,7 +43,7 @@ class Progress:
 
 
 class Audience(Protocol):
-    """Whoever is told what happens to the plugins: the pages."""
+    """Receives reports about plugins, for the pages."""
 
     def progress(self, progress: Progress) -> None:
         """An operation has reached a step, or goes on in it."""

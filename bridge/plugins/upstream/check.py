@@ -1,9 +1,9 @@
 """
 Which installed plugins are behind their repositories.
 
-Every remote is looked at in a thread, a few at a time, beside every operation and
-holding no lock of theirs.  What is found is remembered for a while together with the
-commit it was compared with, so that an update makes it worthless by itself.
+Each remote is checked in a thread, a few at a time, alongside operations and without
+their locks.  A result is cached for a while with the commit it was compared with, so
+an update invalidates it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Upstream(Protocol):
     """Looks at repositories; see ``GitUpstream``."""
 
     def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
-        """See how far ``current`` is behind; blocks; ``None`` when it is the tip."""
+        """Count how far ``current`` is behind; blocks; ``None`` when it is the tip."""
 
 
 @frozen
@@ -165,7 +165,7 @@ class Updates:
             raise shutting_down()
 
     def _forget_outdated(self) -> dict[str, _Source]:
-        """Give what is installed now, and forget what is about anything else."""
+        """Return what is installed now, and drop results about anything else."""
         records = read_records(self._records)
         sources = {of: _Source.of(record) for of, record in records.items()}
         for look in self._looks:
@@ -254,7 +254,7 @@ class Updates:
 
     async def _look(self, look: _Look) -> Behind | None:
         """
-        Look in one turn; or in two, when the first takes long and others wait.
+        Check in one turn, or in two when the first takes long and others wait.
 
         So a few dead remotes do not keep the others out of an answer.
         """

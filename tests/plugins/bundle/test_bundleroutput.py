@@ -1,10 +1,10 @@
-"""Tests for bridge.plugins.bundle.output."""
+"""Tests for bridge.plugins.bundle.bundleroutput."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.output import HIDDEN, showable
+from bridge.plugins.bundle.bundleroutput import HIDDEN, showable
 
 SECRET = "7d0f0bncl3FULVh3l1wEHWEJVe8q5aMvmcOyVJTjndc"
 

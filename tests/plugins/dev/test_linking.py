@@ -176,7 +176,7 @@ class RefusedTests(LinkingTestCase):
         self.assertEqual(self.successResultOf(installed)["id"], "good")
 
     def test_build_fails_later(self):
-        """A change that does not build is taken back, in the files and the list."""
+        """A change that does not build is rolled back, in the files and the list."""
         self.linked()
         before = dict(self.bench.trees.linked)
         self.write("main.ts", "export default 2;\n")
@@ -200,7 +200,7 @@ class RefusedTests(LinkingTestCase):
                     self.bench.threads.failing = {"_take": OSError(5, "I/O error")}
                 self.failureResultOf(self.update())
                 self.bench.threads.failing = {}
-                # What could not be taken back at once is, by the next one.
+                # What could not be rolled back at once is, by the next one.
                 self.write("main.ts", "export default 1;\n")
                 self.linked()
                 self.assertEqual(self.in_copy(), "export default 1;\n")

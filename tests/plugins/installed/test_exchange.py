@@ -169,7 +169,7 @@ class ExchangeTests(SynchronousTestCase):
         before = former(self.bench.store, kept)
         exchange = evolve(KINDS["install"], before=before)
         self.successResultOf(self.bench.store.commit([Remove(KEYS, "one")]))
-        self.assertEqual(exchange.taking_back(self.bench.store), kept[1:])
+        self.assertEqual(exchange.rollback_edits(self.bench.store), kept[1:])
 
     def test_durable_tree(self):
         """Every file and every directory of a clone is made durable."""

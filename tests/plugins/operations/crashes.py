@@ -1,7 +1,8 @@
 """
 Every way to interrupt an operation.
 
-As a program it interrupts one: ``python -m tests.plugins.operations.crashes update broken``.
+As a program it interrupts one:
+``python -m tests.plugins.operations.crashes update broken``.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class UndoTests(SynchronousTestCase):
     """Tests for ``Undo``."""
 
     def test_order(self):
-        """The last effect is taken back first, and afterwards comes after."""
+        """The last effect is rolled back first, and afterwards comes after."""
         done: list[str] = []
         undo = Undo()
         undo.afterwards("tell", noting(done, "tell"))

@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
-from bridge.plugins.operations.rebuild import Ending, has_linked
+from bridge.plugins.operations.rebuild import Shutdown, has_linked
 from bridge.plugins.operations.recovery import RecoveredBuild, recover
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import BUILD_END_SECONDS
@@ -200,11 +200,11 @@ class EndingTests(RebuildTestCase):
         self.hanging: Deferred[Any] = Deferred(self.killed.append)
         self.builder.outcomes = [self.hanging]
         clock = self.bench.clock
-        self.ending = Ending(self.bench.operations, self.rebuild, clock)
+        self.shutdown = Shutdown(self.bench.operations, self.rebuild, clock)
 
     def end(self):
         """Begin to end the daemon, and wait as long as a build may take then."""
-        ended = self.ending.close()
+        ended = self.shutdown.close()
         self.assertEqual(self.killed, [])
         self.bench.clock.advance(BUILD_END_SECONDS)
         self.assertEqual(self.killed, [self.hanging])
@@ -223,7 +223,7 @@ class EndingTests(RebuildTestCase):
     def test_build_that_ends(self):
         """A build that ends by itself is waited for, and nothing is killed."""
         building = self.rebuild.run()
-        ended = self.ending.close()
+        ended = self.shutdown.close()
         self.assertNoResult(ended)
         self.hanging.callback(None)
         self.successResultOf(ended)

@@ -45,7 +45,7 @@ class InterruptedTests(SynchronousTestCase):
         numbers: dict[str, tuple[int, int]] = json.loads(done.stdout)
         for way, (old, new) in numbers.items():
             if "broken" in operation:
-                # What can't be built is taken back, by a start at the latest.
+                # What can't be built is rolled back, by a start at the latest.
                 self.assertEqual(new, 0, way)
             elif way != "killed in the recovery":
                 self.assertGreater(min(old, new), 0, way)
@@ -140,8 +140,8 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(recovered.finished)
         self.assertEqual(
             recovered.notice,
-            "the update of good was interrupted, and is taken back; the bundle is "
-            "built anew",
+            "the update of good was interrupted, and was rolled back; the bundle is "
+            "built again",
         )
 
     def test_build(self):
@@ -204,7 +204,7 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(self.bench.journal.exists())
 
     def test_new_tree_that_does_not_build(self):
-        """It is taken back, as it would have been by the daemon that was killed."""
+        """It is rolled back, as it would have been by the daemon that was killed."""
         recovered = self.interrupted_build()
         settings = [Put("plugin:other", "colour", "red")]
         self.successResultOf(self.bench.store.commit(settings))
@@ -226,7 +226,7 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(self.bench.journal.exists())
 
     def test_old_tree_is_kept_until_then(self):
-        """An update that does not build after a start is taken back, the tree too."""
+        """An update that does not build after a start is rolled back, the tree too."""
         bench = self.bench
         bench.clock.advance(60)
         text = manifest("good", version="1.1.0")

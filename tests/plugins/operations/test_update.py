@@ -409,7 +409,7 @@ class RollbackTests(UpdateTestCase):
         self.assertNotIn(OTHER_KEY, previous)
 
     def test_settings_made_meanwhile(self):
-        """What the page saved during the build is not taken back."""
+        """What the page saved during the build is not rolled back."""
         saved = Put("plugin:good", "colour", "blue")
         self.bench.threads.before = {
             "sort_out": lambda: self.bench.store.commit([saved])

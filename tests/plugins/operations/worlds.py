@@ -113,7 +113,7 @@ class World:
     """
     One operation, on as many copies of one directory as are wanted.
 
-    :ivar broken: Whether its build fails, and it has to be taken back.
+    :ivar broken: Whether its build fails, and it has to be rolled back.
     """
 
     base: Path
@@ -173,7 +173,7 @@ class World:
             "bundle",
         }
         done = bool(snapshot(bench) == self.new)
-        # What can't be built is taken back, also by a start.
+        # What can't be built is rolled back, also by a start.
         assert not (self.broken and done)
         return done
 
