@@ -54,7 +54,7 @@ def help_text(program: str = PROGRAM, host: str | None = None) -> str:
 
 def main(arguments: Sequence[str] | None = None, program: str | None = None) -> int:
     """
-    Run one sub-command; gives the exit status.
+    Run one sub-command and return the exit status.
 
     It is 1 when standard output takes no more; nothing is said of a closed pipe.
 

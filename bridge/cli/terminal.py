@@ -27,11 +27,11 @@ _TOKEN = re.compile(
 
 
 class CommandError(Exception):
-    """Why a command failed: one line for whoever runs it, never a secret."""
+    """Why a command failed: one line for the user, never a secret."""
 
 
 def failed(command: str, why: str) -> int:
-    """Say in one line why a command failed, and give its exit status."""
+    """Print in one line why a command failed, and return its exit status."""
     print(f"plugin-bridge {command}: {why}", file=sys.stderr)
     return 1
 
@@ -87,7 +87,7 @@ def print_line(text: str) -> bool:
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python would flush once more at its end, and complain.
+        # Python would flush again at its exit, and report an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True

@@ -149,7 +149,7 @@ def would_run(data: DataDir) -> bool:
 
 
 def _runnable(data: DataDir) -> str | None:
-    """Give the bundler's digest, when it is the one that its checksum file says."""
+    """Return the bundler's digest if its checksum file has the same one."""
     try:
         said = read_checksum(data.bin)
         binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)

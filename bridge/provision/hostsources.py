@@ -40,7 +40,7 @@ Sources = dict[str, bytes]
 
 
 class SetupError(Exception):
-    """Why setup could not do a part of its work; one line for whoever runs it."""
+    """Why a part of setup failed; one line for the user."""
 
 
 def missing_sources(place: Place) -> list[str]:
@@ -50,7 +50,7 @@ def missing_sources(place: Place) -> list[str]:
 
 def setup_command(place: Place, where: str) -> str:
     """
-    Say how to run setup so that it can do all that it has to.
+    Format the command that runs setup with the options it needs.
 
     :param where: The options that name this place on a command line.
     """
@@ -228,12 +228,12 @@ def _write(sources: Sources, root: Path) -> None:
 
 
 def _installed(host: Path, sources: Sources) -> bool:
-    there = {
+    found = {
         path.relative_to(host).as_posix(): path
         for path in host.rglob("*")
         if path.is_symlink() or not path.is_dir()
     }
-    return there.keys() == sources.keys() and all(
+    return found.keys() == sources.keys() and all(
         not path.is_symlink() and path.read_bytes() == sources[inside]
-        for inside, path in there.items()
+        for inside, path in found.items()
     )

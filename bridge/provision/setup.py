@@ -1,5 +1,5 @@
 """
-What the daemon builds with, put in place: the bundler, and the host's sources.
+Installs what the daemon builds with: the bundler and the host's sources.
 
 What is in place already is left alone, so that it can be done again at any time.
 """
@@ -61,7 +61,7 @@ def setup(
     :param bundler: The bundler's binary or npm package; ``None``: find it.
     :param host_sources: Their directory or tar archive; ``None``: those that came
         with the profile, if any did.
-    :param say: Told each thing that was done or was in place.
+    :param say: Accepts a line for each thing that was installed or in place.
     :param force: Install again what is in place.
     :param bundler_only: Install nothing else.
     :param environ: For npm.

@@ -173,7 +173,7 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
         raise NoDaemonError(nobody)
     address = options.value("listen")
     try:
-        # With port 0 the daemon was told to choose one.
+        # With port 0 the daemon chooses one.
         if address is None or address.port == 0:
             address = listens_on(data)
     except (OSError, ValueError):

@@ -24,7 +24,7 @@ _SEED = re.compile(r"[0-9A-Fa-f]{64}")
 
 
 def default_key_file() -> Path:
-    """Where a signing key is kept unless it is said: never in a plugin's tree."""
+    """Return the default path of a signing key, outside every plugin's tree."""
     return platformdirs.user_config_path("plugin-bridge") / "signing-key"
 
 

@@ -26,7 +26,7 @@ _FIELD: Final = re.compile(
 
 
 def visible(text: str) -> str:
-    """Give a line in which what would be invisible, or obeyed, is written out."""
+    """Return a line with invisible and control characters escaped."""
     return "".join(
         character
         if not unicodedata.category(character).startswith(("C", "Zl", "Zp"))

@@ -97,7 +97,7 @@ class Trial:
         return self._scratch / "tree"
 
     async def run(self) -> Verdict:
-        """Take every step that can be taken, whatever the others came to."""
+        """Run every step that can be run, even after others failed."""
         if self._step("files", self._files):
             self._step("manifest", self._read_manifest)
             self._plugin_id = self._readable_id()
@@ -255,7 +255,7 @@ class Trial:
         return compare_types(compiler, self._tree, host, module)
 
     def _need_own_files(self) -> None:
-        """See that nothing but the plugin's files would be read."""
+        """Check that nothing but the plugin's files would be read."""
         need_entry(self._tree)
         if self._reaches_out:
             raise NotDoneError("the sources may name files outside the plugin")

@@ -29,12 +29,12 @@ class ExportOptions(HostOptions):
     def parseArgs(  # type: ignore[override]
         self, file: str
     ) -> None:
-        """Take the file's name."""
+        """Accept the file's name."""
         self["file"] = file
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file; gives the exit status."""
+    """Write the file and return the exit status."""
     options = ExportOptions()
     options.parseOptions(arguments)
     place = options.place()
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
 
 def taken(view: StateView, application: str, now: float) -> Export:
     """
-    Take from the state what is exported.
+    Return the part of the state that is exported.
 
     :param now: Seconds since the epoch.
     """

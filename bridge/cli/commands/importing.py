@@ -40,12 +40,12 @@ class ImportOptions(CallerOptions):
     def parseArgs(  # type: ignore[override]
         self, file: str
     ) -> None:
-        """Take the file's name."""
+        """Accept the file's name."""
         self["file"] = file
 
 
 def main(arguments: list[str]) -> int:
-    """Import a file; gives the exit status."""
+    """Import a file and return the exit status."""
     from twisted.internet import reactor
 
     options = ImportOptions()
@@ -112,8 +112,8 @@ class Importer:
     """
     Does what a page would.
 
-    :ivar replace: Whether settings that are there are replaced.
-    :ivar say: Takes lines for whoever watches.
+    :ivar replace: Whether existing settings are replaced.
+    :ivar say: Accepts lines of progress for the user.
     """
 
     _page: PageSocket
@@ -136,10 +136,10 @@ class Importer:
     async def _install(self, export: Export) -> int:
         refused = 0
         listed = await self._page.call("plugins", "list", {})
-        there = {plugin["id"] for plugin in listed["plugins"]}
+        installed = {plugin["id"] for plugin in listed["plugins"]}
         for plugin in export.plugins:
             name = visible(plugin.id)
-            if plugin.id in there:
+            if plugin.id in installed:
                 self.say(f"{name}: is installed already\n")
                 continue
             self.say(f"{name}: asked for; if a prompt is shown, answer it\n")
@@ -155,9 +155,9 @@ class Importer:
     async def _set(self, export: Export) -> int:
         made = kept = refused = 0
         for ns, entries in export.state.items():
-            there = await self._there(ns)
+            present = await self._present(ns)
             for key, value in entries.items():
-                if key in there and (not self.replace or there[key] == value):
+                if key in present and (not self.replace or present[key] == value):
                     kept += 1
                     continue
                 try:
@@ -171,10 +171,10 @@ class Importer:
         self.say(f"settings: {made} set, {kept} left, {refused} refused\n")
         return refused
 
-    async def _there(self, ns: str) -> dict[str, Any]:
+    async def _present(self, ns: str) -> dict[str, Any]:
         try:
             listed = await self._page.call("state", "list", {"ns": ns})
         except BridgeError:
-            return {}  # each of its settings will be refused, and said so
-        there: dict[str, Any] = listed["entries"]
-        return there
+            return {}  # each of its settings will be refused, and reported
+        present: dict[str, Any] = listed["entries"]
+        return present

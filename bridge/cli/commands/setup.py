@@ -58,7 +58,7 @@ class SetupOptions(HostOptions):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run ``plugin-bridge setup``; gives the exit status."""
+    """Run ``plugin-bridge setup`` and return the exit status."""
     options = SetupOptions()
     options.parseOptions(list(arguments))
     place = options.place()

@@ -20,7 +20,7 @@ from ... import __version__
 from ...datadir.token import PairingToken, TokenError
 from ...plugins.installed.records import RECORDS, read_record
 from ...protocol.limits import KIB
-from ...protocol.wire import dumps, unstructure
+from ...protocol.wire import dumps
 from ...settings.config import OPTIONS
 from ...settings.options import Place, with_names
 from ...store import StoreError
@@ -58,7 +58,7 @@ class Support:
         names = [name for o in options for name in (o.variable, *o.more_variables)]
         set_ones = [f"{name}={environ[name]}" for name in names if name in environ]
         files = {
-            "doctor.json": dumps(unstructure(list(findings))).decode(),
+            "doctor.json": dumps([finding.fields() for finding in findings]).decode(),
             "versions.txt": "\n".join(_versions()),
             "variables.txt": "\n".join(set_ones),
             **_of_state(place),
@@ -71,7 +71,7 @@ class Support:
 
     def write(self, path: Path, say: Callable[[str], object]) -> None:
         """
-        Write it, once it is said what is inside.
+        Write the file, after listing its contents.
 
         :param path: Made with mode 0600; an existing file is never replaced.
         :raise OSError: It can't be written.
@@ -92,7 +92,7 @@ class Support:
 
 
 def redactor(place: Place, environ: Mapping[str, str]) -> Callable[[str], str]:
-    """Give what takes the token, the home directory and passwords out of a text."""
+    """Return a function that removes the token, the home directory and passwords."""
     secrets = []
     with contextlib.suppress(FileNotFoundError, TokenError):
         secrets.append((PairingToken.load(place.data.token).reveal(), "[token]"))

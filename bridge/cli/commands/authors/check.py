@@ -41,7 +41,7 @@ class CheckOptions(DirectoryArgument, HostOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Check a plugin; gives the exit status."""
+    """Check a plugin and return the exit status."""
     from twisted.internet import reactor
 
     options = CheckOptions()
@@ -77,12 +77,12 @@ def _at_once(work: Any, *arguments: Any) -> Deferred[Any]:
 
 
 def as_json(verdict: Verdict) -> str:
-    """Give the verdict as one line of JSON."""
+    """Return the verdict as one line of JSON."""
     return dumps(unstructure(verdict)).decode("utf-8") + "\n"
 
 
 def as_text(verdict: Verdict) -> str:
-    """Give the verdict as a terminal shows it: a line for each step, and details."""
+    """Return the verdict as text: a line for each step, and details."""
     lines = []
     for step in verdict.steps:
         first, *rest = step.message.split("\n")

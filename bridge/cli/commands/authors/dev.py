@@ -45,7 +45,7 @@ class DevOptions(DirectoryArgument, HostOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Link a plugin until Ctrl-C; gives the exit status."""
+    """Link a plugin until Ctrl-C and return the exit status."""
     from twisted.internet import reactor
 
     options = DevOptions()
@@ -157,7 +157,7 @@ class Session:
             self._connection.close()
 
     def received(self, message: Any) -> None:
-        """Take a message of the daemon."""
+        """Receive a message of the daemon."""
         kind = message.get("type")
         if kind == "ready":
             self._say(f"watching {self._root}; Ctrl-C ends it")

@@ -50,7 +50,7 @@ class SignOptions(DirectoryArgument, HostOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Sign a plugin; gives the exit status."""
+    """Sign a plugin and return the exit status."""
     options = SignOptions()
     options.parseOptions(arguments)
     return sign(options)

@@ -28,7 +28,7 @@ class VerifyOptions(DirectoryArgument, HostOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Verify a plugin; gives the exit status."""
+    """Verify a plugin and return the exit status."""
     options = VerifyOptions()
     options.parseOptions(arguments)
     return verify(options)
