@@ -147,7 +147,11 @@ class PrivateFileTests(SynchronousTestCase):
 
     def test_nothing_is_left_of_a_failure(self):
         """A file that is not complete is removed."""
-        with self.assertRaises(ZeroDivisionError), private_file(self.path) as file:
+        error = OSError("disk full")
+        with (
+            mock.patch("os.fsync", side_effect=error),
+            self.assertRaises(OSError),
+            private_file(self.path) as file,
+        ):
             file.write(b"half")
-            raise ZeroDivisionError
         self.assertFalse(self.path.exists())
