@@ -149,7 +149,7 @@ class ConnectionTests(SynchronousTestCase):
     def test_defect(self):
         """A failure of the daemon is logged whole, and told without detail."""
         self.said()
-        self.bench.threads.failing["_take"] = OSError(28, "No space left on device")
+        self.bench.threads.failing["_copy"] = OSError(28, "No space left on device")
         self.ask()
         (answer,) = self.said()
         self.assertEqual(answer["message"], "internal: the daemon's log says why")

@@ -197,7 +197,7 @@ class RefusedTests(LinkingTestCase):
                 self.write("main.ts", f"export default '{name}';\n")
                 self.bench.threads.failing = {name: OSError(5, "I/O error")}
                 if name == "copy_files":
-                    self.bench.threads.failing = {"_take": OSError(5, "I/O error")}
+                    self.bench.threads.failing = {"_copy": OSError(5, "I/O error")}
                 self.failureResultOf(self.update())
                 self.bench.threads.failing = {}
                 # What could not be rolled back at once is, by the next one.
