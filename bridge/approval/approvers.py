@@ -1,5 +1,5 @@
 """
-Who is asked before something privileged is done.
+Approval by the user before something privileged is done.
 
 ::
 
@@ -27,7 +27,7 @@ from .prompts import Prompt
 
 
 class IApprover(Interface):
-    """Puts a question to the user where no page can answer it."""
+    """Asks the user where no page can answer."""
 
     description = Described(
         "One line for the banner and ``describe``; starts with ``none`` when no "
@@ -72,7 +72,7 @@ class NobodyApprover:
 @frozen
 class DevApprover:
     """
-    Approves everything at once, and says so.
+    Approves everything at once, and notifies the user.
 
     :ivar announce: Shows a notification, from its title and its body; may return a
         Deferred.  When it fails, that is logged and changes nothing.

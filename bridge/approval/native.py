@@ -1,4 +1,4 @@
-"""Which prompt there is on which system."""
+"""The prompt of each system."""
 
 from __future__ import annotations
 

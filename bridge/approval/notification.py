@@ -131,7 +131,7 @@ class DesktopApprover:
             raise denied("the prompt was answered with something else")
 
     async def _text(self, prompt: Prompt) -> str:
-        """What is asked, and how to answer where no button is drawn."""
+        """The text of the question, and how to answer it without buttons."""
         try:
             server = await self._notifications.find()
         except DesktopError as e:

@@ -1,4 +1,4 @@
-"""What commands print: JSON for people, and no terminal's control sequences."""
+"""Output of commands: readable JSON, private files and errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def failed(command: str, why: str) -> int:
 
 def json_text(value: Any, compact: bool = False, colour: bool = False) -> str:
     """
-    Write plain JSON, every character of it one that shows.
+    Format plain JSON with visible characters only.
 
     :param compact: On one line, instead of indented by two.
     :param colour: With the colours of a terminal.
@@ -80,7 +80,7 @@ def print_line(text: str) -> bool:
 
     What the output's encoding lacks is replaced by a question mark.
 
-    :return: Whether anybody still reads it.
+    :return: Whether standard output is still open.
     """
     encoding = sys.stdout.encoding or "utf-8"
     try:

@@ -1,5 +1,5 @@
 """
-The whole thing on one machine: page, daemon, plugin and git server, all temporary.
+A demonstration on one machine: page, daemon, plugin and git server, all temporary.
 
 The daemon is a process of its own, started as a user starts it; the rest is served by
 the demo's.
@@ -34,12 +34,12 @@ _LISTENING = b"listening on "
 
 
 class DemoError(Exception):
-    """The demo can't go on; the message says why."""
+    """The demo can't continue; the message is the reason."""
 
 
 @frozen
 class DemoPaths:
-    """Where the demo keeps its things: all below one temporary directory."""
+    """The paths of the demo, all below one temporary directory."""
 
     root: Path
     profile: HostProfile
@@ -147,7 +147,7 @@ def _end(process: Any, daemon: DaemonProcess) -> Deferred[None] | None:
 @frozen
 class Started:
     """
-    What a user needs to know.
+    The addresses and names to show to the user.
 
     :ivar page: The address to open.
     :ivar token: The pairing token.

@@ -27,7 +27,7 @@ from ..settings.options import Place
 OWN_HOST: Final = "reference"
 """The host whose sources came with plugin-bridge."""
 
-# What is taken, of whatever else is there.
+# The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
 _NEEDED: Final = tuple(sorted(path.removeprefix("host/") for path in HOST_FILES))
 _SAFE: Final = re.compile(r'[^\x00-\x1f\x7f\\:*?"<>|]{1,1024}')
@@ -44,7 +44,7 @@ class SetupError(Exception):
 
 
 def missing_sources(place: Place) -> list[str]:
-    """Name what the host's sources in the data directory lack."""
+    """Return the needed host sources that the data directory lacks."""
     return missing_files(place.data.root, HOST_FILES)
 
 
@@ -63,7 +63,7 @@ def read_sources(given: Path) -> Sources:
     """
     Read host sources.
 
-    Taken are ``packages`` and ``node_modules``, without hidden files.
+    Reads ``packages`` and ``node_modules``, without hidden files.
 
     :param given: A directory or a tar archive which has ``packages/api/src`` and
         ``packages/host/src``, possibly below one folder.
@@ -189,11 +189,11 @@ def _refused(path: str, what: str) -> SetupError:
 
 def install_sources(sources: Sources, data: DataDir, *, force: bool) -> bool:
     """
-    Make ``host/`` hold these sources and nothing else.
+    Replace the content of ``host/`` by these sources.
 
-    :param force: Also when it does already.
+    :param force: Even if they are already installed.
     :return: Whether anything was written.
-    :raise OSError: It could not be done; the old sources are there as before.
+    :raise OSError: It could not be done; the old sources are in place.
     """
     new, old = data.root / _NEW, data.root / _OLD
     if old.exists() and not data.host.exists():

@@ -1,7 +1,7 @@
 """
 Installs what the daemon builds with: the bundler and the host's sources.
 
-What is in place already is left alone, so that it can be done again at any time.
+Files in place are not changed, so setup can be repeated at any time.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def setup(
 
 @frozen
 class _Steps:
-    """What setup does, in order; each step stands alone."""
+    """The steps of setup; each is independent."""
 
     _profile: HostProfile
     _data: DataDir
@@ -136,7 +136,7 @@ class _Steps:
         self._say(f"host sources: {done} ({len(sources)} files)")
 
     def sample(self) -> None:
-        """Make the database that the reference host's pages may read."""
+        """Create the database that the reference host's pages may read."""
         if self._profile.name != OWN_HOST or _SAMPLE not in self._profile.databases:
             return
         path = self._profile.database(_SAMPLE, self._data.root)

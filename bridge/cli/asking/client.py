@@ -116,7 +116,7 @@ class Client:
 
 
 class _UnixConnection(HTTPConnection):
-    """HTTP over a Unix-domain socket; the host is a name that every daemon allows."""
+    """HTTP over a Unix-domain socket, with a host name that every daemon allows."""
 
     def __init__(self, path: str, timeout: float) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -143,7 +143,7 @@ def refusal(answer: Any) -> tuple[Code, str]:
     """
     Read an answer that is a refusal: its code and its message.
 
-    :raise CommandError: It is of a version that this one does not know.
+    :raise CommandError: It has a code that this version does not know.
     """
     try:
         error = answer["error"]
@@ -193,16 +193,16 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
 
 def listens_on(data: DataDir) -> Address | UnixAddress:
     """
-    Read where the running daemon listens.
+    Read the address of the running daemon.
 
-    :raise OSError: It does not say.
-    :raise ValueError: The file is broken.
+    :raise OSError: There is no file with it.
+    :raise ValueError: The file is damaged.
     """
     return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
 
 
 def ended(command: str, work: Callable[[], int]) -> int:
-    """Do the work of a command, and give its exit status, however it ends."""
+    """Run a command, and return its exit status."""
     try:
         return work()
     except NoDaemonError as e:

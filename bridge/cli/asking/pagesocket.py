@@ -1,4 +1,4 @@
-"""A page's end of the daemon's socket, for commands that do what a page does."""
+"""A client of the daemon's WebSocket, for commands that act as a page."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _gone() -> CommandError:
 
 
 class _Protocol(WebSocketClientProtocol):
-    """Speaks for a ``PageSocket`` once it is paired."""
+    """The protocol of a ``PageSocket``."""
 
     def __init__(self, token: str) -> None:
         super().__init__()

@@ -30,7 +30,7 @@ def default_key_file() -> Path:
 
 def write_seed(path: Path, seed: bytes) -> None:
     """
-    Make a key file: 64 hexadecimal digits, for its owner only.
+    Create a key file: 64 hexadecimal digits, for its owner only.
 
     :raise FileExistsError: There is something at ``path``.
     :raise OSError: It could not be made, and nothing of it is left.

@@ -1,7 +1,7 @@
 """
-What the daemon would refuse a plugin's tree for, step by step, before it is published.
+Checks a plugin's tree as the daemon would, step by step, before it is published.
 
-Nothing is asked of the network or of a daemon, and nothing is left behind. The steps
+It uses neither the network nor a daemon, and leaves nothing behind. The steps
 ``id``, ``api`` and ``types`` are not the daemon's: they find what would install, and
 then not work in the page.
 """
@@ -69,7 +69,7 @@ class Trial:
     """
     One trial of one tree.
 
-    :ivar host: As it was given to ``--host``.
+    :ivar host: The value of ``--host``.
     :ivar root: The author's directory.
     :ivar scratch: An empty directory of our own; somebody else removes it.
     :ivar unsigned: Whether to leave the signature out.
@@ -146,7 +146,7 @@ class Trial:
         return True
 
     def _ended_early(self, name: str, error: Exception) -> bool:
-        """Note why a step did not pass."""
+        """Record why a step did not pass."""
         if isinstance(error, EndedError):
             self._add(name, error.outcome, str(error))
             return False

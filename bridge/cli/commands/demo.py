@@ -1,4 +1,4 @@
-"""``plugin-bridge demo``: everything at once, to look at."""
+"""``plugin-bridge demo``: page, daemon and git server in one demonstration."""
 
 from __future__ import annotations
 

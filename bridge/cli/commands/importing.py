@@ -61,7 +61,7 @@ def _import(reactor: Any, options: ImportOptions) -> int:
     async def work() -> int:
         page = await connect(reactor, client)
         importer = Importer(page, bool(options["replace"]), sys.stdout.write)
-        refused = await importer.take(export)
+        refused = await importer.run(export)
         page.close()
         return refused
 
@@ -96,7 +96,7 @@ def read_export(path: Path) -> Export:
 
 def check_application(export: Export, application: str) -> None:
     """
-    See that a file is of the host application it is imported for.
+    Check that a file is of this host application.
 
     :raise CommandError: It is of another, to which its settings mean nothing.
     """
@@ -110,7 +110,7 @@ def check_application(export: Export, application: str) -> None:
 @define
 class Importer:
     """
-    Does what a page would.
+    Imports a file by the calls that a page makes.
 
     :ivar replace: Whether existing settings are replaced.
     :ivar say: Accepts lines of progress for the user.
@@ -120,11 +120,11 @@ class Importer:
     replace: bool
     say: Callable[[str], object]
 
-    async def take(self, export: Export) -> int:
+    async def run(self, export: Export) -> int:
         """
-        Install and set everything; go on when something is refused.
+        Install every plugin and set every value; continue after a refusal.
 
-        :return: How much was refused.
+        :return: The number of refusals.
         """
         self._page.pushed = self._pushed
         return await self._install(export) + await self._set(export)

@@ -64,7 +64,7 @@ class LogsOptions(HostOptions):
 @frozen
 class Show:
     """
-    What is shown of a line.
+    Decides which lines are shown, and how.
 
     :ivar level: The least level that is.
     :ivar scope: The one scope that is; all when it is ``None``.

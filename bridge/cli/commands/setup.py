@@ -1,4 +1,4 @@
-"""``plugin-bridge setup``: fills ``bin/`` and ``host/`` of the data directory."""
+"""``plugin-bridge setup``: install ``bin/`` and ``host/`` in the data directory."""
 
 from __future__ import annotations
 

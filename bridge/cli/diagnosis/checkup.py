@@ -37,7 +37,7 @@ _REQUEST_SECONDS: Final = 5.0
 
 
 class Level(StrEnum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     OK = "ok"
     NOTE = "note"
@@ -61,12 +61,8 @@ class Finding:
 
     def fields(self) -> dict[str, str]:
         """Return the fields of a finding in JSON."""
-        return {
-            "name": self.name,
-            "level": self.level.value,
-            "text": self.text,
-            "mend": self.fix,
-        }
+        fix = {"mend": self.fix}
+        return {"name": self.name, "level": self.level, "text": self.text} | fix
 
 
 def on_disk(place: Place, command: str) -> Iterator[Finding]:

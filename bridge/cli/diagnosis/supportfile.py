@@ -1,4 +1,4 @@
-"""What a bug report needs, in one file, with nothing in it that is the user's own."""
+"""The data for a bug report in one file, without personal data."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _of_state(place: Place) -> dict[str, str]:
 
 
 def _tail(path: Path) -> str:
-    """The last lines of the page's log."""
+    """Return the last lines of the page's log."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
