@@ -132,7 +132,7 @@ class DiskTests(SynchronousTestCase):
             self.assertIn("data directory", self.wrong())
 
     def test_token(self) -> None:
-        """The token's file is judged as the daemon does, and never shown."""
+        """The token's file is validated as by the daemon, and never shown."""
         self.place.data.create()
         token = PairingToken.load_or_create(self.place.data.token)
         found = self.found()["pairing token"]
@@ -197,7 +197,7 @@ class DaemonTests(SynchronousTestCase):
         self.address = Address("127.0.0.1", self.listening.getsockname()[1])
 
     def test_another_program(self) -> None:
-        """Without a daemon of ours, whoever has the port is another program."""
+        """Without our daemon, the program on the port is another one."""
         found = checkup.daemon(self.place, self.address, COMMAND)
         self.assertEqual(found.level, Level.WRONG)
         self.assertIn("another program", found.text)
@@ -272,7 +272,7 @@ class ToldTests(SynchronousTestCase):
     """Tests for the words."""
 
     def test_lines(self) -> None:
-        """A line for each finding, and one for each mend."""
+        """A line for each finding, and one for each fix."""
         findings = [
             Finding("a", Level.OK, "fine"),
             Finding("b", Level.WRONG, "gone", "run: it"),

@@ -111,7 +111,7 @@ class LinkTests(LinkingTestCase):
         self.assertLess(entry["installedAt"], entry["updatedAt"])
 
     def test_end(self):
-        """In the end nothing is left of it, and pages are told."""
+        """In the end nothing is left of it, which is reported to pages."""
         self.linked()
         self.bench.events.clear()
         self.end()
@@ -146,7 +146,7 @@ class RefusedTests(LinkingTestCase):
     """What is refused, and what stays then."""
 
     def test_policy(self):
-        """A refused change is told whole, and the good copy stays in the bundle."""
+        """A refused change is reported whole, and the good copy stays in the bundle."""
         self.linked()
         self.bench.events.clear()
         self.write("main.ts", "eval('1');\nfetch('x');\n")
@@ -240,7 +240,7 @@ class RefusedTests(LinkingTestCase):
 
 
 class ShadowTests(LinkingTestCase):
-    """A link beside an installed plugin of its id."""
+    """A link alongside an installed plugin of its id."""
 
     def setUp(self):
         """Install it."""

@@ -163,7 +163,7 @@ class FakeCloner:
 @implementer(IApprover)
 @define(eq=False)
 class FakeApprover:
-    """Answers as it was told to; ``None`` leaves a question open."""
+    """Answers as configured; ``None`` leaves a question open."""
 
     events: list[str] = field(factory=list)
     answers: list[Any] = field(factory=list)
@@ -224,7 +224,7 @@ class FakeBuilder:
 
 @define(eq=False)
 class FakeAudience:
-    """Writes what pages are told into the list of events."""
+    """Writes the reports to pages into the list of events."""
 
     events: list[str]
     progresses: list[Any] = field(factory=list)

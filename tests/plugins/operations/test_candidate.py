@@ -45,8 +45,8 @@ class CandidateFetcherTests(SynchronousTestCase):
         """The steps are reported as those of the operation they are part of."""
         self.bench.publish("good")
         self.successResultOf(self.fetch("good"))
-        told = {(p.op, p.id) for p in self.bench.audience.progresses}
-        self.assertEqual(told, {("update", "good")})
+        reported = {(p.op, p.id) for p in self.bench.audience.progresses}
+        self.assertEqual(reported, {("update", "good")})
 
     def test_every_hit_is_logged(self):
         """The refusal names the first breach of the policy, the log all of them."""

@@ -317,7 +317,7 @@ class RefusalTests(PipelineTestCase):
         self.assertTrue(self.refusal().startswith("already_installed: "))
 
     def test_tree_without_a_record(self):
-        """What no record knows is not replaced, and who tells of it is named."""
+        """A tree without a record is not replaced, and doctor is named."""
         self.bench.data.plugin("good").mkdir()
         self.before = self.bench.left()
         self.assertEqual(
@@ -356,7 +356,7 @@ class RefusalTests(PipelineTestCase):
         self.expect([*ASKED, *CHECKED, *TRUSTED])
 
     def test_key_prompt_unavailable(self):
-        """When the desktop has gone meanwhile, that is what is told."""
+        """When the desktop has gone meanwhile, that is what is reported."""
         self.bench.approver.answers = [True, no_desktop()]
         self.assertEqual(self.refusal(), "approval_unavailable: no desktop")
         self.expect([*ASKED, *CHECKED, *TRUSTED])
@@ -471,7 +471,7 @@ class RollbackTests(PipelineTestCase):
         self.refusal()
 
     def test_every_build_is_announced(self):
-        """Pages are told of the failed build, and of the one that restores."""
+        """Pages receive the reports of the failed build and of the restoring one."""
         self.bench.publish("other")
         self.installed("other")
         self.before = self.bench.left()
@@ -639,7 +639,7 @@ class EndTests(PipelineTestCase):
         self.assertIn("withdrawn", self.events)
 
     def test_shutdown_during_the_clone(self):
-        """The clone is told to stop; what it wrote is removed when it has ended."""
+        """The clone is stopped; what it wrote is removed when it has ended."""
         self.bench.clones.slow = "clone"
         installing = self.install()
         closing = self.bench.operations.close()
@@ -696,6 +696,6 @@ class EchoTests(PipelineTestCase):
                 self.bench.builder.outcomes = ["broken"]
             error = self.failureResultOf(self.install(secret), BridgeError).value
             self.assertNotIn(secret, error.message)
-        told = json.dumps([p.message for p in self.bench.audience.progresses])
-        self.assertNotIn(secret, told)
-        self.assertNotIn(os.sep + "plugins", told)
+        reported = json.dumps([p.message for p in self.bench.audience.progresses])
+        self.assertNotIn(secret, reported)
+        self.assertNotIn(os.sep + "plugins", reported)

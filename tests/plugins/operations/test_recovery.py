@@ -133,7 +133,7 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(self.bench.data.root.joinpath("journal.tmp").exists())
 
     def test_notice(self):
-        """The operator is told what was interrupted, and what became of it."""
+        """The operator learns what was interrupted, and what became of it."""
         self.interrupt()
         recovered = self.recover()
         assert recovered is not None
@@ -178,7 +178,7 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(self.bench.operations.commit_lock.locked)
 
     def interrupted_build(self):
-        """Begin an install by a new author, whose build does not end; start anew."""
+        """Begin an install by a new author, whose build does not end; start again."""
         bench = self.bench
         bench.publish("other", seed=OTHER_SEED)
         self.before = bench.left()
@@ -191,7 +191,7 @@ class RecoverTests(SynchronousTestCase):
         return self.recover()
 
     def test_new_tree_is_built(self):
-        """What was to be built is built, told, and then nothing is left to undo."""
+        """What was to be built is built, reported, and then nothing is left to undo."""
         recovered = self.interrupted_build()
         assert recovered is not None
         self.assertTrue(recovered.finished)

@@ -377,7 +377,7 @@ class RollbackTests(UpdateTestCase):
         return self.events[self.events.index("update move") :]
 
     def test_build_failed(self):
-        """The tree and all values are as before; pages are told of each step."""
+        """The tree and all values are as before; each step is reported to pages."""
         self.bench.builder.outcomes = ["no such module"]
         self.assertEqual(self.refusal(), "build_failed: no such module")
         self.assertEqual(

@@ -151,7 +151,7 @@ class World:
         return outcome(OPERATIONS[self.operation](bench))
 
     def assert_recovered(self, root: Path) -> bool:
-        """Start anew, and find one set whole, and nothing else; whether it is new."""
+        """Start again, and find one set whole, and nothing else; whether it is new."""
         bench = self.bench(root)
         recovered = recover(bench.journal, bench.store, bench.trees)
         self.assert_sound(bench)

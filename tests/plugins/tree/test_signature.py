@@ -162,7 +162,7 @@ class AcceptedTests(SignedTreeTestCase):
         self.assertEqual(self.verify().signed_at, NOW + 600)
 
     def test_git_does_not_count(self):
-        """What git keeps beside the files changes nothing."""
+        """What git keeps alongside the files changes nothing."""
         write_tree(self.root, {".git/config": b"[core]"})
         self.verify()
 

@@ -412,7 +412,7 @@ class RealTests(TestCase):
         return self.pool.call(call, url, *arguments).addBoth(self.ended, url)
 
     def ended(self, result: Any, url: str) -> Any:
-        """Tell who waits for this many calls to have ended."""
+        """Fire when this many calls have ended."""
         self.under_way -= 1
         self.done.append(url)
         for count, waiting in self.waiting:

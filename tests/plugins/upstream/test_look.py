@@ -163,14 +163,14 @@ class HistoryTests(UpstreamTestCase):
         self.publish([*base, *left, *right, top])
         behind = self.behind(base[-1])
         self.assertEqual(behind.commits, 5)
-        told = git(
+        reported = git(
             self.repository,
             "rev-list",
             "--date-order",
             "main",
             f"^{base[-1].name.hex()}",
         )
-        self.assertEqual([entry.commit for entry in behind.changelog], told)
+        self.assertEqual([entry.commit for entry in behind.changelog], reported)
 
     def test_shallow_remote(self) -> None:
         """A server that has only the end of a history says what it can."""

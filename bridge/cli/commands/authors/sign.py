@@ -101,7 +101,7 @@ def _check_key_unsigned(
     inside = key.file.resolve().relative_to(root.resolve()).as_posix()
     if files is None or inside in files:
         raise CommandError(
-            "the key file is one of the plugin's files; whoever has it can sign as "
+            "the key file is one of the plugin's files; anyone who has it can sign as "
             "you: keep it elsewhere"
         )
 
