@@ -1,4 +1,4 @@
-"""Where the session bus is, by the D-Bus specification's "Server Addresses"."""
+"""The address of the session bus, by the D-Bus specification's "Server Addresses"."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CLOSE_SECONDS: Final = 1.0
 
 
 class BusConnection(Protocol):
-    """A connection; see ``bridge.freedesktop.connection``."""
+    """A connection to a bus; see ``bridge.freedesktop.connection``."""
 
     lost: Callable[[], object]
 
@@ -34,7 +34,7 @@ class BusConnection(Protocol):
         """Close the connection at once."""
 
     def close(self) -> None:
-        """Close the connection when all is sent that was written."""
+        """Send what was written, then close the connection."""
 
 
 Opener = Callable[[Any, str, Callable[[Signal], object]], "Deferred[Any]"]
@@ -48,7 +48,7 @@ class User(Protocol):
         """
         Set up a new connection, before others use it.
 
-        :raise DesktopError: It is of no use.
+        :raise DesktopError: It can't be used.
         """
 
     def received(self, signal: Signal) -> None:
@@ -59,7 +59,7 @@ class User(Protocol):
 
 
 def load() -> Opener:
-    """Load the D-Bus library; takes a tenth of a second, so a thread's work."""
+    """Load the D-Bus library; takes a tenth of a second, so do it in a thread."""
     from .connection import connect
 
     return connect
@@ -92,7 +92,7 @@ class Bus:
 
     @property
     def link(self) -> BusConnection | None:
-        """The connection, when there is one."""
+        """The connection; ``None`` without one."""
         return self._link
 
     def start(self) -> None:
@@ -119,7 +119,7 @@ class Bus:
         return waiting
 
     def close(self) -> Deferred[None]:
-        """Send what was written, close the connection, and make no other."""
+        """Send what was written, close the connection, and don't reconnect."""
         self._is_closed = True
         self._stop_retry()
         if self._attempt is not None:
@@ -198,7 +198,7 @@ class Bus:
         self._user.lost()
 
     def _retry_later(self) -> None:
-        """Try again, on a stack of its own, and later each time."""
+        """Schedule another attempt, with a longer pause each time."""
         if self._is_closed:
             return
         self._retry = self._reactor.callLater(self._pause, self._again)

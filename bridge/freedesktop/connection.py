@@ -31,7 +31,7 @@ from .messages import BUS, Call, DesktopError, Signal
 
 
 class _External(ClientAuthenticator):
-    """Says who we are by the socket's credentials, and knows no other way."""
+    """Authenticates by the socket's credentials only."""
 
     preference: ClassVar[list[bytes]] = [b"EXTERNAL"]
 
@@ -118,7 +118,7 @@ class SessionBusConnection(DBusClientConnection):
         self.transport.abortConnection()
 
     def close(self) -> None:
-        """Close the connection when all is sent that was written."""
+        """Send what was written, then close the connection."""
         self.transport.loseConnection()
 
     def signalReceived(self, signal: Any) -> None:
@@ -161,7 +161,7 @@ class SessionBusConnection(DBusClientConnection):
             self.drop()
 
     def connectionLost(self, reason: Failure) -> None:
-        """Fail all that waits, when nothing can be added to it any more."""
+        """Fail every pending call, when no more can be added."""
         self._is_lost = True
         pending, self._pendingCalls = self._pendingCalls, {}
         if self.busName is not None:
@@ -177,8 +177,8 @@ def connect(
     """
     Connect to the bus at a Unix socket.
 
-    :param received: See ``Connection``.
-    :return: Fires with the ``Connection`` when the bus has given it a name.  Fails
+    :param received: See ``SessionBusConnection``.
+    :return: Fires with the ``SessionBusConnection`` once the bus has named it.  Fails
         with ``DesktopError`` when it has not within five seconds.
     """
     made: Deferred[SessionBusConnection] = Deferred(lambda _: _give_up())

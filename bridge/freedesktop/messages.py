@@ -1,4 +1,4 @@
-"""What goes over the bus, in terms that need no D-Bus library."""
+"""Messages of the bus, independent of the D-Bus library."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Notifications:
         self._bus.start()
 
     def close(self) -> Deferred[None]:
-        """Give the bus up."""
+        """Close the connection to the bus."""
         return self._bus.close()
 
     def find(self) -> Deferred[Server]:
@@ -89,7 +89,7 @@ class Notifications:
         return lambda: self._watchers.remove(changed)
 
     async def joined(self, link: BusConnection) -> None:
-        """Begin to follow who the server is; see ``bridge.freedesktop.bus``."""
+        """Follow the owner of the server's name; see ``bridge.freedesktop.bus``."""
         for rule in (
             f"type='signal',sender='{BUS.destination}',path='{BUS.path}',"
             f"interface='{BUS.interface}',member='NameOwnerChanged',arg0='{SERVICE}'",
@@ -203,7 +203,7 @@ class Notifications:
         closing.addErrback(lambda _: None)
 
     def _own(self, owner: str) -> None:
-        """Take ``owner`` as the server; what another one shows is lost."""
+        """Use ``owner`` as the server; what another one shows is lost."""
         if owner == self._owner:
             return
         before, self._owner, self.server = self.health, owner, None
@@ -222,7 +222,7 @@ class Notifications:
 
 
 async def _owner(link: BusConnection) -> str:
-    """Ask who the server is; empty when nobody is."""
+    """Return the owner of the server's name; empty without one."""
     (exists,) = await link.call(Call(BUS, "NameHasOwner", "s", [SERVICE]))
     if not exists:
         return ""

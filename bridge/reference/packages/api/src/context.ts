@@ -1,7 +1,7 @@
 import type { Native } from "./native.js";
 import type { Ui } from "./ui.js";
 
-/** Whatever JSON can say. */
+/** Any JSON value. */
 export type Json =
   | null
   | boolean

@@ -31,7 +31,7 @@ export interface Native {
   ): Promise<unknown>;
 }
 
-/** What is known of a destination's state. */
+/** The state of a destination. */
 export type Health = "up" | "unknown" | "down";
 
 /** A destination of notifications. */
@@ -79,9 +79,9 @@ export interface Notification extends NotificationFields {
   };
 }
 
-/** Who got a notification. */
+/** The result of a notification. */
 export interface NotificationResult {
-  /** Whether at least one destination took it. */
+  /** Whether at least one destination accepted it. */
   readonly ok: boolean;
   readonly delivered: readonly string[];
   readonly failed: readonly { readonly sink: string; readonly error: string }[];

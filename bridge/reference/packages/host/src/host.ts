@@ -28,9 +28,9 @@ const SETTINGS_READ_AT_ONCE = 3;
 type Table = ConstructorParameters<typeof Plugins>[0];
 
 /**
- * Put the whole host together and start it.
+ * Create the host and start it.
  *
- * @param root The element everything is shown in; what it holds is replaced.
+ * @param root The element that shows the host; its content is replaced.
  * @param reload Reloads the page.
  */
 export function startHost(

@@ -26,7 +26,7 @@ export function levelOf(name: string): Level {
   return name === "debug" || name === "warn" || name === "error" ? name : "info";
 }
 
-/** What an error says to a person. */
+/** The text of an error for a person. */
 export function describe(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
@@ -43,7 +43,7 @@ export class Log {
   #unsent: LogRecord[] = [];
   #gathering = false;
 
-  /** @param deliver Sends a frame; says whether it went out. */
+  /** @param deliver Sends a frame; returns whether it was sent. */
   constructor(
     environment: Pick<Environment, "later" | "now">,
     deliver: (frame: object) => boolean,

@@ -14,7 +14,7 @@ interface Parts {
   readonly plugins: Plugins;
 }
 
-/** The installed plugins, and what installs, updates and removes them. */
+/** The panel that lists, installs, updates and removes plugins. */
 export class PluginPanel {
   readonly element: HTMLElement;
   readonly #parts: Parts;

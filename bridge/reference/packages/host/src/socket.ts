@@ -3,7 +3,7 @@ import { API_VERSION } from "@bridge/plugin-api";
 import type { Environment, Wire, WireEvents } from "./environment.js";
 import { fields, parsed, text } from "./wire.js";
 
-/** What the daemon says of itself when it lets the page in. */
+/** The daemon's description of itself in `welcome`. */
 export interface Welcome {
   readonly version: string;
   readonly services: readonly string[];
@@ -22,7 +22,7 @@ export function socketUrl(endpoint: string): string {
   return `${endpoint.replace(/^http/, "ws")}/v1/ws`;
 }
 
-/** One connection: it says hello, is let in or not, and ends once. */
+/** One connection: it sends `hello`, is accepted or refused, and ends once. */
 export class BridgeSocket implements WireEvents {
   readonly #token: string;
   readonly #wire: Wire;
@@ -49,7 +49,7 @@ export class BridgeSocket implements WireEvents {
     this.#wire.send(frame);
   }
 
-  /** Close it; the owner hears nothing more of it. */
+  /** Close it; the owner gets no more calls. */
   abandon(): void {
     this.#owner = undefined;
     this.#welcomed = false;
