@@ -1,5 +1,5 @@
 """
-What one clone may use of the network and the machine, and what ends it.
+The limits of one clone, and how it is stopped.
 
 A blocked read cannot look at the clock, so a second thread does: it shuts the
 clone's sockets down when the time is over or the clone is stopped.

@@ -44,7 +44,7 @@ class SourcesRefusedError(Exception):
     """
     The source policy refuses a tree.
 
-    :ivar hits: All that were found; at least one.
+    :ivar hits: The violations; at least one.
     """
 
     def __init__(self, hits: list[Hit]) -> None:
@@ -87,7 +87,7 @@ class Linking:
 
 
 @define(eq=False)
-class _Exchange:
+class _Replacement:
     """Replaces a plugin's linked tree, and undoes that."""
 
     linking: Linking
@@ -99,11 +99,11 @@ class _Exchange:
     done: bool = field(default=False, init=False)
 
     async def do(self) -> None:
-        """Exchange them."""
+        """Put the new tree in place."""
         await self._set(self.copy, self.aside, self.entry)
 
     async def undo(self) -> None:
-        """Exchange them back."""
+        """Restore the previous tree."""
         await self._set(self.aside, self.copy, self.entry_before)
 
     async def _set(
@@ -223,7 +223,7 @@ class LinkedTree:
         """Replace the tree and build; if the build fails, undo it."""
         trees, rebuild = self._linking.trees, self._linking.rebuild
         aside = trees.fresh() if before is not None else None
-        exchange = _Exchange(self._linking, plugin_id, copy, entry, aside, before)
+        exchange = _Replacement(self._linking, plugin_id, copy, entry, aside, before)
         built = False
         try:
             report = await rebuild.run(before=exchange.do)

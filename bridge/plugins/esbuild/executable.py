@@ -62,7 +62,7 @@ class Executable:
 
 def read_checksum(directory: Path) -> str:
     """
-    The digest that the checksum file names with its first word.
+    Return the digest in the first word of the checksum file.
 
     :param directory: The bundler's.
     :return: 64 lower-case hexadecimal digits.
@@ -80,7 +80,7 @@ def read_checksum(directory: Path) -> str:
 
 
 def memory_file() -> int | None:
-    """Make an empty file in memory that can be sealed and run, if there are such."""
+    """Create an empty file in memory that can be sealed and run, if the system can."""
     if not hasattr(os, "memfd_create") or not Path("/proc/self/fd").is_dir():
         return None
     flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING

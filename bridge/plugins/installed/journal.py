@@ -23,12 +23,12 @@ from .exchange import Exchange
 
 
 class JournalError(Exception):
-    """The journal can't be used; the message says why, and what to do."""
+    """The journal can't be used; the message names the reason and the fix."""
 
 
 @frozen
 class Journal:
-    """The one file that says what is under way; at most one operation is."""
+    """The file that records the one operation under way."""
 
     _path: Path
 
@@ -42,7 +42,7 @@ class Journal:
 
     def end(self) -> None:
         """
-        Forget it; durable when this returns.
+        Remove the record; durable when this returns.
 
         :raise OSError: It could not be removed.
         """

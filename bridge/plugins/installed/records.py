@@ -1,4 +1,4 @@
-"""What is remembered of each installed plugin: namespace ``bridge.plugins``."""
+"""Records of installed plugins: namespace ``bridge.plugins``."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Entries(Protocol):
 
 def read_records(store: Entries) -> dict[str, Record]:
     """
-    Every record by plugin id, sorted.
+    Return every record by plugin id, sorted.
 
     A key that is no plugin id is left out: no path is ever made of it.
     """
@@ -96,7 +96,7 @@ def read_records(store: Entries) -> dict[str, Record]:
 
 def recorded(store: Store, plugin_id: str) -> Record:
     """
-    The record of an installed plugin.
+    Return the record of an installed plugin.
 
     :raise BridgeError: ``not_installed``.
     """
@@ -112,7 +112,7 @@ def is_recorded(store: Store, plugin_id: str) -> bool:
 
 
 def settings_namespace(plugin_id: str) -> str:
-    """Where the page keeps a plugin's settings."""
+    """Return the namespace of a plugin's settings."""
     return f"plugin:{plugin_id}"
 
 

@@ -78,7 +78,7 @@ class Trees:
         self, plugin_id: str, copy: Path | None, aside: Path | None
     ) -> None:
         """
-        Make a copy the linked tree of a plugin, or have none.
+        Make a copy the linked tree of a plugin, or remove the linked tree.
 
         :param aside: Where the one before is moved; ``None`` when there is none.
         :raise OSError: It could not be done, and all is as before.
@@ -145,7 +145,7 @@ class Trees:
         return listing
 
     def entries(self, records: Mapping[str, Record]) -> list[dict[str, Any]]:
-        """List what ``listing`` does, none of it verified."""
+        """List the same as ``listing``, without verification."""
         linked = dict(self.linked)
         found = list(linked.values())
         for plugin_id, record in records.items():
@@ -187,7 +187,7 @@ class Trees:
 
     def verify(self, plugin_id: str, record: Record) -> None:
         """
-        See that an installed tree is still what its recorded author signed.
+        Check that an installed tree is still what its recorded author signed.
 
         :raise BridgeError: It is gone or changed, the record names no key, or no
             plugin may have this id.

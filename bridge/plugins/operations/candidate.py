@@ -47,7 +47,7 @@ class Scans(Protocol):
     """Scans trees against the source policy; see ``Scanner``."""
 
     async def scan(self, root: Path, modules: Collection[str] = ()) -> list[Hit]:
-        """Return what the tree at ``root`` breaks."""
+        """Return the violations in the tree at ``root``."""
 
 
 @frozen
@@ -55,7 +55,7 @@ class Candidate:
     """
     A clone that passed every check.
 
-    :ivar root: Where it is for now; removed unless it is moved.
+    :ivar root: Its temporary directory; removed unless it is moved.
     :ivar signed: The author's signature; the key may not be trusted.
     """
 

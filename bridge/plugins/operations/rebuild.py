@@ -1,5 +1,5 @@
 """
-When the bundle is built, and of which plugins.
+Builds the bundle of the installed plugins, one run at a time.
 
 Before each build every recorded tree is verified, because a tree on disk may be
 changed by anybody who can write there.  One that was changed is left out, and named
@@ -58,8 +58,8 @@ class Shutdown:
     """
     Ends operations and builds at the shutdown of the daemon.
 
-    A bundler may hang until its deadline, which is longer than a service manager waits
-    before it kills the daemon.
+    A bundler may hang until its deadline; a daemon that takes that long to stop may be
+    killed.
     """
 
     _operations: Operations

@@ -31,7 +31,7 @@ from .history import Behind, LogEntry
 
 
 class Upstream(Protocol):
-    """Looks at repositories; see ``GitUpstream``."""
+    """Checks repositories; see ``GitUpstream``."""
 
     def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
         """Count how far ``current`` is behind; blocks; ``None`` when it is the tip."""
@@ -103,7 +103,7 @@ class _Look:
     ended: Deferred[None] = field(factory=Deferred)
 
     def abandon(self) -> None:
-        """Let it end soon, and count for nothing."""
+        """Stop it soon, and ignore its result."""
         self.abandoned = True
         self.stop.set()
 
@@ -111,7 +111,7 @@ class _Look:
 @define(eq=False)
 class Updates:
     """
-    Looks for updates.
+    Checks for updates.
 
     :ivar in_thread: Where looks run; it needs ``UPDATES_AT_ONCE`` threads.
     """
@@ -150,7 +150,7 @@ class Updates:
 
     def close(self) -> Deferred[None]:
         """
-        Begin nothing more, and end what is under way.
+        Refuse new checks, and stop those under way.
 
         :return: Fires when no thread is busy any more.
         """
@@ -256,7 +256,7 @@ class Updates:
         """
         Check in one turn, or in two when the first takes long and others wait.
 
-        So a few dead remotes do not keep the others out of an answer.
+        So a few dead remotes do not delay the others.
         """
         try:
             async with self._turns:

@@ -1,5 +1,5 @@
 """
-Looking at a plugin's repository without fetching its files.
+Checks a plugin's repository without fetching its files.
 
 The transport and its rules are those of a clone.  Everything stays in memory, and
 nothing installed is read or written.  It blocks; the caller runs it in a thread.
@@ -29,7 +29,7 @@ _COMMIT: Final = re.compile("[0-9a-f]{40}")
 
 @frozen
 class GitUpstream(RepositoryAccess):
-    """Looks at repositories over https."""
+    """Checks repositories over https."""
 
     @staticmethod
     def default_limits() -> CloneLimits:
