@@ -443,7 +443,7 @@ class RealTests(TestCase):
         """Look for updates over the network."""
         trusted = self.base / "trusted.pem"
         trusted.write_bytes(b"".join(path.read_bytes() for path in ca_files))
-        limits = evolve(GitUpstream.usual_limits(), seconds=seconds)
+        limits = evolve(GitUpstream.default_limits(), seconds=seconds)
         upstream = GitUpstream(trusted, False, time.monotonic, limits)
         return Updates(self.installed, upstream, self.clock, self.in_thread)
 

@@ -50,7 +50,7 @@ class UpstreamTestCase(CloneTestCase):
             ca_file or self.forge.ca_file,
             False,
             time.monotonic,
-            evolve(GitUpstream.usual_limits(), **changed),
+            evolve(GitUpstream.default_limits(), **changed),
         )
 
     def behind(self, current: Object) -> Behind:
@@ -331,7 +331,7 @@ class SlowTests(UpstreamTestCase):
         timer = threading.Timer(0.1, self.stop.set)
         timer.start()
         message = self.refused(
-            url, upstream=evolve(upstream, limits=GitUpstream.usual_limits())
+            url, upstream=evolve(upstream, limits=GitUpstream.default_limits())
         )
         timer.join()
         self.assertEqual(message, "clone_failed: stopped before it was finished")
