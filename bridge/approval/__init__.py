@@ -1,4 +1,4 @@
-"""Asking the user, outside the page, before something privileged is done."""
+"""Approval by the user, outside the page, before something privileged is done."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Who is asked before something privileged is done.
+Approval by the user before something privileged is done.
 
 ::
 
@@ -27,7 +27,7 @@ from .prompts import Prompt
 
 
 class IApprover(Interface):
-    """Puts a question to the user where no page can answer it."""
+    """Asks the user where no page can answer."""
 
     description = Described(
         "One line for the banner and ``describe``; starts with ``none`` when no "
@@ -72,7 +72,7 @@ class NobodyApprover:
 @frozen
 class DevApprover:
     """
-    Approves everything at once, and says so.
+    Approves everything at once, and notifies the user.
 
     :ivar announce: Shows a notification, from its title and its body; may return a
         Deferred.  When it fails, that is logged and changes nothing.
@@ -106,10 +106,10 @@ class DevApprover:
 
 
 def denied(detail: str) -> BridgeError:
-    """Word a refusal by the user: ``denied: <detail>``."""
+    """Return the refusal by the user: ``denied: <detail>``."""
     return plugin_error(Prefix.DENIED, detail)
 
 
 def unavailable(detail: str) -> BridgeError:
-    """Word that nobody can be asked: ``approval_unavailable: <detail>``."""
+    """Return the error when nobody can be asked: ``approval_unavailable: <detail>``."""
     return plugin_error(Prefix.APPROVAL_UNAVAILABLE, detail)

@@ -1,4 +1,4 @@
-"""Which prompt there is on which system."""
+"""The prompt of each system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def native_approver(
     random: Callable[[int], bytes],
 ) -> IApprover:
     """
-    Give the approver of a system.
+    Return the approver of a system.
 
     :param platform: As ``sys.platform``.
     :param application: What users know the host application by.
@@ -37,7 +37,7 @@ def native_approver(
 def announcer(
     notifications: INotifications, application: str
 ) -> Callable[[str, str], Deferred[Shown]]:
-    """Give what shows a plain notification that goes away by itself."""
+    """Return a function that shows a plain notification, which expires by itself."""
 
     def announce(title: str, body: str) -> Deferred[Shown]:
         return notifications.show(

@@ -1,10 +1,9 @@
 """
 The prompt of a Unix desktop: a notification with the buttons Confirm and Deny.
 
-Any program on the session bus can claim that a button was pressed; which one to
-believe is for ``bridge.freedesktop``.  Here each prompt's buttons get keys that nobody
-can guess, so neither an earlier prompt's answer nor a server's default action confirms
-anything.
+Any program on the session bus can claim that a button was pressed;
+``bridge.freedesktop`` checks the sender.  Each prompt's buttons get unguessable keys,
+so neither an earlier prompt's answer nor a server's default action confirms anything.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class DesktopApprover:
     daemon is as good as one that was there before.
 
     :ivar application: What users know the host application by.
-    :ivar random: Gives that many random bytes, as ``os.urandom`` does.
+    :ivar random: Returns that many random bytes, as ``os.urandom`` does.
     """
 
     _notifications: INotifications
@@ -132,7 +131,7 @@ class DesktopApprover:
             raise denied("the prompt was answered with something else")
 
     async def _text(self, prompt: Prompt) -> str:
-        """What is asked, and how to answer where no button is drawn."""
+        """The text of the question, and how to answer it without buttons."""
         try:
             server = await self._notifications.find()
         except DesktopError as e:

@@ -1,4 +1,4 @@
-"""The words of every prompt, and what a prompt may hold."""
+"""The texts of all prompts, and the characters that a prompt may hold."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """All that is shown to whoever is asked, below the title."""
+        """The text of the prompt, below the title."""
         return f"{self.body}\n{self.caution}".rstrip("\n")
 
 
@@ -72,7 +72,7 @@ def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
 
 
 def sender(application: str) -> str:
-    """Name who shows a prompt, on the bridge's behalf, not the application's."""
+    """Name the sender of a prompt: the bridge, not the application."""
     name = shown(application)
     return name if name.lower().endswith("bridge") else f"{name} Bridge"
 
@@ -114,7 +114,7 @@ def _listed(names: Iterable[str]) -> str:
 @frozen
 class Prompts:
     """
-    The words of every prompt.
+    The texts of all prompts.
 
     :ivar application: What users know the host application by.
     """
@@ -141,7 +141,7 @@ class Prompts:
         )
 
     def update(self, plugin_id: str, url: str, version: str, commit: str) -> Prompt:
-        """Ask whether to fetch ``plugin_id`` anew; version and commit are today's."""
+        """Ask whether to fetch ``plugin_id`` again, over this version and commit."""
         return Prompt(
             Operation.UPDATE,
             f"Update the plugin {shown(plugin_id)}?",
@@ -203,7 +203,7 @@ class Prompts:
 
     def forget_key(self, key_id: str, label: str) -> Prompt:
         """
-        Ask whether to accept a key no longer.
+        Ask whether to stop accepting a key.
 
         :param label: What it was first accepted for.
         """

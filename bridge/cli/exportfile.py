@@ -26,7 +26,7 @@ class PluginSource:
 @define
 class Export:
     """
-    What is in the file.
+    The content of the file.
 
     :ivar version: ``VERSION``.
     :ivar application: The host application's name.

@@ -1,5 +1,5 @@
 """
-The ``plugin-bridge`` command: the daemon, and what people do around it.
+The ``plugin-bridge`` command: runs the daemon and its tools.
 
 Each sub-command is a module of this room, imported when it is asked for.
 """
@@ -54,9 +54,9 @@ def help_text(program: str = PROGRAM, host: str | None = None) -> str:
 
 def main(arguments: Sequence[str] | None = None, program: str | None = None) -> int:
     """
-    Run one sub-command; gives the exit status.
+    Run one sub-command and return the exit status.
 
-    It is 1 when standard output takes no more; nothing is said of a closed pipe.
+    It is 1 when standard output takes no more; a closed pipe is not reported.
 
     :param program: The name by which it was started: ``plugin-bridge``, or a command
         of a host's profile, which is the same with ``--host``.
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None, program: str | None = None) -> 
 
 
 def _give_up_output() -> None:
-    """Keep Python from trying once more, at the exit, to write what is left."""
+    """Keep Python from writing the rest again at its exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,13 +1,17 @@
-"""What commands print: JSON for people, and no terminal's control sequences."""
+"""Output of commands: readable JSON, private files and errors."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import sys
-from collections.abc import Mapping
-from typing import Any, Final, TextIO
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TextIO
+
+from twisted.python import usage
 
 from ..protocol.text import HIDDEN
 
@@ -23,18 +27,18 @@ _TOKEN = re.compile(
 
 
 class CommandError(Exception):
-    """Why a command failed: one line for whoever runs it, never a secret."""
+    """Why a command failed: one line for the user, never a secret."""
 
 
 def failed(command: str, why: str) -> int:
-    """Say in one line why a command failed, and give its exit status."""
+    """Print in one line why a command failed, and return its exit status."""
     print(f"plugin-bridge {command}: {why}", file=sys.stderr)
     return 1
 
 
 def json_text(value: Any, compact: bool = False, colour: bool = False) -> str:
     """
-    Write plain JSON, every character of it one that shows.
+    Format plain JSON with visible characters only.
 
     :param compact: On one line, instead of indented by two.
     :param colour: With the colours of a terminal.
@@ -76,17 +80,49 @@ def print_line(text: str) -> bool:
 
     What the output's encoding lacks is replaced by a question mark.
 
-    :return: Whether anybody still reads it.
+    :return: Whether standard output is still open.
     """
     encoding = sys.stdout.encoding or "utf-8"
     try:
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python would flush once more at its end, and complain.
+        # Python would flush again at its exit, and report an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True
+
+
+@contextlib.contextmanager
+def private_file(path: Path) -> Iterator[BinaryIO]:
+    """
+    Create a file for its owner only, and write it durably in a ``with`` block.
+
+    :raise FileExistsError: There is something at ``path``, which stays.
+    :raise OSError: It cannot be created or written; nothing is left of it.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    fd = os.open(path, flags, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(fd)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise
+
+
+class DirectoryArgument(usage.Options):
+    """A command line that ends with one directory: ``options["directory"]``."""
+
+    def parseArgs(  # type: ignore[override]
+        self, directory: str
+    ) -> None:
+        """Accept the plugin's directory."""
+        self["directory"] = directory
 
 
 def print_json(value: Any, compact: bool) -> None:

@@ -33,7 +33,7 @@ from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
 
 from ..concurrency.singleflight import SingleFlight
-from ..plugins.dev.linking import Link, Linking, SourcesRefusedError
+from ..plugins.dev.linking import LinkedTree, Linking, SourcesRefusedError
 from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, Prefix
 from ..protocol.limits import (
     DEV_DIRECTORY_CHARACTERS,
@@ -90,7 +90,7 @@ class DevConnection(LineReceiver):
 
     _log = Logger()
 
-    def __init__(self, link: Link, version: str) -> None:
+    def __init__(self, link: LinkedTree, version: str) -> None:
         self.ended: Deferred[None] = Deferred()
         self._link = link
         self._version = version

@@ -1,1 +1,1 @@
-"""A demonstration that needs nothing but this machine."""
+"""A demonstration that needs only this machine."""

@@ -1,4 +1,4 @@
-"""Running one CGI program for one HTTP request, its answer streamed as it comes."""
+"""Runs one CGI program for one HTTP request, and streams its response."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CGIAnswer(ProcessProtocol):
         self._transport.resumeProducing()
 
     def stopProducing(self) -> None:
-        """See ``IProducer.stopProducing``: ``notifyFinish`` says it too."""
+        """See ``IProducer.stopProducing``: ``notifyFinish`` reports it too."""
 
     @property
     def _transport(self) -> Any:

@@ -1,5 +1,5 @@
 """
-The whole thing on one machine: page, daemon, plugin and git server, all temporary.
+A demonstration on one machine: page, daemon, plugin and git server, all temporary.
 
 The daemon is a process of its own, started as a user starts it; the rest is served by
 the demo's.
@@ -34,12 +34,12 @@ _LISTENING = b"listening on "
 
 
 class DemoError(Exception):
-    """The demo can't go on; the message says why."""
+    """The demo can't continue; the message is the reason."""
 
 
 @frozen
-class Place:
-    """Where the demo keeps its things: all below one temporary directory."""
+class DemoPaths:
+    """The paths of the demo, all below one temporary directory."""
 
     root: Path
     profile: HostProfile
@@ -80,7 +80,7 @@ class DaemonProcess(ProcessProtocol):
     _text: bytes = b""
 
     def outReceived(self, data: bytes) -> None:
-        """Keep its log; the last line of its banner tells its address."""
+        """Keep its log; the last line of its banner contains its address."""
         self._log(data)
         if self.listening.called:
             return
@@ -92,14 +92,14 @@ class DaemonProcess(ProcessProtocol):
     errReceived = outReceived
 
     def processEnded(self, reason: Failure) -> None:
-        """Tell who waits."""
+        """Notify those that wait for the address."""
         if not self.listening.called:
-            told = self._text.decode("utf-8", "replace").strip()
-            self.listening.errback(DemoError(f"the daemon did not start: {told}"))
+            output = self._text.decode("utf-8", "replace").strip()
+            self.listening.errback(DemoError(f"the daemon did not start: {output}"))
         self.ended.callback(None)
 
 
-def publish_plugin(place: Place, random: Callable[[int], bytes], now: int) -> None:
+def publish_plugin(place: DemoPaths, random: Callable[[int], bytes], now: int) -> None:
     """Sign the sample plugin with a throw-away key and put it into a repository."""
     tree = place.root / "plugin"
     with as_file(files("bridge").joinpath("reference", "sample-plugin")) as sample:
@@ -110,8 +110,8 @@ def publish_plugin(place: Place, random: Callable[[int], bytes], now: int) -> No
     publish(tree, place.repositories, NAME)
 
 
-def command(place: Place, *options: str) -> list[str]:
-    """Give the command line of the daemon."""
+def command(place: DemoPaths, *options: str) -> list[str]:
+    """Return the command line of the daemon."""
     return [
         sys.executable,
         "-m",
@@ -124,7 +124,7 @@ def command(place: Place, *options: str) -> list[str]:
     ]
 
 
-async def run_daemon(reactor: Any, place: Place, *options: str) -> DaemonProcess:
+async def run_daemon(reactor: Any, place: DemoPaths, *options: str) -> DaemonProcess:
     """Start the daemon; its log goes to a file."""
     log = (place.root / "daemon.log").open("ab", buffering=0)
     daemon = DaemonProcess(log.write)
@@ -147,7 +147,7 @@ def _end(process: Any, daemon: DaemonProcess) -> Deferred[None] | None:
 @frozen
 class Started:
     """
-    What a user needs to know.
+    The addresses and names to show to the user.
 
     :ivar page: The address to open.
     :ivar token: The pairing token.
@@ -163,7 +163,7 @@ class Started:
 
 async def start(
     reactor: Any,
-    place: Place,
+    place: DemoPaths,
     say: Callable[[str], None],
     random: Callable[[int], bytes],
     now: int,
@@ -171,7 +171,7 @@ async def start(
     """
     Start everything; the reactor's shutdown ends it again.
 
-    :param say: Takes a line of what is being done.
+    :param say: Accepts a line of progress.
     :raise DemoError: Something can't be started.
     :raise ForgeError: What the git server needs is missing.
     """

@@ -53,7 +53,7 @@ _RAW = b"* -text -filter -ident -working-tree-encoding\n"
 
 
 class ForgeError(Exception):
-    """The forge cannot run or publish; the message says what to do about it."""
+    """The forge can't run or publish; the message shows how to fix it."""
 
 
 @frozen
@@ -180,7 +180,7 @@ def _git(*arguments: str, cwd: Path | None = None) -> str:
 @implementer(IOpenSSLContextFactory)
 @frozen
 class _Certified:
-    """Gives every connection the one certificate."""
+    """Uses one certificate for every connection."""
 
     _context: SSL.Context
 
@@ -190,7 +190,7 @@ class _Certified:
 
 
 class _Backend(Resource):
-    """Hands every request to ``git http-backend``, with an environment of its own."""
+    """Passes every request to ``git http-backend``, with an environment of its own."""
 
     isLeaf = True
 

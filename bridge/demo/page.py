@@ -29,9 +29,9 @@ _PAGE = {"": "index.html", "index.html": "index.html", "page.css": "page.css"}
 
 class PageFile(Resource):
     """
-    One file, read anew for each request: a bundle is replaced while this runs.
+    One file, read again for each request: a bundle is replaced while this runs.
 
-    twisted.web.static would do, but imports what Python warns of.
+    twisted.web.static would do, but imports a deprecated module.
     """
 
     isLeaf = True
@@ -42,7 +42,7 @@ class PageFile(Resource):
         self._snippets = snippets
 
     def render_GET(self, request: Request) -> bytes:
-        """Give the file."""
+        """Return the file."""
         try:
             content = self._path.read_bytes()
         except OSError:
@@ -64,10 +64,10 @@ class PageFile(Resource):
 
 
 class _Folder(Resource):
-    """Has the files put into it, and says plainly when there is none."""
+    """A folder of files, with a plain 404 page."""
 
     def getChild(self, path: bytes, request: Request) -> IResource:
-        """Answer for what is not there."""
+        """Return the resource for a missing file."""
         return notFound()
 
 
@@ -80,7 +80,7 @@ class _QuietSite(Site):
 
 def page_site(theme: Path, bundle_name: str, snippets: bool = False) -> Site:
     """
-    Make the site: ``/`` is the page, ``/theme/`` the published bundle and its map.
+    Return the site: ``/`` is the page, ``/theme/`` the published bundle and its map.
 
     :param theme: The theme's own folder, which need not exist yet.
     :param snippets: Whether the page may evaluate what a daemon with ``--dev`` pushes;

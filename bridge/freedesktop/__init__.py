@@ -6,7 +6,7 @@ The user's desktop, reached over the session bus.
     address         where the bus is
     messages        what goes over it
     connection      one connection, by txdbus
-    bus             the connection, made anew when it is lost
+    bus             the connection, made again when it is lost
     notes           what users of notifications need to know
     notifications   the client of ``org.freedesktop.Notifications``
 

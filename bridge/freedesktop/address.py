@@ -1,4 +1,4 @@
-"""Where the session bus is, by the D-Bus specification's "Server Addresses"."""
+"""The address of the session bus, by the D-Bus specification's "Server Addresses"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VALUE: Final = re.compile(r"(?:[-0-9A-Za-z_/.\\*]|%[0-9A-Fa-f]{2})*")
 
 def session_sockets(environ: Mapping[str, str]) -> list[str]:
     """
-    Give the Unix sockets at which the session bus may listen, best first.
+    Return the Unix sockets at which the session bus may listen, best first.
 
     :param environ: ``DBUS_SESSION_BUS_ADDRESS`` is followed; when it is unset or
         empty, the bus of the user's runtime directory is looked for.

@@ -1,4 +1,4 @@
-"""A connection to the session bus that is made anew when it is lost."""
+"""A connection to the session bus, made again when it is lost."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FIRST_PAUSE_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 1.0
 
 
-class Link(Protocol):
-    """A connection; see ``bridge.freedesktop.connection``."""
+class BusConnection(Protocol):
+    """A connection to a bus; see ``bridge.freedesktop.connection``."""
 
     lost: Callable[[], object]
 
@@ -35,32 +35,32 @@ class Link(Protocol):
         """Close the connection at once."""
 
     def close(self) -> None:
-        """Close the connection when all is sent that was written."""
+        """Send what was written, then close the connection."""
 
 
 Opener = Callable[[Any, str, Callable[[Signal], object]], "Deferred[Any]"]
-"""Opens a ``Link``: ``bridge.freedesktop.connection.connect``, or a test's."""
+"""Opens a ``BusConnection``: ``bridge.freedesktop.connection.connect``, or a test's."""
 
 
 class User(Protocol):
-    """What a bus is for."""
+    """The user of a bus."""
 
-    async def joined(self, link: Link) -> None:
+    async def joined(self, link: BusConnection) -> None:
         """
-        Settle in on a new connection; it is nobody else's before this returns.
+        Set up a new connection, before others use it.
 
-        :raise DesktopError: It is of no use.
+        :raise DesktopError: It can't be used.
         """
 
     def received(self, signal: Signal) -> None:
-        """Take a signal."""
+        """Receive a signal."""
 
     def lost(self) -> None:
-        """Take it that the connection is gone."""
+        """Handle the loss of the connection."""
 
 
 def load() -> Opener:
-    """Load the D-Bus library; takes a tenth of a second, so a thread's work."""
+    """Load the D-Bus library; takes a tenth of a second, so do it in a thread."""
     from .connection import connect
 
     return connect
@@ -71,7 +71,7 @@ class Bus:
     """
     Keeps a connection to the session bus.
 
-    :ivar environ: The environment that says where the bus is; read anew each time.
+    :ivar environ: The environment with the address of the bus; read for each attempt.
     :ivar load: Called in a thread; returns what opens a connection.
     """
 
@@ -80,10 +80,10 @@ class Bus:
     _thread: Callable[..., Deferred[Any]]
     _user: User
     _load: Callable[[], Opener] = load
-    _link: Link | None = field(default=None, init=False)
+    _link: BusConnection | None = field(default=None, init=False)
     _since: float = field(default=0.0, init=False)
-    _attempt: Deferred[Link] | None = field(default=None, init=False)
-    _waiting: list[Deferred[Link]] = field(factory=list, init=False)
+    _attempt: Deferred[BusConnection] | None = field(default=None, init=False)
+    _waiting: list[Deferred[BusConnection]] = field(factory=list, init=False)
     _retry: Any = field(default=None, init=False)
     _pause: float = field(default=FIRST_PAUSE_SECONDS, init=False)
     _is_closed: bool = field(default=False, init=False)
@@ -92,8 +92,8 @@ class Bus:
     _log: ClassVar[Logger] = Logger()
 
     @property
-    def link(self) -> Link | None:
-        """The connection, when there is one."""
+    def link(self) -> BusConnection | None:
+        """The connection; ``None`` without one."""
         return self._link
 
     def start(self) -> None:
@@ -104,9 +104,9 @@ class Bus:
             attempt.addCallbacks(self._connected, self._not_connected)
             attempt.addErrback(self._broke)
 
-    def connected(self) -> Deferred[Link]:
+    def connected(self) -> Deferred[BusConnection]:
         """
-        Give the connection; when there is none, try at once to make one.
+        Return the connection; without one, try at once to connect.
 
         :return: Fails with ``DesktopError``.
         """
@@ -114,13 +114,13 @@ class Bus:
             return fail(_stopping())
         if self._link is not None:
             return succeed(self._link)
-        waiting: Deferred[Link] = Deferred(self._forget)
+        waiting: Deferred[BusConnection] = Deferred(self._forget)
         self._waiting.append(waiting)
         self.start()
         return waiting
 
     def close(self) -> Deferred[None]:
-        """Send what was written, close the connection, and make no other."""
+        """Send what was written, close the connection, and don't reconnect."""
         self._is_closed = True
         self._stop_retry()
         if self._attempt is not None:
@@ -134,8 +134,8 @@ class Bus:
         # A bus that reads no more would keep the daemon from ending.
         return gone.addTimeout(CLOSE_SECONDS, self._reactor, lambda _, __: link.drop())
 
-    async def _connect(self) -> Link:
-        link: Link = await self._opened()
+    async def _connect(self) -> BusConnection:
+        link: BusConnection = await self._opened()
         try:
             await self._user.joined(link)
         except BaseException:
@@ -155,7 +155,7 @@ class Bus:
                 return await opener(self._reactor, path, self._user.received)
         return await opener(self._reactor, sockets[-1], self._user.received)
 
-    def _connected(self, link: Link) -> None:
+    def _connected(self, link: BusConnection) -> None:
         self._link, self._attempt = link, None
         self._since = self._reactor.seconds()
         link.lost = self._lost
@@ -179,11 +179,11 @@ class Bus:
     def _broke(self, failure: Failure) -> None:
         self._log.failure("the session bus could not be used", failure)
 
-    def _released(self) -> list[Deferred[Link]]:
+    def _released(self) -> list[Deferred[BusConnection]]:
         released, self._waiting = self._waiting, []
         return released
 
-    def _forget(self, waiter: Deferred[Link]) -> None:
+    def _forget(self, waiter: Deferred[BusConnection]) -> None:
         if waiter in self._waiting:
             self._waiting.remove(waiter)
 
@@ -199,7 +199,7 @@ class Bus:
         self._user.lost()
 
     def _retry_later(self) -> None:
-        """Try again, on a stack of its own, and later each time."""
+        """Schedule another attempt, with a longer pause each time."""
         if self._is_closed:
             return
         self._retry = self._reactor.callLater(self._pause, self._again)

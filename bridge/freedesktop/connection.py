@@ -5,8 +5,8 @@ It is imported when the first connection is made: ``txdbus.client`` takes a tent
 second to load, and installs the reactor.
 
 Where txdbus would hang or believe too much, this does otherwise: every wait ends, the
-sender of a reply is compared with whom was asked, signals bypass its router (which
-ignores their sender), and whoever waits is told of a loss after the books are closed.
+sender of a reply is compared with the callee, signals bypass its router (which ignores
+their sender), and waiting callers learn of a loss after the bookkeeping is done.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from .messages import BUS, Call, DesktopError, Signal
 
 
 class _External(ClientAuthenticator):
-    """Says who we are by the socket's credentials, and knows no other way."""
+    """Authenticates by the socket's credentials only."""
 
     preference: ClassVar[list[bytes]] = [b"EXTERNAL"]
 
     def _usesUnixSocketTransport(self, _: Any) -> bool:
-        """Take no file descriptors, which nobody would close."""
+        """Accept no file descriptors, which nobody would close."""
         return False
 
 
 @define(eq=False)
 class _Asked:
-    """A call that was sent; whoever waits for its result may have given up."""
+    """A call that was sent; its caller may have been cancelled."""
 
     call: Call
     late: Callable[[Any], object] | None
     result: Deferred[tuple[Any, ...]] = field(factory=Deferred)
 
     def answered(self, reply: Any) -> None:
-        """Take the reply; the library knows it by its number only."""
+        """Handle the reply; the library knows it by its number only."""
         values = tuple(reply.body or ())
         if reply.sender != self.call.remote.destination:
             if not self.result.called:
@@ -60,7 +60,7 @@ class _Asked:
             self.late(values)
 
     def failed(self, failure: Failure) -> None:
-        """Take an error, or the loss of the connection."""
+        """Handle an error, or the loss of the connection."""
         if self.result.called:
             return
         text = "the session bus is gone"
@@ -69,7 +69,7 @@ class _Asked:
         self.result.errback(DesktopError(text))
 
 
-class Connection(DBusClientConnection):
+class SessionBusConnection(DBusClientConnection):
     """
     A connection to a bus.
 
@@ -83,7 +83,7 @@ class Connection(DBusClientConnection):
 
     _log: ClassVar[Logger] = Logger()
 
-    def __init__(self, clock: Any, made: Deferred[Connection]) -> None:
+    def __init__(self, clock: Any, made: Deferred[SessionBusConnection]) -> None:
         self._clock = clock
         self._made = made
         self._is_lost = False
@@ -118,7 +118,7 @@ class Connection(DBusClientConnection):
         self.transport.abortConnection()
 
     def close(self) -> None:
-        """Close the connection when all is sent that was written."""
+        """Send what was written, then close the connection."""
         self.transport.loseConnection()
 
     def signalReceived(self, signal: Any) -> None:
@@ -139,7 +139,7 @@ class Connection(DBusClientConnection):
 
     def connectionAuthenticated(self) -> None:
         """Say hello to the bus; see ``txdbus.protocol``."""
-        # Answers whoever calls us that nothing is here.
+        # Answers every caller that we export no object.
         self.objHandler = DBusObjectHandler(self)
         self.call(Call(BUS, "Hello")).addCallbacks(self._named, self._not_made)
 
@@ -161,7 +161,7 @@ class Connection(DBusClientConnection):
             self.drop()
 
     def connectionLost(self, reason: Failure) -> None:
-        """Fail all that waits, when nothing can be added to it any more."""
+        """Fail every pending call, when no more can be added."""
         self._is_lost = True
         pending, self._pendingCalls = self._pendingCalls, {}
         if self.busName is not None:
@@ -177,12 +177,12 @@ def connect(
     """
     Connect to the bus at a Unix socket.
 
-    :param received: See ``Connection``.
-    :return: Fires with the ``Connection`` when the bus has given it a name.  Fails
+    :param received: See ``SessionBusConnection``.
+    :return: Fires with the ``SessionBusConnection`` once the bus has named it.  Fails
         with ``DesktopError`` when it has not within five seconds.
     """
-    made: Deferred[Connection] = Deferred(lambda _: _give_up())
-    connection = Connection(reactor, made)
+    made: Deferred[SessionBusConnection] = Deferred(lambda _: _give_up())
+    connection = SessionBusConnection(reactor, made)
     connection.received = received
     connection.lost = lambda: None
     factory = Factory.forProtocol(lambda: connection)

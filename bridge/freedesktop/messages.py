@@ -1,4 +1,4 @@
-"""What goes over the bus, in terms that need no D-Bus library."""
+"""Messages of the bus, independent of the D-Bus library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DesktopError(Exception):
 
 
 @frozen
-class Remote:
+class RemoteInterface:
     """
     An interface of an object of a program on the bus.
 
@@ -36,7 +36,7 @@ class Remote:
     interface: str
 
 
-BUS: Final = Remote(
+BUS: Final = RemoteInterface(
     "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"
 )
 """The bus itself; no program can send under its name."""
@@ -50,7 +50,7 @@ class Call:
     :ivar signature: The types of ``arguments``, as D-Bus writes them.
     """
 
-    remote: Remote
+    remote: RemoteInterface
     method: str
     signature: str = ""
     arguments: Sequence[Any] = ()
@@ -59,7 +59,7 @@ class Call:
 @frozen
 class Signal:
     """
-    A signal as it arrived.  Anybody may have sent it: judge it by ``sender``.
+    A signal as it arrived.  Anybody may have sent it: check its ``sender``.
 
     :ivar sender: The unique name of the program that sent it; set by the bus.
     :ivar signature: The types of ``arguments``.
@@ -72,8 +72,8 @@ class Signal:
     signature: str
     arguments: tuple[Any, ...]
 
-    def is_of(self, remote: Remote, name: str, signature: str) -> bool:
-        """Say whether ``remote`` itself sent it, with arguments of these types."""
+    def is_of(self, remote: RemoteInterface, name: str, signature: str) -> bool:
+        """Whether ``remote`` itself sent it, with arguments of these types."""
         return (
             self.sender == remote.destination
             and self.path == remote.path

@@ -1,4 +1,4 @@
-"""What users of the desktop's notifications need to know: notes, and who shows them."""
+"""Notifications of the desktop, and the servers that show them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEVER_MS: Final = 0
 
 
 class Urgency(IntEnum):
-    """How much a note matters; servers never let a critical one expire."""
+    """The urgency of a note; servers never let a critical one expire."""
 
     LOW = 0
     NORMAL = 1
@@ -30,7 +30,7 @@ class Note:
     """
     What is shown.
 
-    :ivar application: Who shows it, as users know it.
+    :ivar application: The sender, as users know it.
     :ivar body: Text; a server of ``body-markup`` reads it as markup.
     :ivar icon: The name of an icon; empty for none.
     :ivar image_path: An absolute path of a picture; empty for none.
@@ -55,8 +55,8 @@ class Server:
     A notification server.
 
     :ivar owner: Its unique name on the bus.
-    :ivar name: What it calls itself, such as ``dunst``; a foreign text.
-    :ivar version: Its version; a foreign text.
+    :ivar name: Its own name, such as ``dunst``; untrusted text.
+    :ivar version: Its version; untrusted text.
     :ivar capabilities: What it can do, such as ``actions`` and ``body-markup``.
     """
 
@@ -80,7 +80,7 @@ class Shown:
 
 
 class QuestionExpiredError(DesktopError):
-    """The server took a question away before anybody answered it."""
+    """The server closed a question before it was answered."""
 
 
 @define(eq=False)
@@ -88,7 +88,7 @@ class Question:
     """
     A note with buttons that is on the screen.
 
-    :ivar server: Who shows it.
+    :ivar server: The server that shows it.
     :ivar answer: Fires once: with the key of the action that the user chose, or
         ``None`` when the note was closed without one.  Fails with
         ``QuestionExpiredError`` when its server let it expire, and with
@@ -111,7 +111,7 @@ class INotifications(Interface):
 
     def find() -> Deferred[Server]:
         """
-        Give the server of now; the bus is asked to start one when there is none.
+        Return the current server; without one, ask the bus to start it.
 
         :return: Fails with ``DesktopError`` within five seconds.
         """
@@ -139,5 +139,5 @@ class INotifications(Interface):
         """
         Call ``changed`` with each new ``health``.
 
-        :return: Call it to hear no more.
+        :return: A function that unsubscribes.
         """

@@ -18,13 +18,13 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS
-from .bus import Bus, Link, Opener, load
-from .messages import BUS, Call, DesktopError, Remote, Signal
+from .bus import Bus, BusConnection, Opener, load
+from .messages import BUS, Call, DesktopError, RemoteInterface, Signal
 from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
 from .showing import notify_call
 
 SERVICE: Final = "org.freedesktop.Notifications"
-REMOTE: Final = Remote(SERVICE, "/org/freedesktop/Notifications", SERVICE)
+REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVICE)
 # Of the reasons of NotificationClosed the one that is the server's own.
 _EXPIRED: Final = 1
 # Notes that were closed while an id was awaited: the last so many are remembered.
@@ -72,7 +72,7 @@ class Notifications:
         self._bus.start()
 
     def close(self) -> Deferred[None]:
-        """Give the bus up."""
+        """Close the connection to the bus."""
         return self._bus.close()
 
     def find(self) -> Deferred[Server]:
@@ -94,8 +94,8 @@ class Notifications:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed)
 
-    async def joined(self, link: Link) -> None:
-        """Begin to follow who the server is; see ``bridge.freedesktop.bus``."""
+    async def joined(self, link: BusConnection) -> None:
+        """Follow the owner of the server's name; see ``bridge.freedesktop.bus``."""
         for rule in (
             f"type='signal',sender='{BUS.destination}',path='{BUS.path}',"
             f"interface='{BUS.interface}',member='NameOwnerChanged',arg0='{SERVICE}'",
@@ -106,7 +106,7 @@ class Notifications:
         self._own(await _owner(link))
 
     def received(self, signal: Signal) -> None:
-        """Take a signal; anybody may have sent it."""
+        """Receive a signal; anybody may have sent it."""
         if signal.is_of(BUS, "NameOwnerChanged", "sss"):
             name, _, owner = signal.arguments
             if name == SERVICE:
@@ -122,7 +122,7 @@ class Notifications:
             self._closed(note, signal.arguments[1])
 
     def lost(self) -> None:
-        """Take it that the bus is gone."""
+        """Handle the loss of the bus."""
         self._own("")
 
     async def _find(self) -> Server:
@@ -140,7 +140,7 @@ class Notifications:
             self.server = server
         return self.server
 
-    async def _have_one_started(self, link: Link) -> None:
+    async def _have_one_started(self, link: BusConnection) -> None:
         # Refused when there is none to start; one may run by now all the same.
         with contextlib.suppress(DesktopError):
             await link.call(Call(BUS, "StartServiceByName", "su", [SERVICE, 0]))
@@ -230,7 +230,7 @@ class Notifications:
         closing.addErrback(lambda _: None)
 
     def _own(self, owner: str) -> None:
-        """Take ``owner`` as the server; what another one shows is lost."""
+        """Use ``owner`` as the server; what another one shows is lost."""
         if owner == self._owner:
             return
         before, self._owner, self.server = self.health, owner, None
@@ -245,11 +245,11 @@ class Notifications:
                 try:
                     changed(self.health)
                 except Exception:  # noqa: BLE001
-                    self._log.failure("a change of health could not be told")
+                    self._log.failure("a change of health could not be reported")
 
 
-async def _owner(link: Link) -> str:
-    """Ask who the server is; empty when nobody is."""
+async def _owner(link: BusConnection) -> str:
+    """Return the owner of the server's name; empty without one."""
     (exists,) = await link.call(Call(BUS, "NameHasOwner", "s", [SERVICE]))
     if not exists:
         return ""
@@ -275,7 +275,7 @@ def _id(result: tuple[Any, ...]) -> int:
     raise _nonsense()
 
 
-def _remote(owner: str) -> Remote:
+def _remote(owner: str) -> RemoteInterface:
     return evolve(REMOTE, destination=owner)
 
 

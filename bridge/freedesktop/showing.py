@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .messages import Byte, Call, Remote
+from .messages import Byte, Call, RemoteInterface
 from .notes import Note
 
 
-def notify_call(remote: Remote, note: Note, actions: Sequence[tuple[str, str]]) -> Call:
+def notify_call(
+    remote: RemoteInterface, note: Note, actions: Sequence[tuple[str, str]]
+) -> Call:
     """
     Make the call of ``Notify`` for a note; only what is given is sent.
 

@@ -1,1 +1,1 @@
-"""Everything done to a plugin's tree: fetched, judged, kept, compiled."""
+"""Everything done to a plugin's tree: fetched, validated, kept, compiled."""

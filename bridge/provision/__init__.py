@@ -1,1 +1,1 @@
-"""What a daemon builds with, put in place: the bundler and the host's sources."""
+"""Installs what the daemon builds with: the bundler and the host's sources."""

@@ -1,5 +1,5 @@
 """
-Where ``plugin-bridge setup`` gets the bundler from.
+Sources of the bundler for ``plugin-bridge setup``.
 
 Only the bytes that ``bridge.plugins.esbuild.pins`` names are installed, from wherever.
 """
@@ -74,7 +74,7 @@ def _other(pin: Pin) -> SetupError:
 
 
 def _member(package: bytes, name: str) -> bytes:
-    """One file of a package whose digest was right: it has the file."""
+    """Return a file of a package whose digest was checked, so that it exists."""
     with tarfile.open(fileobj=io.BytesIO(package), mode="r:gz") as tar:
         file = tar.extractfile(name)
         return file.read() if file else b""
@@ -86,7 +86,7 @@ def find_bundler(
     """
     Find the bundler: where our package put it, or through the user's npm.
 
-    :raise SetupError: It is nowhere; says the one command to run.
+    :raise SetupError: It was not found; the message shows the command to run.
     """
     for path in shipped:
         if path.exists():
@@ -144,12 +144,12 @@ def installed_bundler(data: DataDir, pin: Pin) -> bool:
 
 
 def would_run(data: DataDir) -> bool:
-    """Whether the daemon would run the bundler: it is what its checksum file says."""
+    """Whether the bundler matches its checksum file, so that the daemon runs it."""
     return _runnable(data) is not None
 
 
 def _runnable(data: DataDir) -> str | None:
-    """Give the bundler's digest, when it is the one that its checksum file says."""
+    """Return the bundler's digest if its checksum file has the same one."""
     try:
         said = read_checksum(data.bin)
         binary = read_own(data.bin / BINARY_NAME, BUNDLER_BYTES)

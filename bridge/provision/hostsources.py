@@ -1,8 +1,8 @@
 """
 The host application's sources, as ``plugin-bridge setup`` installs them.
 
-They come from a directory or a tar archive: every path in it is judged before
-anything is written, and what is installed replaces the old as a whole.
+They come from a directory or a tar archive: every path in it is validated
+before anything is written, and what is installed replaces the old as a whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import BinaryIO, Final
 
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import DataDir, sync_directory
-from ..plugins.bundle.run import API_ENTRY, HOST_ENTRY
+from ..plugins.bundle.prerequisites import HOST_FILES, missing_files
 from ..plugins.tree.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..settings.options import Paths
@@ -28,9 +28,9 @@ from ..settings.options import Paths
 OWN_HOST: Final = "reference"
 """The host whose sources came with plugin-bridge."""
 
-# What is taken, of whatever else is there.
+# The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
-_NEEDED: Final = tuple(path.removeprefix("host/") for path in (API_ENTRY, HOST_ENTRY))
+_NEEDED: Final = tuple(sorted(path.removeprefix("host/") for path in HOST_FILES))
 _SAFE: Final = re.compile(r'[^\x00-\x1f\x7f\\:*?"<>|]{1,1024}')
 _GZIP: Final = b"\x1f\x8b"
 _NEW: Final = ".host-new"
@@ -41,18 +41,17 @@ Sources = dict[str, bytes]
 
 
 class SetupError(Exception):
-    """Why setup could not do a part of its work; one line for whoever runs it."""
+    """Why a part of setup failed; one line for the user."""
 
 
 def missing_sources(place: Paths) -> list[str]:
-    """Name what the host's sources in the data directory lack."""
-    root = place.data.root
-    return [entry for entry in (HOST_ENTRY, API_ENTRY) if not (root / entry).is_file()]
+    """Return the needed host sources that the data directory lacks."""
+    return missing_files(place.data.root, HOST_FILES)
 
 
 def setup_command(place: Paths, where: str) -> str:
     """
-    Say how to run setup so that it can do all that it has to.
+    Format the command that runs setup with the options it needs.
 
     :param where: The options that name this place on a command line.
     """
@@ -65,7 +64,7 @@ def read_sources(given: Path) -> Sources:
     """
     Read host sources.
 
-    Taken are ``packages`` and ``node_modules``, without hidden files.
+    Reads ``packages`` and ``node_modules``, without hidden files.
 
     :param given: A directory or a tar archive which has ``packages/api/src`` and
         ``packages/host/src``, possibly below one folder.
@@ -191,11 +190,11 @@ def _refused(path: str, what: str) -> SetupError:
 
 def install_sources(sources: Sources, data: DataDir, *, force: bool) -> bool:
     """
-    Make ``host/`` hold these sources and nothing else, for the user alone.
+    Replace the content of ``host/`` by these sources, for the user alone.
 
-    :param force: Also when it does already.
+    :param force: Even if they are already installed.
     :return: Whether anything was written.
-    :raise OSError: It could not be done; the old sources are there as before.
+    :raise OSError: It could not be done; the old sources are in place.
     """
     new, old = data.root / _NEW, data.root / _OLD
     if old.exists() and not data.host.exists():
@@ -230,12 +229,12 @@ def _write(sources: Sources, root: Path) -> None:
 
 
 def _installed(host: Path, sources: Sources) -> bool:
-    there = {
+    found = {
         path.relative_to(host).as_posix(): path
         for path in host.rglob("*")
         if path.is_symlink() or not path.is_dir()
     }
-    return there.keys() == sources.keys() and all(
+    return found.keys() == sources.keys() and all(
         not path.is_symlink() and path.read_bytes() == sources[inside]
-        for inside, path in there.items()
+        for inside, path in found.items()
     )

@@ -1,7 +1,7 @@
 """
-What the daemon builds with, put in place: the bundler, and the host's sources.
+Installs what the daemon builds with: the bundler and the host's sources.
 
-What is in place already is left alone, so that it can be done again at any time.
+Files in place are not changed, so setup can be repeated at any time.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def setup(
     :param bundler: The bundler's binary or npm package; ``None``: find it.
     :param host_sources: Their directory or tar archive; ``None``: those that came
         with the profile, if any did.
-    :param say: Told each thing that was done or was in place.
+    :param say: Accepts a line for each thing that was installed or in place.
     :param force: Install again what is in place.
     :param bundler_only: Install nothing else.
     :param environ: For npm.
@@ -88,7 +88,7 @@ def setup(
 
 @frozen
 class _Steps:
-    """What setup does, in order; each step stands alone."""
+    """The steps of setup; each is independent."""
 
     _profile: HostProfile
     _data: DataDir
@@ -136,7 +136,7 @@ class _Steps:
         self._say(f"host sources: {done} ({len(sources)} files)")
 
     def sample(self) -> None:
-        """Make the database that the reference host's pages may read."""
+        """Create the database that the reference host's pages may read."""
         if self._profile.name != OWN_HOST or _SAMPLE not in self._profile.databases:
             return
         path = self._profile.database(_SAMPLE, self._data.root)

@@ -18,7 +18,7 @@ from ..datadir.lock import FileLock, LockedError, acquire
 from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
 from ..plugins.bundle.build import Builder, Report
-from ..plugins.bundle.table import plugin_of
+from ..plugins.bundle.plugintable import plugin_of
 from ..plugins.esbuild.executable import Executable, temporary_copy
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.records import read_records

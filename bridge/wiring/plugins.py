@@ -18,12 +18,12 @@ from ..plugins.dev.linking import Linking, build_without_linked
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.trees import Trees
-from ..plugins.operations.candidate import Fetcher
+from ..plugins.operations.candidate import CandidateFetcher
 from ..plugins.operations.change import Change
 from ..plugins.operations.install import Installer
 from ..plugins.operations.operations import Operations
 from ..plugins.operations.prompting import Prompting
-from ..plugins.operations.rebuild import Ending, Rebuild
+from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.recovery import RecoveredBuild, recover
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
@@ -72,7 +72,7 @@ def make_plugins(core: Core) -> PluginWiring:
     rebuild = Rebuild(store, trees, builder, audience, check)
     prompting = Prompting(approver, Prompts(paths.profile.application), trust)
     scanner = oneshot.make_scanner(reactor, paths, check)
-    fetcher = Fetcher(
+    fetcher = CandidateFetcher(
         GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
         scanner,
         trees,
@@ -134,7 +134,7 @@ def make_plugins(core: Core) -> PluginWiring:
             dev.listen()
 
     notices = [] if recovered is None else [recovered.notice]
-    finish: list[Any] = [dev, updates, Ending(operations, rebuild, reactor)]
+    finish: list[Any] = [dev, updates, Shutdown(operations, rebuild, reactor)]
     return PluginWiring(service, approver, notices, prepare, finish)
 
 

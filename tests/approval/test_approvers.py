@@ -21,7 +21,7 @@ class NobodyApproverTests(ApproverContract, SynchronousTestCase):
         return NobodyApprover()
 
     def test_it_refuses(self):
-        """Everything is refused, and the reason is told."""
+        """Everything is refused, and the reason is reported."""
         error = self.failureResultOf(
             NobodyApprover("no session bus").approve(PROMPTS.uninstall("ab", URL)),
             BridgeError,

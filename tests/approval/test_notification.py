@@ -153,7 +153,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.assertEqual(len(self.screen.questions), 2)
 
     def test_no_desktop(self):
-        """Whatever is wrong with the desktop, the reason is told."""
+        """Whatever is wrong with the desktop, the reason is reported."""
         self.screen.failure = "there is no session bus"
         self.assertEqual(
             self.refusal(self.asker.approve(PROMPT)),

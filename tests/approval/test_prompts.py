@@ -147,7 +147,7 @@ class PromptTests(SynchronousTestCase):
         self.assertEqual(line, "Path: /" + "a" * 57 + "..." + "a" * 58)
 
     def test_attack_path_that_ends_elsewhere(self):
-        """What a long path ends with is shown: it tells which repository it is."""
+        """The end of a long path is shown: it names the repository."""
         url = check_url("https://forge.example/trusted/" + "x/" * 200 + "evil.git")
         self.assertIn("/evil.git\n", PROMPTS.install(url, "/data").body)
 
@@ -174,6 +174,6 @@ class PromptTests(SynchronousTestCase):
         self.assertIn("only if this key is the fingerprint the author published", body)
 
     def test_rotate_key_shows_both_keys(self):
-        """Whoever judges a change of keys sees the old and the new one."""
+        """A user who confirms a change of keys sees the old and the new one."""
         body = PROMPTS.rotate_key("a-plugin", URL, "old-key", "new-key").body
         self.assertIn("Old key: old-key\nNew key: new-key\n", body)

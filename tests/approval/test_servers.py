@@ -212,7 +212,7 @@ class DunstTests(Answered):
         return [program("dunst", "dunst"), "-conf", str(config)]
 
     def dunstctl(self, *arguments: str) -> None:
-        """Control dunst as the README tells users to."""
+        """Control dunst as the README describes."""
         done = subprocess.run(
             [program("dunstctl", "dunst"), *arguments],
             env=self.session.environment,

@@ -44,7 +44,7 @@ class MainTests(Outcomes):
         self.assertEqual(self.outcome(), (2, text))
 
     def test_each_has_help(self):
-        """Each sub-command tells its options and ends with 0."""
+        """Each sub-command prints its options and ends with 0."""
         for name in COMMANDS:
             if name != "run":  # which is twistd
                 status, text = self.outcome(name, "--help")
@@ -52,12 +52,12 @@ class MainTests(Outcomes):
                 self.assertIn(f"plugin-bridge {name}", text)
 
     def test_help_on_one(self):
-        """``help COMMAND`` tells the options of one."""
+        """``help COMMAND`` prints the options of one."""
         self.assertEqual(self.outcome("help", "setup"), self.outcome("setup", "--help"))
         self.assertEqual(self.outcome("help")[0], 0)
 
     def test_version(self):
-        """``--version`` tells it."""
+        """``--version`` prints it."""
         status, text = self.outcome("--version")
         self.assertEqual(status, 0)
         self.assertTrue(text.startswith("plugin-bridge "))
@@ -84,7 +84,7 @@ class MainTests(Outcomes):
             self.assertEqual(self.outcome("verify", "."), (130, "\n"))
 
     def test_output_takes_no_more(self):
-        """A full disk is told in a line; a reader that has gone is no news."""
+        """A full disk is reported in a line; a reader that has gone is no news."""
         for output, status, said in (
             ("/dev/full", 1, b"plugin-bridge: No space left on device\n"),
             (None, 1, b""),

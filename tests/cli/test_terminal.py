@@ -5,15 +5,25 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
+import stat
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.terminal import json_text, print_json, print_line, wants_colour
+from bridge.cli.terminal import (
+    json_text,
+    print_json,
+    print_line,
+    private_file,
+    wants_colour,
+)
 from bridge.protocol.text import visible
 
 JSON = st.recursive(
@@ -106,3 +116,42 @@ class PrintTests(SynchronousTestCase):
         self.assertEqual(writer.wait(60), 0)
         self.assertEqual(writer.stderr.read(), b"")
         writer.stderr.close()
+
+
+class PrivateFileTests(SynchronousTestCase):
+    """Files that hold secrets or settings."""
+
+    def setUp(self):
+        """Choose a path."""
+        self.path = Path(tempfile.mkdtemp()) / "file"
+        self.addCleanup(shutil.rmtree, self.path.parent)
+
+    def test_only_its_owner_can_read_it(self):
+        """The file is created with mode 0600, and holds what was written."""
+        with private_file(self.path) as file:
+            file.write(b"secret\n")
+        self.assertEqual(self.path.read_bytes(), b"secret\n")
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+
+    def test_attack_existing_file_or_link(self):
+        """Neither a file nor what a link names is replaced or removed."""
+        self.path.write_bytes(b"theirs")
+        link = self.path.with_name("link")
+        link.symlink_to(self.path.with_name("elsewhere"))
+        for path in (self.path, link):
+            with self.assertRaises(FileExistsError), private_file(path) as file:
+                file.write(b"ours")
+        self.assertEqual(self.path.read_bytes(), b"theirs")
+        self.assertTrue(link.is_symlink())
+        self.assertFalse(self.path.with_name("elsewhere").exists())
+
+    def test_nothing_is_left_of_a_failure(self):
+        """A file that is not complete is removed."""
+        error = OSError("disk full")
+        with (
+            mock.patch("os.fsync", side_effect=error),
+            self.assertRaises(OSError),
+            private_file(self.path) as file,
+        ):
+            file.write(b"half")
+        self.assertFalse(self.path.exists())

@@ -149,7 +149,7 @@ class ConnectionTests(SynchronousTestCase):
     def test_defect(self):
         """A failure of the daemon is logged in full, and reported without detail."""
         self.said()
-        self.bench.threads.failing["_take"] = OSError(28, "No space left on device")
+        self.bench.threads.failing["_copy"] = OSError(28, "No space left on device")
         self.ask()
         (answer,) = self.said()
         self.assertEqual(answer["message"], "internal: see the daemon's log")

@@ -21,7 +21,7 @@ HEAD = "printf 'Status: 201 Made\\r\\nContent-Type: text/x\\r\\n\\r\\n'; "
 
 
 class Watched(CGIAnswer):
-    """An answer that tells when its program has ended."""
+    """An answer that reports when its program has ended."""
 
     def __init__(self, request: Any, body: bytes, ended: Deferred[None]) -> None:
         super().__init__(request, body)

@@ -9,7 +9,7 @@ from twisted.internet.error import ProcessDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.demo.demo import NAME, DaemonProcess, DemoError, Place, command, start
+from bridge.demo.demo import NAME, DaemonProcess, DemoError, DemoPaths, command, start
 from bridge.demo.demo import publish_plugin as publish
 from bridge.demo.forge import ForgeError
 from bridge.plugins.tree.manifest import load_manifest
@@ -53,7 +53,7 @@ class StartTests(SynchronousTestCase):
 
     def test_missing_trustme(self):
         """What only the demo needs is looked for before anything is done."""
-        place = Place(fresh_directory(self), load_profile("reference"))
+        place = DemoPaths(fresh_directory(self), load_profile("reference"))
         said: list[str] = []
         with mock.patch.dict(sys.modules, {"trustme": None}):
             starting = start(object(), place, said.append, bytes, NOW)
@@ -67,7 +67,7 @@ class PublishTests(SynchronousTestCase):
 
     def setUp(self):
         """A place."""
-        self.place = Place(fresh_directory(self), load_profile("reference"))
+        self.place = DemoPaths(fresh_directory(self), load_profile("reference"))
 
     def test_the_sample_passes_every_check(self):
         """What is published has a good manifest, source and signature."""

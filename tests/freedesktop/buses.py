@@ -76,7 +76,7 @@ class SessionBus:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells programs where it is."""
+        """The variables that name it to programs."""
         return {VARIABLE: f"unix:path={self.socket}"}
 
     def start(self) -> None:
@@ -151,7 +151,7 @@ async def until(met: Any, seconds: float = 10.0) -> None:
 
 
 class FakeBus(Protocol):
-    """A bus that says ``lines``, one for each line it is told, and then no more."""
+    """A bus that says ``lines``, one for each line it receives, and then no more."""
 
     lines: tuple[bytes, ...] = ()
     closes = False
@@ -224,7 +224,7 @@ class Program:
         )
 
     async def own(self, flags: int = 0x1 | 0x2) -> None:
-        """Become the notification server, from whoever is it."""
+        """Become the notification server, from the current one."""
         await self.link.call(Call(BUS, "RequestName", "su", [SERVICE, flags]))
 
     async def settled(self) -> None:

@@ -87,7 +87,7 @@ class Session:
     A desktop session.
 
     :ivar bus: Its session bus.
-    :ivar home: A home directory, empty but for what tests put there.
+    :ivar home: A home directory, empty except for what tests put there.
     """
 
     bus: SessionBus = field(factory=SessionBus)

@@ -32,7 +32,7 @@ class SessionSocketsTests(SynchronousTestCase):
     """Tests for ``session_sockets``."""
 
     def test_path(self):
-        """The usual address, with what else it may tell."""
+        """The usual address, with what else it may hold."""
         self.assertEqual(at("unix:path=/run/user/7/bus"), ["/run/user/7/bus"])
         self.assertEqual(at("unix:path=/x/y,guid=00ff"), ["/x/y"])
 

@@ -15,7 +15,7 @@ from bridge.freedesktop import DesktopError
 from bridge.freedesktop.address import VARIABLE
 from bridge.freedesktop.bus import Bus
 from bridge.freedesktop.connection import connect
-from bridge.freedesktop.messages import BUS, Call, Remote
+from bridge.freedesktop.messages import BUS, Call, RemoteInterface
 
 from ..directories import fresh_directory
 from .buses import HastyReactor, SessionBus, at_once, fake_bus, join, until
@@ -59,7 +59,7 @@ class ConnectTests(TestCase):
         return str(error)
 
     async def test_nothing_listens(self):
-        """Nothing at the path is told at once."""
+        """Nothing at the path is reported at once."""
         self.assertIn("nothing listens", await self.refused())
 
     async def test_opens_then_closes(self):
@@ -106,7 +106,7 @@ class ConnectTests(TestCase):
             self.assertIn("session bus", await self.refused())
 
     async def test_cancelled(self):
-        """Whoever waits can stop waiting."""
+        """A caller can stop waiting."""
         fake_bus(self, self.path)
         connecting = connect(reactor, self.path, lambda signal: None)
         connecting.cancel()
@@ -124,7 +124,7 @@ class ConnectionTests(TestCase):
         self.us = await join(self, self.bus)
         self.us.link.received = self.signals.append
         self.other = await join(self, self.bus)
-        self.remote = Remote(self.other.name, "/x", "x.y.Z")
+        self.remote = RemoteInterface(self.other.name, "/x", "x.y.Z")
 
     async def test_call_of_the_bus(self):
         """The bus itself answers."""
@@ -132,7 +132,7 @@ class ConnectionTests(TestCase):
         self.assertFalse(exists)
 
     async def test_refused_call(self):
-        """An error is told, but not in its sender's words."""
+        """An error is reported, but not in its sender's words."""
         call = Call(BUS, "GetNameOwner", "s", ["no.such"])
         error = await self.assertFailure(self.us.link.call(call), DesktopError)
         self.assertEqual(str(error), "GetNameOwner was refused on the session bus")
@@ -234,9 +234,9 @@ class ConnectionTests(TestCase):
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     async def test_called_by_others(self):
-        """Nothing is exported, and whoever calls is told so."""
+        """Nothing is exported, and a caller receives an error."""
         calling = self.other.link.call(
-            Call(Remote(self.us.name, "/x", "x.y.Z"), "Evaluate", "s", ["1"])
+            Call(RemoteInterface(self.us.name, "/x", "x.y.Z"), "Evaluate", "s", ["1"])
         )
         self.us.link.methodCallReceived = type(self.us.link).methodCallReceived.__get__(
             self.us.link
@@ -264,11 +264,11 @@ class FakeLink:
         self.ended = ""
 
     def drop(self):
-        """See ``Link``."""
+        """See ``BusConnection``."""
         self.ended = "dropped"
 
     def close(self):
-        """See ``Link``."""
+        """See ``BusConnection``."""
         self.ended = "closed"
 
 
@@ -365,7 +365,7 @@ class BusTests(SynchronousTestCase):
         self.assertEqual(self.opened, [])
 
     def test_lost(self):
-        """A loss is told, and a new connection made on a stack of its own."""
+        """A loss is reported, and a new connection made on a stack of its own."""
         self.bus.start()
         link = self.connect()
         self.clock.advance(3600)
@@ -398,7 +398,7 @@ class BusTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_cancelled_wait(self):
-        """Whoever waits no more is forgotten; others get the connection."""
+        """A caller that waits no more is forgotten; others get the connection."""
         first, second = self.bus.connected(), self.bus.connected()
         first.cancel()
         first.addErrback(lambda _: None)
@@ -436,7 +436,7 @@ class BusTests(SynchronousTestCase):
         self.successResultOf(closing)
 
     def test_close_while_connecting(self):
-        """The attempt is given up, and whoever waits is told."""
+        """The attempt is given up, and waiting callers get an error."""
         asked = self.bus.connected()
         self.successResultOf(self.bus.close())
         error = self.failureResultOf(asked, DesktopError).value

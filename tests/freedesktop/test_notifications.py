@@ -113,7 +113,7 @@ class ShowTests(NotificationsCase):
         self.assertEqual((found.name, found.capabilities), ("Two", frozenset()))
 
     async def test_no_server(self):
-        """Without a server, nothing is shown, and that is told."""
+        """Without a server, nothing is shown, and that is reported."""
         self.assertEqual(
             await self.failure(self.client.show(NOTE)), "no notification server answers"
         )
@@ -210,7 +210,7 @@ class ShowTests(NotificationsCase):
         self.assertEqual(heard, ["up", "down", "up", "down", "up"])
 
     async def test_watcher_that_raises(self):
-        """It is logged, and the others are told."""
+        """It is logged, and the other listeners are called."""
         heard: list[str] = []
 
         def broken(health):

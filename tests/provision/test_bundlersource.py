@@ -60,9 +60,9 @@ class ReadingTests(SourceCase):
 
     def test_attack_other_binary(self):
         """Any other binary is refused."""
-        told = "this is not esbuild 0.28.2 for "
-        self.assertTrue(self.refused_file(b"#!/bin/sh\n").startswith(told))
-        self.assertTrue(self.refused_file(b"").startswith(told))
+        reported = "this is not esbuild 0.28.2 for "
+        self.assertTrue(self.refused_file(b"#!/bin/sh\n").startswith(reported))
+        self.assertTrue(self.refused_file(b"").startswith(reported))
 
     def test_attack_other_package(self):
         """A package of another digest isn't even opened."""
@@ -83,7 +83,7 @@ class ReadingTests(SourceCase):
         self.assertIn("this is not", self.refused(read_bundler, path, self.pin))
 
     def test_no_file(self):
-        """A file that can't be read is told."""
+        """A file that can't be read is reported."""
         self.assertEqual(
             self.refused(read_bundler, self.root / "none", self.pin),
             "the bundler cannot be read: No such file or directory",
@@ -112,8 +112,8 @@ class FindingTests(SourceCase):
     def test_attack_shipped_but_tampered(self):
         """What our package ships is verified like everything else."""
         (self.root / "esbuild").write_bytes(b"evil")
-        told = self.refused(self.find, {}, self.root / "esbuild")
-        self.assertIn("this is not esbuild", told)
+        reported = self.refused(self.find, {}, self.root / "esbuild")
+        self.assertIn("this is not esbuild", reported)
 
     def test_the_users_npm(self):
         """The real npm, with the user's configuration, brings it."""
@@ -140,11 +140,11 @@ class FindingTests(SourceCase):
 
     def test_attack_npm_that_brings_something_else(self):
         """What npm brings is verified like everything else."""
-        told = self.refused(self.find, self.npm("echo evil > x.tgz"))
-        self.assertIn("this is not esbuild", told)
+        reported = self.refused(self.find, self.npm("echo evil > x.tgz"))
+        self.assertIn("this is not esbuild", reported)
 
     def test_npm_that_fails(self):
-        """Whatever is wrong with npm, the one command to run is told."""
+        """Whatever is wrong with npm, the one command to run is reported."""
         help_text = (
             f"run this where npm works: npm pack {self.pin.package} && plugin-bridge "
             f"setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
@@ -153,12 +153,12 @@ class FindingTests(SourceCase):
             ({"PATH": "/nowhere"}, "the bundler is not here, and neither is npm"),
             (self.npm("exit 1"), "npm could not fetch the bundler"),
         ):
-            told = self.refused(self.find, environ)
-            self.assertEqual(told, f"{why}; {help_text}")
+            reported = self.refused(self.find, environ)
+            self.assertEqual(reported, f"{why}; {help_text}")
         self.assertIn("npm gave nothing", self.refused(self.find, self.npm("exit 0")))
 
     def test_npm_that_cannot_run(self):
-        """An npm without its interpreter, or one that hangs, is told too."""
+        """An npm without its interpreter, or one that hangs, is reported too."""
         environ = self.npm("")
         (self.root / "npm").write_text("#!/nowhere/node\n")
         self.assertIn("npm could not be run: ", self.refused(self.find, environ))
@@ -171,7 +171,7 @@ class InstallingTests(SourceCase):
     """The bundler in its place."""
 
     def test_in_place(self):
-        """It is runnable, its checksum is beside it, and both are recognised."""
+        """It is runnable, its checksum is next to it, and both are recognised."""
         data = DataDir(self.root)
         self.assertFalse(installed_bundler(data, self.pin))
         self.addCleanup(os.umask, os.umask(0o077))

@@ -107,15 +107,15 @@ class ArchiveTests(SourcesCase):
             "/packages/x",
         ):
             with self.subTest(path=path):
-                told = self.refused(archive({**NEEDED, path: b"evil"}))
-                self.assertEqual(told, "the archive has an unsafe path")
+                reported = self.refused(archive({**NEEDED, path: b"evil"}))
+                self.assertEqual(reported, "the archive has an unsafe path")
 
     def test_attack_links_and_devices(self):
         """A link or a device refuses the archive."""
         for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE):
             member = special("packages/evil", kind, "/etc/passwd")
-            told = self.refused(archive(NEEDED, member))
-            self.assertEqual(told, "packages/evil is a link or a device")
+            reported = self.refused(archive(NEEDED, member))
+            self.assertEqual(reported, "packages/evil is a link or a device")
 
     def test_attack_bomb(self):
         """An archive that unpacks to more than the limit is refused."""
@@ -133,8 +133,8 @@ class ArchiveTests(SourcesCase):
         """More files than the limit are refused."""
         with mock.patch("bridge.provision.hostsources.HOST_SOURCE_FILES", 2):
             self.read(archive(NEEDED))
-            told = self.refused(archive({**NEEDED, "packages/x": b""}))
-        self.assertTrue(told.startswith("more than 2 files"))
+            reported = self.refused(archive({**NEEDED, "packages/x": b""}))
+        self.assertTrue(reported.startswith("more than 2 files"))
 
     def test_incomplete(self):
         """Without both entry points nothing is taken."""
@@ -204,7 +204,7 @@ class DirectoryTests(SourcesCase):
         self.assertTrue(self.refused(self.root).startswith("there is no packages/api"))
 
     def test_unreadable(self):
-        """A folder that can't be listed is told."""
+        """A folder that can't be listed is reported."""
         top = self.write(NEEDED)
 
         def walk(root, onerror):
@@ -246,7 +246,7 @@ class InstallingTests(SourcesCase):
             self.assertEqual(mode, 0o700 if path.is_dir() else 0o600, path)
 
     def test_replaced_as_a_whole(self):
-        """Old files go, and everything beside the sources stays."""
+        """Old files go, and everything except the sources stays."""
         self.assertTrue(install_sources(NEEDED, self.data, force=False))
         self.assertEqual(self.installed(), self.expected())
 

@@ -40,7 +40,7 @@ def bundle(data: Path, out: Path) -> subprocess.CompletedProcess[str]:
     """
     Run the bundler the way the daemon runs it, with an empty environment.
 
-    :param out: Where the bundle goes; the metafile goes beside it.
+    :param out: Where the bundle goes; the metafile goes next to it.
     """
     return subprocess.run(
         [

@@ -11,7 +11,7 @@ import {
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { plain } from "../../bridge/reference/packages/host/src/plainvalue.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import { atMost } from "../../bridge/reference/packages/host/src/turns.js";
+import { concurrencyLimiter } from "../../bridge/reference/packages/host/src/concurrency.js";
 import { World, equal, settle } from "./world.js";
 
 const ID = "abcdefghij_ABCDEFGHIJ-";
@@ -138,7 +138,7 @@ export const evaluationScenarios = {
 
   async work_in_turn() {
     const world = new World();
-    const inTurn = atMost(3);
+    const inTurn = concurrencyLimiter(3);
     const ended: number[] = [];
     let running = 0;
     let most = 0;

@@ -13,7 +13,7 @@ class EvaluationTests(ScenarioTestCase):
         self.prove()
 
     def test_snippet_that_throws(self) -> None:
-        """What is thrown is told by name and message, cut, and well-formed."""
+        """What is thrown is reported by name and message, cut, and well-formed."""
         self.prove()
 
     def test_snippet_sleeps(self) -> None:
@@ -41,7 +41,7 @@ class EvaluationTests(ScenarioTestCase):
         self.prove()
 
     def test_answer_the_daemon_refuses(self) -> None:
-        """It is told so in its place; when even that fails, it is logged."""
+        """It is reported in its place; when even that fails, it is logged."""
         self.prove()
 
 

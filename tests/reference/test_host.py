@@ -137,7 +137,7 @@ class ConnectionTests(ScenarioTestCase):
         self.prove()
 
     def test_pushes_are_passed_on(self) -> None:
-        """A push reaches whoever listens, with its data."""
+        """A push reaches every listener, with its data."""
         self.prove()
 
 
@@ -213,7 +213,7 @@ class PermissionTests(ScenarioTestCase):
         self.prove()
 
     def test_notify_does_not_reject(self) -> None:
-        """A notification that fails is told in its result."""
+        """A notification that fails is reported in its result."""
         self.prove()
 
 
@@ -229,7 +229,7 @@ class PluginTests(ScenarioTestCase):
         self.prove()
 
     def test_list_of_plugins(self) -> None:
-        """The list tells running, changed, broken and removed plugins apart."""
+        """The list distinguishes running, changed, broken and removed plugins."""
         self.prove()
 
     def test_nonsense_from_the_daemon(self) -> None:
@@ -237,7 +237,7 @@ class PluginTests(ScenarioTestCase):
         self.prove()
 
     def test_plain_words(self) -> None:
-        """Refusals and steps are told in plain words."""
+        """Refusals and steps are reported in plain words."""
         self.prove()
 
 

@@ -19,6 +19,6 @@ class TypeTests(SynchronousTestCase):
         self.assertEqual((run.returncode, run.stdout), (0, ""))
 
     def test_scenarios(self) -> None:
-        """So do the scenarios the tests beside this one run."""
+        """So do the scenarios the tests next to this one run."""
         run = tsc(Path(__file__).with_name("tsconfig.json"))
         self.assertEqual((run.returncode, run.stdout), (0, ""))

@@ -1,10 +1,10 @@
 /** A browser the scenarios control: its clock, its WebSockets, its network. */
 
 import type {
-  Surroundings,
+  Environment,
   Wire,
   WireEvents,
-} from "../../bridge/reference/packages/host/src/surroundings.js";
+} from "../../bridge/reference/packages/host/src/environment.js";
 
 /** Let everything that is ready happen. */
 export async function settle(): Promise<void> {
@@ -53,7 +53,7 @@ export class FakeSocket implements Wire {
   }
 }
 
-export class World implements Surroundings {
+export class World implements Environment {
   readonly sockets: FakeSocket[] = [];
   readonly probes: string[] = [];
   /** What a probe finds. */

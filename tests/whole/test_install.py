@@ -201,7 +201,7 @@ class InstallTests(InstallCase):
         )
         self.bundle.write_text("of another set")
         with self.daemon() as daemon, daemon.page():
-            said = "the uninstall of good was interrupted, and is taken back"
+            said = "the uninstall of good was interrupted, and was rolled back"
             self.assertIn(said, "".join(daemon.lines))
             for _ in range(200):
                 if not (self.data / "journal").exists():

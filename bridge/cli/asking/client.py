@@ -117,7 +117,7 @@ class Client:
 
 
 class _UnixConnection(HTTPConnection):
-    """HTTP over a Unix-domain socket; the host is a name that every daemon allows."""
+    """HTTP over a Unix-domain socket, with a host name that every daemon allows."""
 
     def __init__(self, path: str, timeout: float) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -144,7 +144,7 @@ def refusal(answer: Any) -> tuple[Code, str]:
     """
     Read an answer that is a refusal: its code and its message.
 
-    :raise CommandError: It is of a version that this one does not know.
+    :raise CommandError: It has a code that this version does not know.
     """
     try:
         error = answer["error"]
@@ -180,7 +180,7 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
         )
     address = options.value("listen")
     try:
-        # With port 0 the daemon was told to choose one.
+        # With port 0 the daemon chooses one.
         if address is None or address.port == 0:
             address = listens_on(data)
     except (OSError, ValueError):
@@ -200,17 +200,17 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
 
 def listens_on(data: DataDir) -> Address | UnixAddress:
     """
-    Read where the running daemon listens.
+    Read the address of the running daemon.
 
     :raise OSError: There is no file, or another user may have written it.
-    :raise ValueError: The file is broken.
+    :raise ValueError: The file is damaged.
     """
     check(data.address)
     return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
 
 
 def ended(command: str, work: Callable[[], int]) -> int:
-    """Do the work of a command, and give its exit status, however it ends."""
+    """Run a command, and return its exit status."""
     try:
         return work()
     except NoDaemonError as e:

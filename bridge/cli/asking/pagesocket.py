@@ -1,4 +1,4 @@
-"""A page's end of the daemon's socket, for commands that do what a page does."""
+"""A client of the daemon's WebSocket, for commands that act as a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pushed = Callable[[str, Any], None]
 
 
 def _ignore(event: str, data: Any) -> None:
-    """Take a push, and do nothing."""
+    """Ignore a push."""
 
 
 @define(eq=False)
@@ -75,7 +75,7 @@ class PageSocket:
         raise BridgeError(*refusal(frame))
 
     def received(self, frame: Any) -> None:
-        """Take a frame of the daemon."""
+        """Receive a frame of the daemon."""
         if frame.get("type") == "push":
             self.pushed(str(frame.get("event")), frame.get("data"))
         elif (answer := self._waiting.pop(frame.get("id"), None)) is not None:
@@ -98,7 +98,7 @@ def _gone() -> CommandError:
 
 
 class _Protocol(WebSocketClientProtocol):
-    """Speaks for a ``PageSocket`` once it is paired."""
+    """The protocol of a ``PageSocket``."""
 
     def __init__(self, token: str) -> None:
         super().__init__()
@@ -135,8 +135,8 @@ class _Protocol(WebSocketClientProtocol):
         if self._page is not None:
             self._page.ended()
         elif not self.paired.called:
-            said = visible(reason or "no reason was given")
-            self.paired.errback(CommandError(f"the daemon refused the socket: {said}"))
+            text = visible(reason or "no reason was given")
+            self.paired.errback(CommandError(f"the daemon refused the socket: {text}"))
 
 
 async def connect(reactor: Any, client: Client) -> PageSocket:

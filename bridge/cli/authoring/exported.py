@@ -1,5 +1,5 @@
 """
-The id that a plugin's ``main.ts`` exports, as far as its text leaves no doubt.
+The id that a plugin's ``main.ts`` exports, if its text is unambiguous.
 
 Nothing is run and nothing is guessed: what is not one of a few plain forms, such as
 ``export default definePlugin({ id: 'demo', … })``, has no certain id.
@@ -32,7 +32,7 @@ _MANIFEST: Final = re.compile(r"""['"]\./plugin\.json['"]""")
 
 
 class _DoubtError(Exception):
-    """The text may mean something else."""
+    """The text is ambiguous."""
 
 
 @frozen
@@ -92,7 +92,7 @@ class _Splitter:
 
     def tokens(self) -> Iterator[_Token]:
         """
-        Split all of it.
+        Split the whole module.
 
         :raise _DoubtError: Its brackets do not match, or a slash may mean two things.
         """

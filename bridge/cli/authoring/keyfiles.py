@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Final
 import platformdirs
 from attrs import frozen
 
-from ..terminal import CommandError
+from ..terminal import CommandError, private_file
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
 KEY_HELP: Final = (
@@ -26,28 +24,19 @@ _SEED = re.compile(r"[0-9A-Fa-f]{64}")
 
 
 def default_key_file() -> Path:
-    """Where a signing key is kept unless it is said: never in a plugin's tree."""
+    """Return the default path of a signing key, outside every plugin's tree."""
     return platformdirs.user_config_path("plugin-bridge") / "signing-key"
 
 
 def write_seed(path: Path, seed: bytes) -> None:
     """
-    Make a key file: 64 hexadecimal digits, for its owner only.
+    Create a key file: 64 hexadecimal digits, for its owner only.
 
     :raise FileExistsError: There is something at ``path``.
     :raise OSError: It could not be made, and nothing of it is left.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    fd = os.open(path, flags, 0o600)
-    try:
-        with os.fdopen(fd, "w", encoding="ascii") as file:
-            file.write(seed.hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        raise
+    with private_file(path) as file:
+        file.write(seed.hex().encode() + b"\n")
 
 
 def read_seed(path: Path) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...plugins.tree.files import TooLargeError, read_bounded
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
-from ...plugins.tree.ranges import admits
+from ...plugins.tree.versionranges import admits
 from ...protocol.limits import SOURCE_BYTES
 from ...protocol.text import escaped
 from ..terminal import CommandError
@@ -21,7 +21,7 @@ from .verdict import LeftOutError, NotDoneError, WarnedError, counted
 
 
 def need_entry(tree: Path) -> None:
-    """See that a copy of the plugin has a ``main.ts``."""
+    """Check that a copy of the plugin has a ``main.ts``."""
     path = tree / ENTRY_FILE
     if path.is_symlink() or not path.is_file():
         raise NotDoneError(f"there is no {ENTRY_FILE} at the root")

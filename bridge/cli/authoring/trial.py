@@ -1,7 +1,7 @@
 """
-What the daemon would refuse a plugin's tree for, step by step, before it is published.
+Checks a plugin's tree as the daemon would, step by step, before it is published.
 
-Nothing is asked of the network or of a daemon, and nothing is left behind. The steps
+It uses neither the network nor a daemon, and leaves nothing behind. The steps
 ``id``, ``api`` and ``types`` are not the daemon's: they find what would install, and
 then not work in the page.
 """
@@ -22,9 +22,8 @@ from ...concurrency.threads import InThread
 from ...datadir.ownership import NotOwnError, check_tree
 from ...datadir.paths import DataDir
 from ...plugins.bundle.build import Builder
-from ...plugins.bundle.run import API_ENTRY, HOST_ENTRY
+from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError
-from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME
 from ...plugins.policy.hits import Hit
 from ...plugins.policy.rules.advice import advice
 from ...plugins.policy.rules.imports import OUTSIDE
@@ -60,9 +59,6 @@ from .verdict import (
 )
 from .worktree import copy_published
 
-_BUNDLER: Final = (f"bin/{BINARY_NAME}", f"bin/{CHECKSUM_NAME}")
-_SOURCES: Final = (HOST_ENTRY, API_ENTRY)
-
 # With these the bundler or the compiler might read files that are not the plugin's.
 _REACHING: Final = frozenset({"symlink", "submodule", "not a regular file", OUTSIDE})
 
@@ -74,7 +70,7 @@ class Trial:
     """
     One trial of one tree.
 
-    :ivar host: As it was given to ``--host``.
+    :ivar host: The value of ``--host``.
     :ivar root: The author's directory.
     :ivar scratch: An empty directory of our own; somebody else removes it.
     :ivar unsigned: Whether to leave the signature out.
@@ -102,7 +98,7 @@ class Trial:
         return self._scratch / "tree"
 
     async def run(self) -> Verdict:
-        """Take every step that can be taken, whatever the others came to."""
+        """Run every step that can be run, even after others failed."""
         if self._step("files", self._files):
             self._step("manifest", self._read_manifest)
             self._plugin_id = self._readable_id()
@@ -151,7 +147,7 @@ class Trial:
         return True
 
     def _ended_early(self, name: str, error: Exception) -> bool:
-        """Note why a step did not pass."""
+        """Record why a step did not pass."""
         if isinstance(error, EndedError):
             self._add(name, error.outcome, str(error))
             return False
@@ -217,10 +213,10 @@ class Trial:
             raise NotDoneError(str(e)) from None
 
     def _need_bundler(self) -> None:
-        self._need(_BUNDLER, f"plugin-bridge setup --bundler-only {self._where}")
+        self._need(BUNDLER_FILES, f"plugin-bridge setup --bundler-only {self._where}")
 
     def _need_sources(self) -> None:
-        self._need(_SOURCES, setup_command(self._place, self._where))
+        self._need(HOST_FILES, setup_command(self._place, self._where))
         try:
             check_tree(self._place.data.host)
         except NotOwnError as e:
@@ -228,7 +224,7 @@ class Trial:
 
     def _need(self, paths: Sequence[str], command: str) -> None:
         root = self._place.data.root
-        missing = [path for path in paths if not (root / path).exists()]
+        missing = missing_files(root, paths)
         if missing:
             raise NotDoneError(f"there is no {missing[0]} in {root}; run: {command}")
 
@@ -264,7 +260,7 @@ class Trial:
         return compare_types(compiler, self._tree, host, module)
 
     def _need_own_files(self) -> None:
-        """See that nothing but the plugin's files would be read."""
+        """Check that nothing but the plugin's files would be read."""
         need_entry(self._tree)
         if self._reaches_out:
             raise NotDoneError("the sources may name files outside the plugin")

@@ -1,4 +1,4 @@
-"""What ``plugin-bridge check`` came to: its steps, its hits, its exit status."""
+"""The result of ``plugin-bridge check``: its steps, its hits, its exit status."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS: Final = (
 
 class Outcome(StrEnum):
     """
-    What a step came to.
+    The outcome of a step.
 
     ``WARNED``: the plugin can be installed, but may not work. ``NOT_DONE``: something
     that the step needs is missing, or an earlier step failed. ``LEFT_OUT``: the step
@@ -41,14 +41,14 @@ class EndedError(Exception):
     """
     Why a step neither passed nor was refused; for the author.
 
-    :cvar outcome: What it came to.
+    :cvar outcome: The outcome of the step.
     """
 
     outcome: ClassVar[Outcome]
 
 
 class NotDoneError(EndedError):
-    """What the step needs is not there; the message is how to get it."""
+    """Something that the step needs is missing; the message shows how to get it."""
 
     outcome = Outcome.NOT_DONE
 

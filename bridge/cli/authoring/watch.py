@@ -42,7 +42,7 @@ def snapshot(root: Path, ignored: Collection[str] = IGNORED) -> Snapshot:
 @define(eq=False)
 class Watch:
     """
-    Tells when a tree has changed and has then been still for one look.
+    Reports when a tree has changed, and has then not changed for one poll.
 
     :ivar changed: Called then, and once at the beginning; when it gives ``False``,
         it is called again after the next look.
@@ -62,7 +62,7 @@ class Watch:
         return self._looks.start(DEV_POLL_SECONDS)
 
     def stop(self) -> None:
-        """Look no longer."""
+        """Stop polling."""
         if self._looks is not None and self._looks.running:
             self._looks.stop()
 

@@ -86,8 +86,8 @@ def published(
         raise CommandError(f"there is no directory {root}")
     if not is_work_tree(root):
         return sorted(_walk(root, ignored))
-    told = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    names = {name.decode("utf-8", "surrogateescape") for name in told.split(b"\0")}
+    output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = {name.decode("utf-8", "surrogateescape") for name in output.split(b"\0")}
     return sorted(name for name in names if name and os.path.lexists(root / name))
 
 
@@ -106,7 +106,7 @@ def _walk(root: Path, ignored: Collection[str]) -> list[str]:
 
 
 def tracked(root: Path) -> dict[str, Tracked]:
-    """Give each file that git knows, by its path."""
+    """Return the files that git knows, by path."""
     names = {}
     for entry in git(root, "ls-files", "--stage", "-z").split(b"\0")[:-1]:
         about, _, path = entry.partition(b"\t")
@@ -116,7 +116,7 @@ def tracked(root: Path) -> dict[str, Tracked]:
 
 
 def changed(root: Path) -> list[bytes]:
-    """Give the paths of what is not committed as it is here."""
+    """Return the paths of files that differ from the commit."""
     status = git(
         root, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"
     )
@@ -132,10 +132,10 @@ def blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
     :raise CommandError: Some are lost, or all of them are too large for a plugin.
     """
     asked = "".join(f"{blob}\n" for blob in names.values()).encode()
-    told = git(root, "cat-file", "--batch-check", given=asked).splitlines()
-    if any(b" blob " not in line for line in told):
+    output = git(root, "cat-file", "--batch-check", given=asked).splitlines()
+    if any(b" blob " not in line for line in output):
         raise CommandError("git has lost the content of a committed file")
-    sizes = [int(line.split(b" ")[2]) for line in told]
+    sizes = [int(line.split(b" ")[2]) for line in output]
     if sum(sizes) > TREE_BYTES:
         raise CommandError(f"the committed files are larger than {TREE_BYTES} bytes")
     content = git(root, "cat-file", "--batch", given=asked)
@@ -171,11 +171,11 @@ def git(root: Path, *arguments: str, given: bytes = b"") -> bytes:
     except FileNotFoundError:
         raise CommandError("git is needed to read a git work tree") from None
     if done.returncode:
-        said = done.stderr.partition(b"\n")[0]
-        raise CommandError(f"git {arguments[0]} failed: {named(said)}")
+        error = done.stderr.partition(b"\n")[0]
+        raise CommandError(f"git {arguments[0]} failed: {named(error)}")
     return done.stdout
 
 
 def named(text: bytes) -> str:
-    """Give what git said, as a message may repeat it."""
+    """Return git's error output as a message may repeat it."""
     return shown(text.decode("utf-8", "replace"))

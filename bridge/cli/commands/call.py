@@ -30,7 +30,7 @@ class CallOptions(CallerOptions):
     def parseArgs(  # type: ignore[override]
         self, service: str, method: str, params: str = "{}"
     ) -> None:
-        """Take the method's name and its parameters."""
+        """Accept the method's name and its parameters."""
         if not (_NAME.fullmatch(service) and _NAME.fullmatch(method)):
             raise usage.UsageError("SERVICE and METHOD must be names such as state get")
         self["service"], self["method"] = service, method
@@ -41,7 +41,7 @@ _OBJECT: Final = 'an object, such as \'{"id": "x"}\''
 
 
 def main(arguments: list[str]) -> int:
-    """Call a method; gives the exit status."""
+    """Call a method and return the exit status."""
     options = CallOptions()
     options.parseOptions(arguments)
     return ended("call", lambda: call(options))

@@ -25,7 +25,7 @@ class CompletionOptions(TableOptions):
     def parseArgs(  # type: ignore[override]
         self, shell: str
     ) -> None:
-        """Take the shell's name."""
+        """Accept the shell's name."""
         if shell not in SCRIPTS:
             raise usage.UsageError("the shell must be bash, zsh or fish")
         self["shell"] = shell
@@ -204,7 +204,7 @@ SCRIPTS: dict[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 
 
 def main(arguments: list[str]) -> int:
-    """Print a completion script; gives the exit status."""
+    """Print a completion script and return the exit status."""
     options = CompletionOptions()
     options.parseOptions(arguments)
     sys.stdout.write(SCRIPTS[options["shell"]]())

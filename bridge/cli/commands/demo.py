@@ -1,4 +1,4 @@
-"""``plugin-bridge demo``: everything at once, to look at."""
+"""``plugin-bridge demo``: page, daemon and git server in one demonstration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from ...demo.demo import DemoError, Place, Started, start
+from ...demo.demo import DemoError, DemoPaths, Started, start
 from ...demo.forge import ForgeError
 from ...provision.hostsources import SetupError
 from ...settings.host import load_profile
@@ -35,14 +35,14 @@ class DemoOptions(TableOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Run the demo until Ctrl-C; gives the exit status."""
+    """Run the demo until Ctrl-C and return the exit status."""
     from twisted.internet import reactor
 
     options = DemoOptions()
     options.parseOptions(arguments)
     failures: list[str] = []
     with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
-        place = Place(Path(root), load_profile("reference"))
+        place = DemoPaths(Path(root), load_profile("reference"))
         # Not task.react: it would die of the signal, and leave the directory behind.
         running = _demo(reactor, place, bool(options["open"]), failures)
         Deferred.fromCoroutine(running).addErrback(_broke, reactor, failures)
@@ -52,7 +52,9 @@ def main(arguments: list[str]) -> int:
     return 1 if failures else 0
 
 
-async def _demo(reactor: Any, place: Place, opens: bool, failures: list[str]) -> None:
+async def _demo(
+    reactor: Any, place: DemoPaths, opens: bool, failures: list[str]
+) -> None:
     try:
         started = await start(reactor, place, _say, os.urandom, int(time.time()))
     except (DemoError, ForgeError, SetupError) as e:

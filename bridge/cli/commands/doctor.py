@@ -1,4 +1,4 @@
-"""``plugin-bridge doctor``: what is wrong here, and what mends it."""
+"""``plugin-bridge doctor``: check the installation, and show how to fix it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ...approval.prompts import Operation, Prompt
 from ...concurrency.threads import Pool
 from ...freedesktop import Notifications
 from ...protocol.errors import BridgeError
-from ...protocol.wire import unstructure
 from ...settings.config import BY_NAME, HOST_OPTIONS, Option
 from ...settings.options import HostOptions, Paths
 from ...wiring import oneshot
@@ -24,9 +23,9 @@ from ..diagnosis.checkup import (
     Finding,
     Level,
     daemon,
+    finding_lines,
     notification_server,
     on_disk,
-    told,
 )
 from ..diagnosis.supportfile import Support
 from ..terminal import failed, print_json, print_line
@@ -65,7 +64,7 @@ class DoctorOptions(HostOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Look; gives the exit status."""
+    """Run the checks and return the exit status."""
     from twisted.internet import reactor
 
     options = DoctorOptions()
@@ -93,7 +92,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _aside(text: str) -> None:
-    """Say what must not stand beside the one object on standard output."""
+    """Print a line on standard error; standard output holds one JSON object."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
@@ -101,16 +100,17 @@ def _aside(text: str) -> None:
 def _print(findings: list[Finding], as_json: bool) -> None:
     if as_json:
         ok = all(finding.level is not Level.WRONG for finding in findings)
-        print_json({"ok": ok, "findings": unstructure(findings)}, compact=False)
+        report = [finding.fields() for finding in findings]
+        print_json({"ok": ok, "findings": report}, compact=False)
         return
-    for line in told(findings):
+    for line in finding_lines(findings):
         print_line(line)
 
 
 async def on_desktop(
     reactor: Any, place: Paths, options: DoctorOptions
 ) -> list[Finding]:
-    """Look at what shows prompts; with ``--prompt`` show one."""
+    """Check the notification server; with ``--prompt`` show a test prompt."""
     pool = Pool(reactor, "desktop", 1)
     pool.start()
     notifications = Notifications(reactor, os.environ, pool.call)
@@ -137,7 +137,7 @@ async def on_desktop(
 
 
 async def answered(approving: Deferred[None]) -> Finding:
-    """Tell how a test prompt ended."""
+    """Report how a test prompt ended."""
     name = "test prompt"
     try:
         await approving

@@ -36,7 +36,7 @@ class EvalOptions(CallerOptions):
     ]
 
     def parseArgs(self, code: str = "-") -> None:
-        """Take the snippet."""
+        """Accept the snippet."""
         self["code"] = code
 
     def postOptions(self) -> None:
@@ -48,7 +48,7 @@ class EvalOptions(CallerOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Evaluate a snippet; gives the exit status."""
+    """Evaluate a snippet and return the exit status."""
     options = EvalOptions()
     options.parseOptions(arguments)
     return ended("eval", lambda: evaluate(options))

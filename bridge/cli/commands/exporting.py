@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from ...settings.options import HostOptions
 from ...store import DAEMON_PREFIX, StoreError
 from ...store.view import StateView
 from ..exportfile import VERSION, Export, PluginSource
-from ..terminal import failed
+from ..terminal import failed, private_file
 
 
 class ExportOptions(HostOptions):
@@ -31,12 +30,12 @@ class ExportOptions(HostOptions):
     def parseArgs(  # type: ignore[override]
         self, file: str
     ) -> None:
-        """Take the file's name."""
+        """Accept the file's name."""
         self["file"] = file
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file; gives the exit status."""
+    """Write the file and return the exit status."""
     options = ExportOptions()
     options.parseOptions(arguments)
     place = options.paths()
@@ -65,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 def taken(view: StateView, application: str, now: float) -> Export:
     """
-    Take from the state what is exported.
+    Return the part of the state that is exported.
 
     :param now: Seconds since the epoch.
     """
@@ -87,12 +86,5 @@ def _write(name: str, text: bytes) -> None:
     if name == "-":
         sys.stdout.buffer.write(text)
         return
-    fd = os.open(Path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(fd)
-    except OSError:
-        os.unlink(name)
-        raise
+    with private_file(Path(name)) as file:
+        file.write(text)

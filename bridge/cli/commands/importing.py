@@ -40,12 +40,12 @@ class ImportOptions(CallerOptions):
     def parseArgs(  # type: ignore[override]
         self, file: str
     ) -> None:
-        """Take the file's name."""
+        """Accept the file's name."""
         self["file"] = file
 
 
 def main(arguments: list[str]) -> int:
-    """Import a file; gives the exit status."""
+    """Import a file and return the exit status."""
     from twisted.internet import reactor
 
     options = ImportOptions()
@@ -61,7 +61,7 @@ def _import(reactor: Any, options: ImportOptions) -> int:
     async def work() -> int:
         page = await connect(reactor, client)
         importer = Importer(page, bool(options["replace"]), sys.stdout.write)
-        refused = await importer.take(export)
+        refused = await importer.run(export)
         page.close()
         return refused
 
@@ -96,7 +96,7 @@ def read_export(path: Path) -> Export:
 
 def check_application(export: Export, application: str) -> None:
     """
-    See that a file is of the host application it is imported for.
+    Check that a file is of this host application.
 
     :raise CommandError: It is of another, to which its settings mean nothing.
     """
@@ -110,21 +110,21 @@ def check_application(export: Export, application: str) -> None:
 @define
 class Importer:
     """
-    Does what a page would.
+    Imports a file by the calls that a page makes.
 
-    :ivar replace: Whether settings that are there are replaced.
-    :ivar say: Takes lines for whoever watches.
+    :ivar replace: Whether existing settings are replaced.
+    :ivar say: Accepts lines of progress for the user.
     """
 
     _page: PageSocket
     replace: bool
     say: Callable[[str], object]
 
-    async def take(self, export: Export) -> int:
+    async def run(self, export: Export) -> int:
         """
-        Install and set everything; go on when something is refused.
+        Install every plugin and set every value; continue after a refusal.
 
-        :return: How much was refused.
+        :return: The number of refusals.
         """
         self._page.pushed = self._pushed
         return await self._install(export) + await self._set(export)
@@ -136,10 +136,10 @@ class Importer:
     async def _install(self, export: Export) -> int:
         refused = 0
         listed = await self._page.call("plugins", "list", {})
-        there = {plugin["id"] for plugin in listed["plugins"]}
+        installed = {plugin["id"] for plugin in listed["plugins"]}
         for plugin in export.plugins:
             name = visible(plugin.id)
-            if plugin.id in there:
+            if plugin.id in installed:
                 self.say(f"{name}: is installed already\n")
                 continue
             self.say(f"{name}: asked for; if a prompt is shown, answer it\n")
@@ -155,9 +155,9 @@ class Importer:
     async def _set(self, export: Export) -> int:
         made = kept = refused = 0
         for ns, entries in export.state.items():
-            there = await self._there(ns)
+            present = await self._present(ns)
             for key, value in entries.items():
-                if key in there and (not self.replace or there[key] == value):
+                if key in present and (not self.replace or present[key] == value):
                     kept += 1
                     continue
                 try:
@@ -171,10 +171,10 @@ class Importer:
         self.say(f"settings: {made} set, {kept} left, {refused} refused\n")
         return refused
 
-    async def _there(self, ns: str) -> dict[str, Any]:
+    async def _present(self, ns: str) -> dict[str, Any]:
         try:
             listed = await self._page.call("state", "list", {"ns": ns})
         except BridgeError:
-            return {}  # each of its settings will be refused, and said so
-        there: dict[str, Any] = listed["entries"]
-        return there
+            return {}  # each of its settings will be refused, and reported
+        present: dict[str, Any] = listed["entries"]
+        return present

@@ -64,7 +64,7 @@ class LogsOptions(HostOptions):
 @frozen
 class Show:
     """
-    What is shown of a line.
+    Decides which lines are shown, and how.
 
     :ivar level: The least level that is.
     :ivar scope: The one scope that is; all when it is ``None``.
@@ -76,15 +76,15 @@ class Show:
     json: bool
 
     def __call__(self, line: bytes) -> str | None:
-        """Give what is printed; ``None`` for nothing."""
+        """Return the line to print; ``None`` for none."""
         text = visible(line.decode("utf-8", "replace"))
         read = read_line(text)
         if not self._wanted(read):
             return None
         if not self.json:
             return text
-        told = {"message": text} if read is None else unstructure(read)
-        return dumps(told).decode("utf-8")
+        shown = {"message": text} if read is None else unstructure(read)
+        return dumps(shown).decode("utf-8")
 
     def _wanted(self, read: LogLine | None) -> bool:
         if read is None:  # somebody else's: of no level and no scope
@@ -94,7 +94,7 @@ class Show:
 
 
 def main(arguments: list[str]) -> int:
-    """Show the page's log; gives the exit status."""
+    """Show the page's log and return the exit status."""
     options = LogsOptions()
     options.parseOptions(arguments)
     return logs(options, time.sleep)

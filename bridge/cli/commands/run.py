@@ -8,7 +8,7 @@ from twisted.scripts import twistd
 
 
 def main(arguments: list[str]) -> int:
-    """Run the daemon until it is told to stop."""
+    """Run the daemon until it is stopped."""
     # A foreground daemon needs no file to find its process by.
     sys.argv = ["twistd", "--nodaemon", "--pidfile=", "bridge", *arguments]
     twistd.run()

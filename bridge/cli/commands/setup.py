@@ -1,4 +1,4 @@
-"""``plugin-bridge setup``: fills ``bin/`` and ``host/`` of the data directory."""
+"""``plugin-bridge setup``: install ``bin/`` and ``host/`` in the data directory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SetupOptions(HostOptions):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run ``plugin-bridge setup``; gives the exit status."""
+    """Run ``plugin-bridge setup`` and return the exit status."""
     options = SetupOptions()
     options.parseOptions(list(arguments))
     place = options.paths()

@@ -1,4 +1,4 @@
-"""What ``plugin-bridge doctor`` looks at: each check gives findings, each a mend."""
+"""The checks of ``plugin-bridge doctor``: each returns findings with fixes."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from ...store.view import StateView
 from ..asking.client import connection_to, listens_on
 from .filesofothers import files_of_others
 
-_ASK_SECONDS: Final = 5.0
+_REQUEST_SECONDS: Final = 5.0
 
 
 class Level(StrEnum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     OK = "ok"
     NOTE = "note"
@@ -50,22 +50,27 @@ class Finding:
     """
     What one check found.
 
-    :ivar name: What was looked at.
-    :ivar text: What is so.
-    :ivar mend: What to do about it; empty when nothing is to be done.
+    :ivar name: The subject of the check.
+    :ivar text: The state it is in.
+    :ivar fix: What the user should do; empty when nothing.
     """
 
     name: str
     level: Level
     text: str
-    mend: str = ""
+    fix: str = ""
+
+    def fields(self) -> dict[str, str]:
+        """Return the fields of a finding in JSON."""
+        fix = {"mend": self.fix}
+        return {"name": self.name, "level": self.level, "text": self.text} | fix
 
 
 def on_disk(place: Paths, command: str) -> Iterator[Finding]:
     """
-    Look at the files; changes nothing.
+    Check the files; changes nothing.
 
-    :param command: The options that name this place on a command line.
+    :param command: The options that name this data directory on a command line.
     """
     yield _directory(place, command)
     for other in files_of_others(place.data):
@@ -85,8 +90,8 @@ def _directory(place: Paths, command: str) -> Finding:
     try:
         found = root.stat()
     except OSError:
-        mend = _run_setup(place, command)
-        return Finding(name, Level.WRONG, f"{root} is not there", mend)
+        fix = _run_setup(place, command)
+        return Finding(name, Level.WRONG, f"{root} is not there", fix)
     if not stat.S_ISDIR(found.st_mode):
         text = f"{root} is not a directory"
         return Finding(name, Level.WRONG, text, "name another with --data-dir")
@@ -110,7 +115,7 @@ def _token(place: Paths) -> Finding:
     except FileNotFoundError:
         return Finding(name, Level.NOTE, "not made yet; the first start makes it")
     except TokenError as e:
-        return Finding(name, Level.WRONG, str(e), "do as it says, and pair again")
+        return Finding(name, Level.WRONG, str(e), "follow its advice, then pair again")
     return Finding(name, Level.OK, f"{place.data.token}, yours alone")
 
 
@@ -118,52 +123,52 @@ def _state(place: Paths) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
-        mend = "do as it says, or start the daemon: it loads the previous generation"
-        return Finding("settings", Level.WRONG, str(e), mend)
+        fix = "follow its advice, or start the daemon: it loads the previous generation"
+        return Finding("settings", Level.WRONG, str(e), fix)
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
     counted = f"{values} value{'' if values == 1 else 's'}"
     return Finding("settings", Level.OK, counted)
 
 
 def _interrupted(place: Paths) -> Iterator[Finding]:
-    """Look whether a start could settle what an interrupted operation left."""
+    """Check whether a start could finish or undo an interrupted operation."""
     try:
         Journal(place.data.journal).read()
     except JournalError as e:
-        mend = "do as it says, and start the daemon"
-        yield Finding("journal", Level.WRONG, str(e), mend)
+        fix = "follow its advice, then start the daemon"
+        yield Finding("journal", Level.WRONG, str(e), fix)
 
 
 def _unrecorded(place: Paths) -> Iterator[Finding]:
-    """Look for trees of plugins that are neither listed nor let another in."""
+    """Find plugin trees without a record, which block an install of their id."""
     if Journal(place.data.journal).exists():
         return  # an operation is under way, or will be settled
     try:
         known = read_records(StateView.read(place.data.state))
-        there = sorted(path.name for path in place.data.plugins.iterdir())
+        entries = sorted(path.name for path in place.data.plugins.iterdir())
     except (StoreError, OSError):
         return
-    for name in there:
+    for name in entries:
         if not name.startswith(".") and name not in known:
             text = f"{place.data.plugins / name} belongs to no installed plugin"
-            mend = "move it away; then the plugin can be installed again"
-            yield Finding("plugin tree", Level.WRONG, visible(text), mend)
+            fix = "move it away; then the plugin can be installed again"
+            yield Finding("plugin tree", Level.WRONG, visible(text), fix)
 
 
 def _bundler(place: Paths, command: str) -> Finding:
-    name, mend = "bundler", _run_setup(place, command)
+    name, fix = "bundler", _run_setup(place, command)
     pin = pin_for()
     if pin is None:
         return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
     if installed_bundler(place.data, pin):
-        return Finding(name, Level.OK, f"esbuild {VERSION}, its digest is right")
+        return Finding(name, Level.OK, f"esbuild {VERSION}, with the right digest")
     if (place.data.bin / BINARY_NAME).exists():
         text = f"bin/{BINARY_NAME} is not esbuild {VERSION} as it was pinned"
         if would_run(place.data):
-            return Finding(name, Level.NOTE, text, f"{mend} --force")
-        text += f", nor what bin/{CHECKSUM_NAME} says, so nothing can be built"
-        return Finding(name, Level.WRONG, text, f"{mend} --force")
-    return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", mend)
+            return Finding(name, Level.NOTE, text, f"{fix} --force")
+        text += f", and does not match bin/{CHECKSUM_NAME}, so nothing can be built"
+        return Finding(name, Level.WRONG, text, f"{fix} --force")
+    return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", fix)
 
 
 def _sources(place: Paths, command: str) -> Finding:
@@ -188,8 +193,8 @@ def _theme(place: Paths) -> Finding:
         directory = directory.parent
     if not os.access(directory, os.W_OK | os.X_OK):
         text = f"{place.theme_dir} cannot be written"
-        mend = "make it a directory that you can write to, or name another with "
-        return Finding(name, Level.WRONG, text, f"{mend}--theme-dir")
+        fix = "make it a directory that you can write to, or name another with "
+        return Finding(name, Level.WRONG, text, f"{fix}--theme-dir")
     text = f"no bundle in {place.theme_dir} yet; the first build makes it"
     return Finding(name, Level.NOTE, text)
 
@@ -206,55 +211,55 @@ def _databases(place: Paths) -> Iterator[Finding]:
 
 def daemon(place: Paths, listen: Address, command: str) -> Finding:
     """
-    Look whether a daemon runs, and whether one could.
+    Check whether a daemon runs, and whether one could.
 
-    :param listen: Where it would listen.
-    :param command: The options that name this place on a command line.
+    :param listen: The address it would listen on.
+    :param command: The options that name this data directory on a command line.
     """
     name = "daemon"
     if is_held(place.data.lock):
         try:
             address = listens_on(place.data)
         except (OSError, ValueError):
-            return Finding(name, Level.NOTE, "it starts, or ends, just now")
+            return Finding(name, Level.NOTE, "it is starting or stopping")
         version = _version(address)
         if version is None:
-            text = f"it runs, and does not answer on {address}"
-            return Finding(name, Level.WRONG, text, "stop it, and start it again")
+            text = f"it runs but does not answer on {address}"
+            return Finding(name, Level.WRONG, text, "restart it")
         text = f"version {version} listens on {address}"
         if _is_dev(address):
             text += " with --dev: EVERY operation is approved without asking"
-            mend = "start it without --dev, unless you develop plugins"
-            return Finding(name, Level.NOTE, text, mend)
+            fix = "start it without --dev, unless you develop plugins"
+            return Finding(name, Level.NOTE, text, fix)
         return Finding(name, Level.OK, text)
     if _is_taken(listen):
         ours = _version(listen) is not None
         who = "the daemon of another data directory" if ours else "another program"
-        mend = "end it, or choose another address with --listen"
-        return Finding(name, Level.WRONG, f"{who} listens on {listen}", mend)
+        fix = "end it, or choose another address with --listen"
+        return Finding(name, Level.WRONG, f"{who} listens on {listen}", fix)
     text = f"not running; {listen} is free"
     return Finding(name, Level.NOTE, text, f"run: plugin-bridge run {command}")
 
 
 def _version(address: Address | UnixAddress) -> str | None:
     try:
-        _, answer = _ask(address, "/v1/health")
+        _, answer = _request(address, "/v1/health")
         return visible(str(answer["version"])) if answer["ok"] is True else None
     except (OSError, HTTPException, BridgeError, KeyError, TypeError):
         return None
 
 
 def _is_dev(address: Address | UnixAddress) -> bool:
-    """Whether a path is there that only ``--dev`` opens; no token is sent."""
+    """Whether the daemon serves a path that needs ``--dev``; no token is sent."""
     try:
-        status, _ = _ask(address, "/v1/describe")
+        status, _ = _request(address, "/v1/describe")
     except (OSError, HTTPException, BridgeError):
         return False
     return status == HTTPStatus.UNAUTHORIZED
 
 
-def _ask(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
-    connection = connection_to(address, _ASK_SECONDS)
+def _request(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
+    connection = connection_to(address, _REQUEST_SECONDS)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -272,27 +277,29 @@ def _is_taken(address: Address) -> bool:
 
 
 async def notification_server(notifications: INotifications) -> Finding:
-    """Look who would show prompts and notifications, and how to answer there."""
+    """Find the program that shows prompts, and how to answer them there."""
     name = "notification server"
     try:
         server = await notifications.find()
     except DesktopError as e:
         text = f"none answers, so without --dev no plugin can be installed: {e}"
-        mend = "log in to a desktop, or install one, such as notification-daemon"
-        return Finding(name, Level.WRONG, text, mend)
-    called = visible(f"{server.name} {server.version}")
+        fix = "log in to a desktop, or install one, such as notification-daemon"
+        return Finding(name, Level.WRONG, text, fix)
+    server_name = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))
     if "actions" not in server.capabilities:
-        text = f"{called} has no buttons, so every prompt is refused (it has: {able})"
+        text = (
+            f"{server_name} has no buttons, so every prompt is refused (it has: {able})"
+        )
         return Finding(name, Level.WRONG, text, "use one that has, such as dunst")
     click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
-    return Finding(name, Level.OK, f"{called}: {click} (it has: {able})")
+    return Finding(name, Level.OK, f"{server_name}: {click} (it has: {able})")
 
 
-def told(findings: list[Finding]) -> Iterator[str]:
-    """Word findings for people, a line each and a line for each mend."""
+def finding_lines(findings: list[Finding]) -> Iterator[str]:
+    """Format findings for people: a line for each, and a line for each fix."""
     marks = {Level.OK: "ok   ", Level.NOTE: "note ", Level.WRONG: "WRONG"}
     for finding in findings:
         yield f"{marks[finding.level]} {finding.name}: {finding.text}"
-        if finding.mend:
-            yield f"      {finding.mend}"
+        if finding.fix:
+            yield f"      {finding.fix}"

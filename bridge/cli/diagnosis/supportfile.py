@@ -1,4 +1,4 @@
-"""What a bug report needs, in one file, with nothing in it that is the user's own."""
+"""The data for a bug report in one file, without personal data."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from ... import __version__
 from ...datadir.token import PairingToken, TokenError
 from ...plugins.installed.records import RECORDS, read_record
 from ...protocol.limits import KIB
-from ...protocol.wire import dumps, unstructure
+from ...protocol.wire import dumps
 from ...settings.config import OPTIONS
 from ...settings.options import Paths, with_names
 from ...store import StoreError
 from ...store.view import StateView
+from ..terminal import private_file
 from .checkup import Finding
 
 _LOG_BYTES: Final = 128 * KIB
@@ -57,7 +58,7 @@ class Support:
         names = [name for o in options for name in (o.variable, *o.more_variables)]
         set_ones = [f"{name}={environ[name]}" for name in names if name in environ]
         files = {
-            "doctor.json": dumps(unstructure(list(findings))).decode(),
+            "doctor.json": dumps([finding.fields() for finding in findings]).decode(),
             "versions.txt": "\n".join(_versions()),
             "variables.txt": "\n".join(set_ones),
             **_of_state(place),
@@ -70,21 +71,16 @@ class Support:
 
     def write(self, path: Path, say: Callable[[str], object]) -> None:
         """
-        Write it, once it is said what is inside.
+        Write the file, after listing its contents.
 
         :param path: Made with mode 0600; an existing file is never replaced.
         :raise OSError: It can't be written.
         """
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        say("the bundle holds, without the token, settings and your home's name:")
-        for name, content in self.files.items():
-            say(f"  {name:<14} {len(content)} bytes")
-        try:
-            with os.fdopen(fd, "wb") as file:
-                self._pack(file)
-        except OSError:
-            path.unlink()
-            raise
+        with private_file(path) as file:
+            say("the bundle holds, without the token, settings and your home's name:")
+            for name, content in self.files.items():
+                say(f"  {name:<14} {len(content)} bytes")
+            self._pack(file)
         say(f"written to {path}; read it before you send it")
 
     def _pack(self, file: BinaryIO) -> None:
@@ -96,7 +92,7 @@ class Support:
 
 
 def redactor(place: Paths, environ: Mapping[str, str]) -> Callable[[str], str]:
-    """Give what takes the token, the home directory and passwords out of a text."""
+    """Return a function that removes the token, the home directory and passwords."""
     secrets = []
     with contextlib.suppress(FileNotFoundError, TokenError):
         secrets.append((PairingToken.load(place.data.token).reveal(), "[token]"))
@@ -150,7 +146,7 @@ def _of_state(place: Paths) -> dict[str, str]:
 
 
 def _tail(path: Path) -> str:
-    """The last lines of the page's log."""
+    """Return the last lines of the page's log."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))

@@ -1,1 +1,1 @@
-"""Installed trees become a published bundle, or a reason why not."""
+"""Turns installed trees into a published bundle, or reports why it can't."""

@@ -1,8 +1,8 @@
 """
-The build: from a set of installed plugins to a published bundle, or to a reason.
+The build: from a set of installed plugins to a published bundle.
 
 The steps are the specification's: verify the bundler, write the import table, run the
-bundler, judge what it read, publish.  Whatever fails, the previous bundle stays.
+bundler, validate what it read, publish.  On failure, the previous bundle stays.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ..esbuild.executable import BundlerError
 from ..esbuild.pins import BINARY_NAME
 from ..esbuild.process import settled
 from .metafile import BuildError
+from .plugintable import plugin_of
 from .run import BuildReactor, arguments, run_bundler
 from .staging import Staging
-from .table import plugin_of
 
 _CLAIM_SECONDS: Final = 0.1
 
@@ -33,7 +33,7 @@ _CLAIM_SECONDS: Final = 0.1
 @frozen
 class Report:
     """
-    What a build came to; goes over the wire as it is.
+    The result of a build, in the form that goes over the wire.
 
     :ivar ok: Whether there is a new bundle.
     :ivar duration_ms: How many milliseconds it took.
@@ -51,12 +51,12 @@ class Report:
 @frozen
 class Builder:
     """
-    Makes bundles, one at a time: the caller sees to that.
+    Makes bundles.  The caller must run one build at a time.
 
     :ivar theme_dir: The directory the host application loads themes from.
     :ivar defer_to_thread: Calls a function in a thread.
     :ivar version: The daemon's, for ``info.json``.
-    :ivar warn: Told what the bundler complains about in a bundle it made.
+    :ivar warn: Accepts the bundler's warnings about a bundle it made.
     """
 
     profile: HostProfile
@@ -76,7 +76,7 @@ class Builder:
 
         :param directories: Names below ``plugins/``: the ids of installed plugins,
             and the directories of linked trees; one for each plugin.
-        :return: The report; a bundle that cannot be made is one that says why.
+        :return: Fires with the report; a failed build is a report too.
         """
         return Deferred.fromCoroutine(self._build(sorted(set(directories))))
 
@@ -95,7 +95,7 @@ class Builder:
 
     async def _publish(self, directories: list[str]) -> None:
         folder = self.theme_dir / self.profile.theme_name
-        run = _Run(self, Staging(self.profile, self.data, folder, self.version))
+        run = _BuildRun(self, Staging(self.profile, self.data, folder, self.version))
         try:
             await run.steps(directories)
         finally:
@@ -103,31 +103,31 @@ class Builder:
 
 
 @define
-class _Run:
+class _BuildRun:
     """One build under way."""
 
     builder: Builder
     staging: Staging
 
     async def steps(self, directories: list[str]) -> None:
-        """Go from the first step to the last."""
+        """Run every step in order."""
         b, staging = self.builder, self.staging
         await self.claim()
         executable = await self.in_thread(staging.prepare, directories)
         command = [str(b.data.bin / BINARY_NAME)]
         command += arguments(b.profile, staging.directory)
-        # The directory's real path: the bundler speaks of files relative to it.
-        said = await run_bundler(b.reactor, executable, command, staging.root)
+        # The directory's real path: the bundler reports files relative to it.
+        warnings = await run_bundler(b.reactor, executable, command, staging.root)
         await self.in_thread(staging.check, directories)
-        if said:
-            b.warn(said)
+        if warnings:
+            b.warn(warnings)
         await self.in_thread(staging.publish)
 
     async def claim(self) -> None:
         """
         Wait until no other daemon builds into the same theme directory.
 
-        :raise BuildError: One does for longer than a build may take.
+        :raise BuildError: Another daemon took longer than a build may take.
         """
         clock = self.builder.reactor
         given_up = clock.seconds() + BUILD_SECONDS
@@ -139,7 +139,7 @@ class _Run:
     def in_thread(
         self, work: Callable[..., Any], *arguments: Any
     ) -> Coroutine[Any, Any, Any]:
-        """Call ``work`` in a thread, and never leave it running behind."""
+        """Call ``work`` in a thread, and wait for it even when cancelled."""
         # Nothing can stop a thread; these are short.
         return settled(
             self.builder.defer_to_thread(work, *arguments), stop=lambda: None

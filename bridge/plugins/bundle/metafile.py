@@ -1,5 +1,5 @@
 """
-What the bundler read, checked by the metafile it wrote.
+Validates what the bundler read, by the metafile it wrote.
 
 Every file of a bundle must be the host's, the generated table, or one of the bundled
 plugins' own; and each may reach only what it has a right to.  What a plugin contributes
@@ -21,7 +21,7 @@ from ..tree.files import shown
 from ..tree.manifest import ENTRY_FILE, MANIFEST_FILE
 from .inputs import Input, parse_metafile
 from .places import PATTERN, Edge, place_of, specifier_shown
-from .table import TABLE_FILE
+from .plugintable import TABLE_FILE
 
 API: Final = "host/packages/api/src/"
 HOST: Final = "host/packages/"
@@ -98,7 +98,7 @@ def _check_outputs(written: Collection[str], wanted: Collection[str]) -> None:
 @frozen
 class _Rules:
     """
-    What may be in a bundle of these plugins.
+    The rules for a bundle of these plugins.
 
     :ivar first: The first import of each file.
     """

@@ -1,5 +1,5 @@
 """
-One run of the bundler: its arguments, its output, its end.
+One run of the bundler: its arguments, its output and its exit.
 
 On POSIX it runs on a terminal of its own.  That makes it the leader of a session, so
 that whatever it starts can be killed with it; and the system hangs the session up
@@ -41,9 +41,9 @@ from ..esbuild.process import (
     limit_memory,
     settled,
 )
+from .bundleroutput import showable
 from .metafile import BuildError
-from .output import showable
-from .table import TABLE_FILE
+from .plugintable import TABLE_FILE
 
 HOST_ENTRY: Final = "host/packages/host/src/index.ts"
 API_ENTRY: Final = "host/packages/api/src/index.ts"
@@ -90,17 +90,17 @@ async def run_bundler(
     memory: int = BUNDLER_MEMORY_BYTES,
 ) -> str:
     """
-    Run the bundler to its end, and not longer than its deadline.
+    Run the bundler until it exits, or until its deadline.
 
-    When this is cancelled the bundler is killed, and dead when this ends.
+    Cancelling kills the bundler, and waits until it is dead.
 
     :param command: The name the process goes by, and its arguments.
     :param directory: Where it runs.
     :param memory: Bytes of data it may have, where the system can limit them.
-    :return: What it said, which is warnings.
+    :return: Its output, which consists of warnings.
     :raise BuildError: It failed, crashed, took too long or needed too much memory.
     """
-    run = _Run()
+    run = _BundlerProcess()
     try:
         process: Any = reactor.spawnProcess(
             run, executable.path, command, {}, str(directory), usePTY=SESSIONS
@@ -118,13 +118,13 @@ async def run_bundler(
         raise BuildError(f"esbuild did not finish within {BUILD_SECONDS:g}s")
     if not isinstance(ended, ProcessDone):
         raise BuildError(_failure(run, ended, memory))
-    return run.said()
+    return run.shown_output()
 
 
-def _failure(run: _Run, ended: Any, memory: int) -> str:
+def _failure(run: _BundlerProcess, ended: Any, memory: int) -> str:
     crash = crash_in(run.text()) if ended.exitCode == CRASHED else None
     if crash is None:
-        return f"esbuild failed:\n{run.said() or _cause(ended)}"
+        return f"esbuild failed:\n{run.shown_output() or _cause(ended)}"
     if crash.memory:
         return f"esbuild needed more than {memory // MIB} MiB of memory"
     return f"esbuild crashed: {crash.words}"
@@ -137,8 +137,8 @@ def _cause(ending: Any) -> str:
 
 
 @define(eq=False)
-class _Run(ProcessProtocol):
-    """The process, as its output and its end are told."""
+class _BundlerProcess(ProcessProtocol):
+    """Collects the output of the process, and reports its exit."""
 
     transport: IProcessTransport | None = field(default=None, init=False)
     ended: Deferred[Any] = field(factory=Deferred, init=False)
@@ -146,32 +146,32 @@ class _Run(ProcessProtocol):
     _output: bytearray = field(factory=bytearray, init=False)
 
     def childDataReceived(self, childFD: int, data: bytes) -> None:
-        """Keep the beginning of what it says, on whichever stream."""
+        """Keep the beginning of the output of both streams."""
         room = BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES - len(self._output)
         self._output += data[: max(0, room)]
 
     def processEnded(self, reason: Failure) -> None:
-        """Tell that it is over and all it said has come."""
+        """Report that the process has exited and all output has arrived."""
         # As a value: to end is no failure, however it ends.
         self.ended.callback(reason.value)
 
     def text(self) -> str:
-        """The beginning of what it said, with lines as a text has them."""
+        """Return the beginning of the output, with the line ends of a text."""
         return self._output.decode("utf-8", "replace").replace("\r\n", "\n")
 
-    def said(self) -> str:
-        """What it said, as far as it may be shown; see ``complaints``."""
+    def shown_output(self) -> str:
+        """Return the output that may be shown; see ``showable``."""
         text = printable(self.text(), "\n\t")
         cut = len(self._output) >= BUILD_OUTPUT_CHARACTERS * _UTF8_BYTES
         return showable(text, cut=cut)[:BUILD_OUTPUT_CHARACTERS].strip()
 
     def expire(self) -> None:
-        """End it, because it took too long."""
+        """Kill the process because it took too long."""
         self.expired = True
         self.kill()
 
     def kill(self) -> None:
-        """Kill it and all it started."""
+        """Kill the process and everything it started."""
         process: Any = self.transport
         if process.pid is not None:
             kill_group(process.pid, process.signalProcess)

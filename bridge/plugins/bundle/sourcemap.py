@@ -1,7 +1,7 @@
 """
-The bundle's source map: checked against the files it speaks of, and made portable.
+The bundle's source map: checked against the files it names, and made portable.
 
-The bundler follows ``sourceMappingURL`` comments without a word in its metafile, so a
+The bundler follows ``sourceMappingURL`` comments without an entry in its metafile, so a
 map may bring in a file from anywhere, or one that never was.  Nothing here does I/O.
 
 A map can be tens of megabytes: it is read and written one string at a time, since
@@ -169,9 +169,9 @@ def check_map(
     :param directory: Where the bundler wrote the map; a real path.
     :param root: The data directory; a real path.
     :param inputs: The files the bundler read, relative to ``root``, with ``/``.
-    :param read: Gives such a file's bytes.
+    :param read: Returns the bytes of such a file.
     :return: The map with its sources named relative to ``root``, so that it does
-        not tell where that is.
+        not reveal that path.
     :raise BuildError: A source is no part of the build, or differs from its file.
     """
     names = [_resolved(directory, root, source) for source in given.sources]
@@ -204,7 +204,7 @@ def _text(name: str, read: Callable[[str], bytes]) -> str:
 
 
 def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:
-    """Word it without the name, which is whatever the author of the map wrote."""
+    """Return an error without the name, which the author of the map chose."""
     what = "the source map holds a source that is no part of the bundle"
     for name in sorted(inputs):
         if name.startswith(PLUGINS) and b"sourceMappingURL" in read(name):
@@ -213,7 +213,7 @@ def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildErro
 
 
 def map_pieces(given: SourceMap) -> Iterator[bytes]:
-    """Write a map as JSON, piece by piece; the same map gives the same bytes."""
+    """Write a map as JSON, piece by piece; the same map yields the same bytes."""
     yield b'{"version":3'
     for key, values in (
         ("sources", given.sources),

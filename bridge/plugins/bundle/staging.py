@@ -26,29 +26,33 @@ from ...datadir.paths import DataDir, DataDirError, sync_directory, write_atomic
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
 from ..esbuild.executable import Executable, verified_copy
-from ..esbuild.pins import BINARY_NAME, CHECKSUM_NAME
 from ..tree.files import TooLargeError, read_bounded, shown
 from .metafile import PLUGINS, BuildError, check_metafile
-from .run import API_ENTRY, HOST_ENTRY, METAFILE
+from .plugintable import TABLE_FILE, plugin_of, table_text
+from .prerequisites import (
+    BUNDLER_BINARY,
+    BUNDLER_CHECKSUM,
+    BUNDLER_FILES,
+    HOST_FILES,
+    missing_files,
+)
+from .run import METAFILE
 from .sourcemap import check_map, map_pieces, parse_map
-from .table import TABLE_FILE, plugin_of, table_text
 
 INFO_FILE: Final = "info.json"
 
 _PREFIX: Final = ".build-"
 _PREVIOUS: Final = ".previous"
-_NEEDED: Final = (
-    ("bundler missing", f"bin/{BINARY_NAME}"),
-    ("bundler checksum missing", f"bin/{CHECKSUM_NAME}"),
-    ("host sources missing", HOST_ENTRY),
-    ("host sources missing", API_ENTRY),
-)
+_MISSING: Final = {
+    BUNDLER_BINARY: "bundler missing",
+    BUNDLER_CHECKSUM: "bundler checksum missing",
+}
 
 
 @define(eq=False)
 class Staging:
     """
-    The directory one build works in, and what is in it.
+    The working directory of one build, and the files in it.
 
     :ivar folder: The theme's folder, where the bundle is published.
     :ivar root: The data directory's real path; there after ``prepare``.
@@ -74,17 +78,17 @@ class Staging:
 
     def claim(self) -> bool:
         """
-        Have the theme's folder to itself until ``discard``.
+        Lock the theme's folder until ``discard``.
 
         Daemons of several data directories may publish there, one at a time.
 
-        :return: False while another build has it.
+        :return: False while another build holds the lock.
         :raise BuildError: Something a build needs is missing.
         :raise OSError: There is no room, or no permission.
         """
-        for what, path in _NEEDED:
-            if not (self._data.root / path).exists():
-                raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
+        for path in missing_files(self._data.root, [*BUNDLER_FILES, *HOST_FILES]):
+            what = _MISSING.get(path, "host sources missing")
+            raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             self._lock = acquire_directory(self.folder)
@@ -94,7 +98,7 @@ class Staging:
 
     def prepare(self, directories: Sequence[str]) -> Executable:
         """
-        Verify the bundler, and make what it needs; after ``claim``.
+        Verify the bundler, and create the files it needs; call after ``claim``.
 
         :param directories: See ``Builder.build``.
         :raise BuildError: The bundler is not what it should be, or another user may
@@ -117,7 +121,7 @@ class Staging:
 
     def check(self, directories: Sequence[str]) -> None:
         """
-        Judge what the bundler read and wrote, and make the rest of what is published.
+        Validate what the bundler read and wrote, and add the other published files.
 
         :raise BuildError: Naming the file that has no business in the bundle.
         :raise OSError: Something could not be read or written.
@@ -148,7 +152,7 @@ class Staging:
         _sync(self.directory / self.bundle)
 
     def _check_real(self, inputs: Collection[str]) -> None:
-        exists = _Listings(self.root)
+        exists = _DirectoryNames(self.root)
         for path in sorted(inputs):
             if os.path.realpath(self.root / path) != str(self.root / path):
                 raise BuildError(f"{shown(path)} is reached through a symbolic link")
@@ -188,13 +192,13 @@ class Staging:
 
         :raise OSError: It could not be done, and the previous files are as before.
         """
-        beside = (INFO_FILE, f"{self.bundle}.map")
-        for name in beside:
+        alongside = (INFO_FILE, f"{self.bundle}.map")
+        for name in alongside:
             with contextlib.suppress(FileNotFoundError):
                 shutil.copyfile(self.folder / name, self._previous(name))
         done: list[str] = []
         try:
-            for name in (*beside, self.bundle):
+            for name in (*alongside, self.bundle):
                 os.replace(self.directory / name, self.folder / name)
                 done.append(name)
         except OSError:
@@ -214,7 +218,7 @@ class Staging:
                     (self.folder / name).unlink()
 
     def discard(self) -> None:
-        """Leave nothing of the build but what it published."""
+        """Remove everything of the build except what it published."""
         if self.executable is not None:
             self.executable.close()
             self.executable = None
@@ -245,9 +249,9 @@ def _check_own(path: Path, top: Path) -> None:
 
 
 @frozen
-class _Listings:
+class _DirectoryNames:
     """
-    Which names there are, letter by letter.
+    The exact names in each directory, in upper and lower case.
 
     A system that is lenient about names opens ``main.ts`` when there is a ``Main.TS``,
     which was scanned under its own name: as another kind of file, or not at all.
@@ -269,7 +273,7 @@ class _Listings:
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Make a file whose content survives a power loss."""
+    """Create a file whose content survives a power loss."""
     with path.open("xb", buffering=MIB) as file:
         file.writelines(pieces)
         file.flush()

@@ -1,1 +1,1 @@
-"""A URL becomes a bounded tree on disk."""
+"""Turns a URL into a bounded tree on disk."""

@@ -32,7 +32,7 @@ class Fetched:
     What a server sent.
 
     :ivar commit: The tip of its default branch, 40 hexadecimal digits.
-    :ivar pack: The pack, not yet judged; empty when the tip was known.
+    :ivar pack: The pack, not yet validated; empty when the tip was known.
     """
 
     commit: str
@@ -40,7 +40,7 @@ class Fetched:
 
 
 class _Client(AbstractHttpGitClient):
-    """Asks a ``Server``; knows neither credentials nor dumb repositories."""
+    """Sends requests to a ``Server``; without credentials or dumb repositories."""
 
     def __init__(self, url: str, server: Server) -> None:
         super().__init__(url, thin_packs=False, quiet=True)
@@ -61,16 +61,16 @@ class _Client(AbstractHttpGitClient):
 
     @staticmethod
     def _warn_filter_objects() -> None:
-        """Say nothing; dulwich would write to standard error."""
+        """Do nothing; dulwich would write to standard error."""
 
 
 @define
 class _Tip:
     """
-    Chooses what to ask for: what HEAD points to.
+    Chooses what to ask for: the commit that HEAD points to.
 
-    :ivar known: Not asked for when it is that.
-    :ivar also: Asked for, too.
+    :ivar known: A commit that is not asked for.
+    :ivar also: A commit that is asked for, too.
     """
 
     known: bytes | None
@@ -105,7 +105,7 @@ def fetch(
     :param depth: How many commits of its history to ask for.
     :param filter_spec: Which objects to leave out, if the server can.
     :param known: Nothing is fetched when the tip is this commit.
-    :param also: A commit to ask for beside the tip; a server may refuse.
+    :param also: Another commit to ask for; a server may refuse.
     :raise BridgeError: ``clone_failed: …``, whatever went wrong.
     """
     pack = io.BytesIO()
@@ -124,7 +124,7 @@ def fetch(
         raise
     except Exception as e:  # noqa: BLE001 - a server chooses how dulwich fails
         transfer.check()
-        raise clone_failed(_words(e)) from None
+        raise clone_failed(_failure_text(e)) from None
     assert tip.commit is not None  # noqa: S101 - for mypy
     return Fetched(tip.commit.decode("ascii"), pack.getvalue())
 
@@ -133,7 +133,7 @@ def _encoded(commit: str | None) -> bytes | None:
     return None if commit is None else commit.encode("ascii")
 
 
-def _words(error: Exception) -> str:
+def _failure_text(error: Exception) -> str:
     if isinstance(error, GitProtocolError) and not isinstance(error, HangupException):
         return "the host refused, or broke git's protocol"
     if isinstance(error, _BROKEN_OFF):

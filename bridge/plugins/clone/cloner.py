@@ -15,13 +15,13 @@ from pathlib import Path
 from attrs import frozen
 
 from ...protocol.errors import BridgeError
-from .reach import Remote
+from .reach import RepositoryAccess
 from .transfer import Transfer, clone_failed
 from .urls import check_url
 
 
 @frozen
-class GitCloner(Remote):
+class GitCloner(RepositoryAccess):
     """Clones repositories over https."""
 
     def clone(

@@ -16,9 +16,9 @@ class DeltaError(Exception):
 
 def declared_sizes(delta: bytes) -> tuple[int, int]:
     """
-    How long a delta says its base and its result are.
+    Return the lengths that a delta declares for its base and its result.
 
-    :raise DeltaError: It does not say.
+    :raise DeltaError: It declares none.
     """
     base_size, at = _read_size(delta, 0)
     size, _ = _read_size(delta, at)
@@ -75,7 +75,7 @@ def _read_size(delta: bytes, at: int) -> tuple[int, int]:
 
 
 def _read_copy(delta: bytes, code: int, at: int) -> tuple[int, int, int]:
-    # A bit for each byte that is there: four of the start, three of the length.
+    # A bit for each byte that follows: four of the start, three of the length.
     parts = 0
     for bit in range(7):
         if code & 1 << bit:

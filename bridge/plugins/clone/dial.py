@@ -2,7 +2,7 @@
 Connections of a clone.
 
 Nothing is taken from the environment: no proxy, no CA path, no key log.  The address
-that was judged is the address that is dialled, while the name decides the certificate.
+that was validated is the address that is dialled; the name decides the certificate.
 """
 
 from __future__ import annotations

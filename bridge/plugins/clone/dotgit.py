@@ -81,7 +81,7 @@ def stage(files: list[File]) -> bytes:
     """
     Git's list of the files it tracks, version 2.
 
-    The times and sizes are left out; git looks at the files when it wants to know.
+    The times and sizes are left out; git reads the files when it needs them.
     """
     by_path = sorted((file.path.encode("utf-8"), file.name) for file in files)
     parts = [struct.pack(">4sII", b"DIRC", 2, len(by_path))]

@@ -26,15 +26,15 @@ _READ_BYTES: Final = 64 * 1024
 DISCOVERY: Final = "/info/refs?service=git-upload-pack"
 
 _HEADERS: Final = {
-    # Some forges tell git from browsers by how this starts.
+    # Some forges distinguish git from browsers by the first word.
     "User-Agent": f"git/plugin-bridge-{__version__}",
     # What is counted is then what is read: there is nothing to inflate.
     "Accept-Encoding": "identity",
 }
 
 
-class Connection(client.HTTPSConnection):
-    """An HTTP connection that is dialled by a ``Dialler``."""
+class DialledConnection(client.HTTPSConnection):
+    """An HTTPS connection made by a ``Dialler``."""
 
     def __init__(self, host: str, port: int, dialler: Dialler) -> None:
         super().__init__(host, port, context=dialler.context)
@@ -46,9 +46,9 @@ class Connection(client.HTTPSConnection):
 
 
 @define
-class Answer:
+class GitResponse:
     """
-    A successful answer.
+    A successful response.
 
     :ivar content_type: The media type in lower case, without parameters; empty when
         there is none.
@@ -73,16 +73,16 @@ class Server:
     """The one host a clone talks to; close it when done."""
 
     _host: str
-    _dial: Callable[[str, int], Connection]
+    _dial: Callable[[str, int], DialledConnection]
     _redirects_left: int
-    _connection: Connection | None = field(default=None, init=False)
+    _connection: DialledConnection | None = field(default=None, init=False)
     _response: client.HTTPResponse | None = field(default=None, init=False)
 
     def request(
         self, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> Answer:
+    ) -> GitResponse:
         """
-        Ask for ``url``: GET, or POST when there is a body.
+        Request ``url``: GET, or POST with a body.
 
         :raise BridgeError: It is on another host, the redirect is one that is not
             followed, or the status is not 200.
@@ -96,14 +96,14 @@ class Server:
             self.close()
             target = self._followed(target, location, body)
         if response.status != client.OK:
-            raise clone_failed(_status_words(response.status))
+            raise clone_failed(_status_text(response.status))
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise clone_failed("the host's answer is compressed unasked")
         content_type = response.headers.get("Content-Type", "")
         # RFC 9110, 8.3.1: parameters may follow, and case plays no part.
         media_type = content_type.partition(";")[0].strip().lower()
         moved = "" if target == url else target
-        return Answer(response, media_type, moved)
+        return GitResponse(response, media_type, moved)
 
     def close(self) -> None:
         """Drop the connection."""
@@ -126,7 +126,7 @@ class Server:
         self._response = connection.getresponse()
         return self._response
 
-    def _ready(self, port: int) -> Connection:
+    def _ready(self, port: int) -> DialledConnection:
         connection, response = self._connection, self._response
         if connection is not None and response is not None:
             # The end of a body has to be read before the next answer can be.
@@ -154,11 +154,11 @@ class Server:
         return target
 
 
-def _status_words(status: int) -> str:
-    words = f"the host answered HTTP status {status}"
+def _status_text(status: int) -> str:
+    text = f"the host answered HTTP status {status}"
     if status in (client.UNAUTHORIZED, client.FORBIDDEN, client.NOT_FOUND):
-        return f"{words}: no such repository, or a private one"
-    return words
+        return f"{text}: no such repository, or a private one"
+    return text
 
 
 def open_server(
@@ -182,6 +182,6 @@ def open_server(
     dialler = Dialler(transfer, context, public_only, look_up)
     return Server(
         urlsplit(url).hostname or "",
-        lambda host, port: Connection(host, port, dialler),
+        lambda host, port: DialledConnection(host, port, dialler),
         transfer.limits.redirects,
     )

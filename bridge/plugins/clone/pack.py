@@ -1,5 +1,5 @@
 """
-A git pack, taken apart within limits.
+Unpacks git packs within limits.
 
 Every size a pack declares is drawn from one budget before a byte of it is inflated,
 and what is inflated must then be exactly that long; so a pack costs no more memory or
@@ -46,7 +46,7 @@ class PackedObject:
 
 @frozen
 class IndexEntry:
-    """Where an object is in the pack: what the index file says of it."""
+    """Where an object is in the pack, for the index file."""
 
     name: bytes
     offset: int
@@ -56,7 +56,7 @@ class IndexEntry:
 @frozen
 class Unpacked:
     """
-    All of a pack.
+    The content of a pack.
 
     :ivar objects: By name, the 20 bytes of its SHA-1; computed, not claimed.
     :ivar checksum: The pack's own, its last 20 bytes.
@@ -80,7 +80,7 @@ class _Entry:
 
 @define
 class _Budget:
-    """What is left to be inflated, and to be done to deltas."""
+    """The bytes and delta steps that are left."""
 
     bytes_left: int
     steps_left: int
@@ -97,7 +97,7 @@ class _BadPackError(Exception):
 
 def unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpacked:
     """
-    Take a pack apart.
+    Unpack every object of a pack.
 
     :param check: Called between objects; may raise to end it.
     :raise BridgeError: It is damaged, incomplete, or over a limit.
@@ -194,7 +194,7 @@ def _inflate(body: memoryview, offset: int, size: int) -> tuple[bytes, int]:
 
 @define
 class _Resolver:
-    """Turns entries into objects, deltas as soon as their base is there."""
+    """Turns entries into objects, deltas as soon as their base is known."""
 
     _budget: _Budget
     objects: dict[bytes, PackedObject] = field(factory=dict, init=False)
@@ -206,7 +206,7 @@ class _Resolver:
     )
 
     def add(self, entry: _Entry, check: Callable[[], None]) -> None:
-        """Take the next entry, and every one that was waiting for it."""
+        """Add an entry, and every one that was waiting for it."""
         if entry.base is not None and self._base(entry) is None:
             self._children[entry.base].append(entry)
             self.waiting += 1

@@ -1,4 +1,4 @@
-"""How repositories are reached: what a clone and a look at one have in common."""
+"""Access to repositories, as a clone and an update check share it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Remote:
+class RepositoryAccess:
     """
-    Reaches repositories over https.
+    Opens repositories over https.
 
-    :ivar ca_file: PEM certificates to trust beside the system's.
+    :ivar ca_file: PEM certificates to trust in addition to the system's.
     :ivar public_only: Refuse hosts that are not on the public internet.
     :ivar now: A monotonic clock, in seconds.
     """
@@ -34,11 +34,11 @@ class Remote:
 
     @limits.default
     def _limits(self) -> CloneLimits:
-        return self.usual_limits()
+        return self.default_limits()
 
     @staticmethod
-    def usual_limits() -> CloneLimits:
-        """Give the limits of one that is given none."""
+    def default_limits() -> CloneLimits:
+        """Return the limits that apply unless others are passed."""
         return CloneLimits()
 
     def open(self, url: str, transfer: Transfer) -> Server:

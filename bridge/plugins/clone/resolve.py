@@ -22,7 +22,7 @@ LookUp = Callable[[str, int, int, int], Sequence[tuple[Any, Any, Any, Any, Any]]
 
 @frozen
 class Endpoint:
-    """One address to connect to, as the socket module wants it."""
+    """One address to connect to, in the form of the socket module."""
 
     family: int
     address: tuple[Any, ...]

@@ -1,5 +1,5 @@
 """
-A commit's tree, judged whole in memory and only then written.
+A commit's tree: validated as a whole in memory, and only then written.
 
 Regular files only, as the bytes they are: no filter, no line endings, no executable
 bit.
@@ -18,9 +18,10 @@ from attrs import define, field, frozen
 
 from ...datadir.ownership import make_directories
 from ...protocol.errors import Prefix, plugin_error
-from .names import check_name
+from .filenames import check_name, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked
 from .transfer import CloneLimits, clone_failed
+from .treesize import TreeSize
 
 _TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")
 _PARENT_LINE: Final = re.compile(rb"parent [0-9a-f]{40}\n")
@@ -70,7 +71,7 @@ def read_snapshot(
     if tree is None:
         raise clone_failed("a commit that git would not make")
     shallow = _PARENT_LINE.match(content, tree.end()) is not None
-    walk = _Walk(unpacked, limits, check)
+    walk = _Walk(unpacked, check, TreeSize(limits), 2 * limits.files)
     walk.all_of(bytes.fromhex(tree[1].decode("ascii")))
     return Snapshot(walk.files, shallow)
 
@@ -96,13 +97,17 @@ def write_files(files: list[File], root: Path, check: Callable[[], None]) -> Non
 
 @define
 class _Walk:
-    """A walk over all directories of a tree, shallow ones first."""
+    """
+    A walk over all directories of a tree, shallow ones first.
+
+    :ivar _most: How many files and directories there may be together.
+    """
 
     _unpacked: Unpacked
-    _limits: CloneLimits
     _check: Callable[[], None]
+    _size: TreeSize
+    _most: int
     files: list[File] = field(factory=list, init=False)
-    _bytes: int = field(default=0, init=False)
     _directories: list[tuple[bytes, str, int]] = field(factory=list, init=False)
     _seen: int = field(default=0, init=False)
 
@@ -112,10 +117,7 @@ class _Walk:
         while self._directories:
             self._check()
             name, prefix, depth = self._directories.pop()
-            if depth > self._limits.tree_depth:
-                raise clone_failed(
-                    f"more than {self._limits.tree_depth} directories deep"
-                )
+            self._size.check_depth(depth)
             self._directory(name, prefix, depth)
 
     def _directory(self, name: bytes, prefix: str, depth: int) -> None:
@@ -123,7 +125,7 @@ class _Walk:
         for mode, raw, target in _entries(_content(self._unpacked, name, TREE)):
             part, folded = check_name(raw)
             if folded in taken:
-                raise clone_failed("two file names differ only in case or in form")
+                raise names_collide()
             taken.add(folded)
             path = prefix + part
             self._count(path)
@@ -135,10 +137,9 @@ class _Walk:
     def _count(self, path: str) -> None:
         self._seen += 1
         # Directories count too: a tree may name the same one over and over.
-        if self._seen > 2 * self._limits.files:
+        if self._seen > self._most:
             raise clone_failed("too many files and directories")
-        if len(path.encode("utf-8")) > self._limits.path_bytes:
-            raise clone_failed(f"a path of more than {self._limits.path_bytes} bytes")
+        self._size.check_path(path.encode("utf-8"))
 
     def _file(self, mode: int, path: str, name: bytes) -> None:
         if stat.S_ISLNK(mode):
@@ -148,12 +149,9 @@ class _Walk:
         if not stat.S_ISREG(mode):
             raise clone_failed("an entry that is neither a file nor a directory")
         content = _content(self._unpacked, name, BLOB)
-        self._bytes += len(content)
-        if self._bytes > self._limits.tree_bytes:
-            raise clone_failed(f"files of more than {self._limits.tree_bytes} bytes")
+        self._size.add_bytes(len(content))
         self.files.append(File(path, name, content))
-        if len(self.files) > self._limits.files:
-            raise clone_failed(f"more than {self._limits.files} files")
+        self._size.add_file()
 
 
 def _entries(tree: bytes) -> Iterator[tuple[int, bytes, bytes]]:

@@ -1,5 +1,5 @@
 """
-What one clone may use of the network and the machine, and what ends it.
+The limits of one clone, and how it is stopped.
 
 A blocked read cannot look at the clock, so a second thread does: it shuts the
 clone's sockets down when the time is over or the clone is stopped.
@@ -39,7 +39,7 @@ class CloneLimits:
 
 
 def clone_failed(detail: str) -> BridgeError:
-    """Word a failed clone: ``clone_failed: <detail>``."""
+    """Return the error of a failed clone: ``clone_failed: <detail>``."""
     return plugin_error(Prefix.CLONE_FAILED, detail)
 
 
@@ -89,12 +89,12 @@ class Transfer:
 
     def check(self) -> None:
         """
-        See whether the clone may go on.
+        Check that the clone may go on.
 
-        :raise BridgeError: It may not: too late, or stopped.
+        :raise BridgeError: It is too late, or was stopped.
         """
         if self._refusal is None:
-            self._refusal = self._judge()
+            self._refusal = self._limit_error()
         if self._refusal is not None:
             raise self._refusal
 
@@ -125,7 +125,7 @@ class Transfer:
             self._sockets.append(connection.dup())
         self.check()
 
-    def _judge(self) -> BridgeError | None:
+    def _limit_error(self) -> BridgeError | None:
         if self.stop.is_set():
             return clone_failed("stopped before it was finished")
         if self.now() >= self._deadline:

@@ -28,7 +28,7 @@ def check_url(url: str) -> str:
 
 
 def refused(rule: str) -> BridgeError:
-    """Word the refusal of a URL."""
+    """Return the refusal of a URL."""
     return plugin_error(Prefix.NOT_HTTPS, f"url: {rule}")
 
 
@@ -59,7 +59,7 @@ def _broken_part(parts: SplitResult) -> str | None:
     if not parts.hostname:
         return "a host is required"
     if any(unquote(part) in (".", "..") for part in parts.path.split("/")):
-        # Whoever fetches leaves them out: the prompt would show another repository.
+        # Git clients leave them out: the prompt would show another repository.
         return "no . or .. between the slashes of its path"
     if not _is_host(parts.netloc, parts.hostname):
         return "the host is not a host name or an address"

@@ -1,1 +1,1 @@
-"""An author's work tree stands in for an installed one."""
+"""Lets an author's work tree stand in for an installed one."""

@@ -1,5 +1,5 @@
 """
-Copies of an author's working tree, under the rules a clone of it is under.
+Copies of an author's working tree, under the rules for a clone of it.
 
 Everything here blocks; the daemon runs it in a thread.
 """
@@ -10,30 +10,38 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from attrs import define, field
 
 from ...datadir.ownership import write_file
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.limits import TREE_BYTES, TREE_DEPTH, TREE_FILES, TREE_PATH_BYTES
-from ..clone.names import check_name
-from ..clone.transfer import clone_failed
+from ..clone.filenames import check_name, names_collide
+from ..clone.transfer import CloneLimits, clone_failed
+from ..clone.treesize import TreeSize
 from ..tree.files import NotRegularError, TooLargeError, read_bounded, shown
 
+_LIMITS: Final = CloneLimits()
 
-def copy_files(root: Path, names: Iterable[str], into: Path) -> None:
+
+def copy_files(
+    root: Path,
+    names: Iterable[str],
+    into: Path,
+    limits: CloneLimits = _LIMITS,
+) -> None:
     """
     Copy files of a directory that somebody may be editing.
 
     A link is copied as a link, for the source policy to refuse; none is followed.
 
-    :param names: Relative paths with ``/``; one that is gone meanwhile is left out.
-    :param into: Made by this; nobody else's.
+    :param names: Relative paths with ``/``; a file that has disappeared is left out.
+    :param into: Created by this function, for it alone.
     :raise BridgeError: What a clone would be refused for, naming the file.
     :raise OSError: The copy cannot be written.
     """
     into.mkdir(mode=0o700)
-    copy = _Copy(root, into)
+    copy = _Copy(root, into, TreeSize(limits))
     for name in names:
         try:
             copy.add(name)
@@ -49,8 +57,7 @@ class _Copy:
 
     _root: Path
     _into: Path
-    _files: int = field(default=0, init=False)
-    _bytes: int = field(default=0, init=False)
+    _size: TreeSize
     _taken: dict[str, str] = field(factory=dict, init=False)
     _folders: set[str] = field(factory=set, init=False)
 
@@ -69,23 +76,18 @@ class _Copy:
                 self._copy(source, target)
         except FileNotFoundError:
             return
-        self._files += 1
-        if self._files > TREE_FILES:
-            raise clone_failed(f"more than {TREE_FILES} files")
+        self._size.add_file()
 
     def _check(self, name: str) -> None:
         parts = name.split("/")
-        if len(parts) > TREE_DEPTH + 1 or len(os.fsencode(name)) > TREE_PATH_BYTES:
-            raise clone_failed(
-                f"a path of more than {TREE_PATH_BYTES} bytes, or more than "
-                f"{TREE_DEPTH} directories deep"
-            )
+        self._size.check_depth(len(parts) - 1)
+        self._size.check_path(os.fsencode(name))
         path = folded = ""
         for part in parts:
             text, alike = check_name(os.fsencode(part))
             path, folded = f"{path}/{text}", f"{folded}/{alike}"
             if self._taken.setdefault(folded, path) != path:
-                raise clone_failed("two file names differ only in case or in form")
+                raise names_collide()
 
     def _make_folders(self, parts: list[str]) -> None:
         for depth in range(1, len(parts) + 1):
@@ -99,12 +101,12 @@ class _Copy:
 
     def _copy(self, source: Path, target: Path) -> None:
         try:
-            content = read_bounded(source, TREE_BYTES - self._bytes)
+            content = read_bounded(source, self._size.bytes_left)
         except NotRegularError:
             raise clone_failed("neither a file nor a directory") from None
         except TooLargeError:
-            raise clone_failed(f"files of more than {TREE_BYTES} bytes") from None
+            raise self._size.too_many_bytes() from None
         except PermissionError:
             raise clone_failed("it cannot be read") from None
-        self._bytes += len(content)
+        self._size.add_bytes(len(content))
         write_file(target, content)

@@ -1,5 +1,5 @@
 """
-Linked trees: what an author works on, in the bundle while he does.
+Linked trees: an author's working trees, in the bundle during development.
 
 ::
 
@@ -44,7 +44,7 @@ class SourcesRefusedError(Exception):
     """
     The source policy refuses a tree.
 
-    :ivar hits: All that were found; at least one.
+    :ivar hits: The violations; at least one.
     """
 
     def __init__(self, hits: list[Hit]) -> None:
@@ -55,7 +55,7 @@ class SourcesRefusedError(Exception):
 @frozen
 class Linked:
     """
-    What is in the bundle now.
+    A linked tree that is now in the bundle.
 
     :ivar shadows: Whether an installed plugin of this id is left out for it.
     """
@@ -69,7 +69,7 @@ class Linked:
 
 @frozen(eq=False)
 class Linking:
-    """Links working trees, each through a ``Link`` of its own."""
+    """Links working trees, each through a ``LinkedTree`` of its own."""
 
     operations: Operations
     rebuild: Rebuild
@@ -81,14 +81,14 @@ class Linking:
     in_thread: InThread
     scanner: Scans
 
-    def begin(self) -> Link:
-        """Make a link, of no tree yet."""
-        return Link(self)
+    def begin(self) -> LinkedTree:
+        """Return a link without a tree."""
+        return LinkedTree(self)
 
 
 @define(eq=False)
-class _Exchange:
-    """Another tree of a plugin, in the place of the one before, and back."""
+class _Replacement:
+    """Replaces a plugin's linked tree, and undoes that."""
 
     linking: Linking
     plugin_id: str
@@ -99,11 +99,11 @@ class _Exchange:
     done: bool = field(default=False, init=False)
 
     async def do(self) -> None:
-        """Exchange them."""
+        """Put the new tree in place."""
         await self._set(self.copy, self.aside, self.entry)
 
     async def undo(self) -> None:
-        """Exchange them back."""
+        """Restore the previous tree."""
         await self._set(self.aside, self.copy, self.entry_before)
 
     async def _set(
@@ -122,11 +122,11 @@ class _Exchange:
 
 
 @define(eq=False)
-class Link:
+class LinkedTree:
     """
     One working tree.
 
-    The caller has each call end before the next, and calls ``end`` last.
+    The caller waits for each call before the next, and calls ``end`` last.
     """
 
     _linking: Linking
@@ -136,9 +136,9 @@ class Link:
 
     async def update(self, root: Path, names: Iterable[str]) -> Linked:
         """
-        Copy the tree, judge the copy, and build the bundle with it.
+        Copy the tree, validate the copy, and build the bundle with it.
 
-        When it is refused, or the bundle can't be built with it, all stays as it was.
+        When it is refused, or the bundle can't be built, nothing changes.
 
         :param names: The files to copy; see ``copy_files``.
         :raise BridgeError: It is refused; the prefixes are those of an install.
@@ -147,7 +147,7 @@ class Link:
         trees = self._linking.trees
         copy = trees.fresh()
         try:
-            manifest = await self._linking.in_thread(self._take, root, names, copy)
+            manifest = await self._linking.in_thread(self._copy, root, names, copy)
             await self._scan(copy)
             self._check_id(manifest.id)
             await self._linking.operations.commit_lock.acquire()
@@ -158,7 +158,7 @@ class Link:
         finally:
             await self._linking.in_thread(trees.remove, copy)
 
-    def _take(self, root: Path, names: Iterable[str], copy: Path) -> Manifest:
+    def _copy(self, root: Path, names: Iterable[str], copy: Path) -> Manifest:
         copy_files(root, names, copy)
         return load_manifest(copy, self._linking.profile)
 
@@ -220,16 +220,16 @@ class Link:
         entry: dict[str, Any] | None,
         before: dict[str, Any] | None,
     ) -> Report:
-        """Exchange the tree and build; without a bundle, exchange it back."""
+        """Replace the tree and build; if the build fails, undo it."""
         trees, rebuild = self._linking.trees, self._linking.rebuild
         aside = trees.fresh() if before is not None else None
-        exchange = _Exchange(self._linking, plugin_id, copy, entry, aside, before)
+        exchange = _Replacement(self._linking, plugin_id, copy, entry, aside, before)
         built = False
         try:
             report = await rebuild.run(before=exchange.do)
             if not report.ok and copy is not None:
                 # As its author knows the files.
-                why = "\n".join(report.errors).replace(_place(plugin_id), "")
+                why = "\n".join(report.errors).replace(_directory(plugin_id), "")
                 raise plugin_error(Prefix.BUILD_FAILED, why)
             built = True
         finally:
@@ -240,7 +240,7 @@ class Link:
         return report
 
     async def end(self) -> None:
-        """Have the bundle without the tree again."""
+        """Remove the tree from the bundle."""
         if self._plugin_id is None:
             return
         plugin_id, self._plugin_id = self._plugin_id, None
@@ -257,7 +257,7 @@ class Link:
         self._log.info("{id} is no longer linked", id=plugin_id)
 
 
-def _place(plugin_id: str) -> str:
+def _directory(plugin_id: str) -> str:
     return f"plugins/{LINKED}{plugin_id}/"
 
 
@@ -265,7 +265,7 @@ def build_without_linked(folder: Path, rebuild: Rebuild) -> None:
     """
     Begin a build if the published bundle has linked trees in it.
 
-    That is so when a daemon was killed; their copies have been swept away.
+    A daemon that was killed leaves such a bundle; the copies have been removed.
 
     :param folder: The theme's folder.
     """
@@ -273,12 +273,12 @@ def build_without_linked(folder: Path, rebuild: Rebuild) -> None:
         return
     log = Logger(namespace="bridge.dev")
 
-    def tell(report: Report) -> None:
+    def log_errors(report: Report) -> None:
         for line in report.errors:
             log.warn("building without linked plugins: {line}", line=line)
 
-    def broke(failure: Failure) -> None:
+    def log_failure(failure: Failure) -> None:
         failure.trap(BridgeError)
         log.warn("there was no build without linked plugins")
 
-    rebuild.run().addCallbacks(tell, broke)
+    rebuild.run().addCallbacks(log_errors, log_failure)

@@ -62,7 +62,7 @@ class Executable:
 
 def read_checksum(directory: Path) -> str:
     """
-    The digest that the checksum file names with its first word.
+    Return the digest in the first word of the checksum file.
 
     :param directory: The bundler's.
     :return: 64 lower-case hexadecimal digits.
@@ -86,7 +86,7 @@ def read_checksum(directory: Path) -> str:
 
 
 def memory_file() -> int | None:
-    """Make an empty file in memory that can be sealed and run, if there are such."""
+    """Create an empty file in memory that can be sealed and run, if the system can."""
     if not hasattr(os, "memfd_create") or not Path("/proc/self/fd").is_dir():
         return None
     flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
@@ -175,7 +175,7 @@ def _copy(binary: Path, to: int, digest: str) -> None:
 
 
 def _copied(binary: Path, to: int) -> str:
-    """Copy a file; gives the digest of what was written."""
+    """Copy a file and return the digest of what was written."""
     hashed = hashlib.sha256()
     left = BUNDLER_BYTES
     with open_own(binary) as file:

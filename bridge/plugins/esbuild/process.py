@@ -1,4 +1,4 @@
-"""What every run of the bundler needs: limits, an end, and the reason of a crash."""
+"""Shared by all runs of the bundler: limits, termination, crash messages."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def limit_memory(pid: int | None, most: int = BUNDLER_MEMORY_BYTES) -> None:
 
 async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:
     """
-    Wait for work to end, and when cancelled meanwhile still for its end.
+    Wait for work to end, even when cancelled meanwhile.
 
     :param stop: Called on cancellation, to make the end come sooner.
     :raise CancelledError: It was cancelled meanwhile; the result is lost.

@@ -1,1 +1,1 @@
-"""What is installed, whose keys are trusted, and how both change atomically."""
+"""Installed plugins and trusted keys, and their atomic changes."""

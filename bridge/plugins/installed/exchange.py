@@ -1,5 +1,5 @@
 """
-One plugin's tree gives way to another one, or to none.
+Replaces one plugin's tree by another one, or by none.
 
 ::
 
@@ -8,8 +8,8 @@ One plugin's tree gives way to another one, or to none.
     plugins/<new>   -                           the new tree
     plugins/<old>   the old tree                -
 
-Both are a few renames, and both go on wherever a crash ended the other or themselves:
-what is where says what is still to be done.  Everything here blocks.
+Both are a few renames, and both continue wherever a crash ended either of them: the
+names in place show what is still to be done.  Everything here blocks.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Exchange:
 
     def settling(self, store: Entries) -> Callable[[Path], None]:
         """
-        Choose what puts the tree in place that the state speaks of.
+        Return the function that makes the trees match the state.
 
         :return: ``do`` or ``undo``, however far either of them came before.
         """
@@ -69,8 +69,8 @@ class Exchange:
         """Whether the new tree is in place, and the bundle decides if it stays."""
         return self.new is not None and self.is_recorded(store)
 
-    def taking_back(self, store: Entries) -> list[Edit]:
-        """What to commit to have the state as it was; a forgotten key stays so."""
+    def rollback_edits(self, store: Entries) -> list[Edit]:
+        """Return the edits that restore the state; a forgotten key stays forgotten."""
         keys = store.entries(KEYS)
         return [
             former.edit()
@@ -83,7 +83,7 @@ class Exchange:
         Put the new tree in place; durable when this returns.
 
         :raise FileExistsError: Something else is in the way.
-        :raise OSError: It could not be done; ``undo`` takes back what was.
+        :raise OSError: It could not be done; ``undo`` reverts what was.
         """
         place = directory / self.plugin_id
         if self.new is None or os.path.lexists(directory / self.new):
@@ -111,7 +111,7 @@ class Exchange:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename what is there, if anything is."""
+    """Rename ``source`` if it exists."""
     if not os.path.lexists(source):
         return
     if os.path.lexists(target):  # renaming would replace an empty directory

@@ -24,18 +24,18 @@ from .exchange import Exchange
 
 
 class JournalError(Exception):
-    """The journal can't be used; the message says why, and what to do."""
+    """The journal can't be used; the message names the reason and the fix."""
 
 
 @frozen
 class Journal:
-    """The one file that says what is under way; at most one operation is."""
+    """The file that records the one operation under way."""
 
     _path: Path
 
     def begin(self, exchange: Exchange) -> None:
         """
-        Write down what is done next; durable when this returns.
+        Record what is done next; durable when this returns.
 
         :raise OSError: It could not be written.
         """
@@ -43,7 +43,7 @@ class Journal:
 
     def end(self) -> None:
         """
-        Forget it; durable when this returns.
+        Remove the record; durable when this returns.
 
         :raise OSError: It could not be removed.
         """
@@ -57,7 +57,7 @@ class Journal:
 
     def read(self) -> Exchange | None:
         """
-        Give what was under way; ``None`` when nothing was.
+        Return the operation that was under way; ``None`` when none was.
 
         :raise JournalError: It can't be read, or not by this version, or another user
             may have written it.

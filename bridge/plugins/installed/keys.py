@@ -1,8 +1,8 @@
 """
 Which authors' keys the user has accepted, and how far each has signed.
 
-Nothing is written here: what a step changes is answered as edits, which the
-operation commits together with everything else it changes, or not at all.
+Nothing is written here: changes are returned as edits, which the operation
+commits together with everything else it changes, or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MARKS: Final = "bridge.plugin-marks"
 
 
 class Records(Protocol):
-    """What is read of the state store."""
+    """The part of the state store that is read."""
 
     def get(self, ns: str, key: str) -> Any | None:
         """One value; ``None`` when there is none."""
@@ -55,7 +55,7 @@ class AcceptedKey:
 
 @define
 class Trust:
-    """What the state store says of authors' keys."""
+    """Reads authors' keys from the state store."""
 
     _records: Records
 
@@ -103,7 +103,7 @@ class Trust:
         self, plugin_id: str, url: str, signed: Signed, now_ms: int
     ) -> list[Edit]:
         """
-        What to commit with a tree: its key is accepted, and its mark raised.
+        Return the edits that accept the key of a tree, and raise its mark.
 
         Made from what the store holds now, so to be committed before anything else
         changes these records.
@@ -125,7 +125,7 @@ class Trust:
 
     def keys(self, installed: Mapping[str, str]) -> list[dict[str, Any]]:
         """
-        The accepted keys as ``plugins/keys`` answers them, the last used first.
+        Return the accepted keys for ``plugins/keys``, the last used first.
 
         :param installed: From the id of each installed plugin to its key id.
         """
@@ -149,7 +149,7 @@ class Trust:
 
     def forgetting(self, key_id: str) -> list[Edit]:
         """
-        What to commit to accept a key no longer; its marks stay.
+        Return the edits that remove a key; its marks stay.
 
         :raise BridgeError: ``not_trusted``: it is not accepted.
         """

@@ -1,4 +1,4 @@
-"""What is remembered of each installed plugin: namespace ``bridge.plugins``."""
+"""Records of installed plugins: namespace ``bridge.plugins``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Record:
     :ivar commit: The hexadecimal id of the commit.
     :ivar key_id: The fingerprint of its author's key; empty in a record made
         before plugins were signed.
-    :ivar signed_at: Seconds since the epoch, as the author said.
+    :ivar signed_at: Seconds since the epoch, as the author wrote it.
     :ivar installed_at: Milliseconds since the epoch.
     :ivar updated_at: The same; equal to ``installed_at`` until the first update.
     """
@@ -39,17 +39,17 @@ class Record:
     updated_at: int
 
     def fields(self) -> dict[str, Any]:
-        """Give what is in the store of this."""
+        """Return the fields as they are in the store."""
         return {camel(name): value for name, value in asdict(self).items()}
 
     def put(self, plugin_id: str) -> Put:
-        """What to commit to remember this."""
+        """Return the edit that stores this."""
         return Put(RECORDS, plugin_id, self.fields())
 
 
 def read_record(value: Any) -> Record:
     """
-    Read a record, whatever it has become.
+    Read a record, even a damaged one.
 
     A field that is missing or of the wrong type is empty or 0: a plugin whose
     record is damaged must still be seen, and be uninstalled.
@@ -78,12 +78,12 @@ class Entries(Protocol):
     """Reads the state; ``Store`` and ``StateView`` do."""
 
     def entries(self, ns: str) -> dict[str, Any]:
-        """Give the values of a namespace by key."""
+        """Return the values of a namespace by key."""
 
 
 def read_records(store: Entries) -> dict[str, Record]:
     """
-    Every record by plugin id, sorted.
+    Return every record by plugin id, sorted.
 
     A key that is no plugin id is left out: no path is ever made of it.
     """
@@ -96,7 +96,7 @@ def read_records(store: Entries) -> dict[str, Record]:
 
 def recorded(store: Store, plugin_id: str) -> Record:
     """
-    The record of an installed plugin.
+    Return the record of an installed plugin.
 
     :raise BridgeError: ``not_installed``.
     """
@@ -112,7 +112,7 @@ def is_recorded(store: Store, plugin_id: str) -> bool:
 
 
 def settings_namespace(plugin_id: str) -> str:
-    """Where the page keeps a plugin's settings."""
+    """Return the namespace of a plugin's settings."""
     return f"plugin:{plugin_id}"
 
 
@@ -130,7 +130,7 @@ class Former:
     value: Any = None
 
     def edit(self) -> Edit:
-        """What to commit to have it so again."""
+        """Return the edit that restores it."""
         if self.key is None:
             return Drop(self.ns)
         if self.value is None:
@@ -139,7 +139,7 @@ class Former:
 
 
 def former(store: Store, edits: Sequence[Edit]) -> list[Former]:
-    """Keep what ``edits`` are going to change, as it is now."""
+    """Return the current values of what ``edits`` change."""
     kept: list[Former] = []
     for edit in edits:
         if isinstance(edit, Drop):

@@ -30,9 +30,9 @@ _TEMPORARY: Final = ".tmp-*"
 
 
 @frozen
-class Listing:
+class PluginList:
     """
-    What ``plugins/list`` answers.
+    The result of ``plugins/list``.
 
     :ivar plugins: List entries, by id.
     :ivar broken: ``{id, reason}`` of every plugin that is not built into the
@@ -49,8 +49,8 @@ class Trees:
     """
     The trees under ``plugins/``.
 
-    :ivar profile: Says how manifests and signatures are read.
-    :ivar random: Gives 16 fresh hexadecimal digits.
+    :ivar profile: Decides how manifests and signatures are read.
+    :ivar random: Returns 16 fresh hexadecimal digits.
     :ivar linked: The list entries of linked trees, by plugin id: each stands for the
         installed plugin of this id, if there is one.  Only kept in memory.
     """
@@ -80,7 +80,7 @@ class Trees:
         self, plugin_id: str, copy: Path | None, aside: Path | None
     ) -> None:
         """
-        Make a copy the linked tree of a plugin, or have none.
+        Make a copy the linked tree of a plugin, or remove the linked tree.
 
         :param aside: Where the one before is moved; ``None`` when there is none.
         :raise OSError: It could not be done, and all is as before.
@@ -131,10 +131,10 @@ class Trees:
                 removed.append(stray.name)
         return removed
 
-    def listing(self, records: Mapping[str, Record]) -> Listing:
+    def listing(self, records: Mapping[str, Record]) -> PluginList:
         """List linked trees and the recorded plugins, verified as before a build."""
         linked = dict(self.linked)
-        listing = Listing(list(linked.values()))
+        listing = PluginList(list(linked.values()))
         for plugin_id, record in records.items():
             if plugin_id in linked:
                 continue
@@ -147,7 +147,7 @@ class Trees:
         return listing
 
     def entries(self, records: Mapping[str, Record]) -> list[dict[str, Any]]:
-        """List what ``listing`` does, none of it verified."""
+        """List the same as ``listing``, without verification."""
         linked = dict(self.linked)
         found = list(linked.values())
         for plugin_id, record in records.items():
@@ -189,7 +189,7 @@ class Trees:
 
     def verify(self, plugin_id: str, record: Record) -> None:
         """
-        See that an installed tree is still what its recorded author signed.
+        Check that an installed tree is still what its recorded author signed.
 
         :raise BridgeError: It is gone or changed, another user may have written it, the
             record names no key, or no plugin may have this id.

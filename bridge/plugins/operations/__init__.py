@@ -1,1 +1,1 @@
-"""One change that the user confirmed: all of it, or nothing."""
+"""Changes that the user has confirmed, each applied completely or not at all."""

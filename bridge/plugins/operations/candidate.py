@@ -22,7 +22,7 @@ from ..policy.scan import refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from .operations import Running
-from .progress import Step, Throttle
+from .progress import Step
 
 
 class Cloner(Protocol):
@@ -35,23 +35,28 @@ class Cloner(Protocol):
         progress: Callable[[int], None],
         stop: threading.Event,
     ) -> str:
-        """Clone the default branch of ``url``; blocks; gives the commit."""
+        """
+        Clone the default branch of ``url`` and return its commit; blocks.
+
+        :param progress: Accepts the bytes received so far; called in this thread, at
+            most ``PROGRESS_PER_SECOND`` times a second.
+        """
 
 
 class Scans(Protocol):
     """Scans trees against the source policy; see ``Scanner``."""
 
     async def scan(self, root: Path, modules: Collection[str] = ()) -> list[Hit]:
-        """Return what the tree at ``root`` breaks."""
+        """Return the violations in the tree at ``root``."""
 
 
 @frozen
 class Candidate:
     """
-    A clone that broke no rule.
+    A clone that passed every check.
 
-    :ivar root: Where it is for now; removed unless it is moved.
-    :ivar signed: By whom; not whether he is trusted.
+    :ivar root: Its temporary directory; removed unless it is moved.
+    :ivar signed: The author's signature; the key may not be trusted.
     """
 
     root: Path
@@ -62,9 +67,9 @@ class Candidate:
 
 
 @define(eq=False)
-class Fetcher:
+class CandidateFetcher:
     """
-    Goes through the steps from ``clone`` to ``signature``.
+    Runs the steps from ``clone`` to ``signature``.
 
     :ivar in_thread: Where the checks run.
     :ivar clone_in_thread: Where clones run, which can take minutes.
@@ -123,12 +128,13 @@ class Fetcher:
             running.reached(Step.CLONE, f"Received {count:,} bytes")
 
         running.reached(Step.CLONE, f"Cloning from {host_of(url)}")
-        throttle = Throttle.after_now(
-            self._clock.seconds, lambda count: self._from_thread(received, count)
-        )
         # Never cancelled: the thread would go on writing to what is being removed.
         commit: str = await self._clone_in_thread(
-            self._cloner.clone, url, root, throttle, running.stop
+            self._cloner.clone,
+            url,
+            root,
+            lambda count: self._from_thread(received, count),
+            running.stop,
         )
         return commit
 

@@ -1,9 +1,9 @@
 """
-What commits a change: trees, records and the bundle, each with what undoes it.
+Commits a change of trees, records and the bundle, with the undo of each step.
 
 Every method is called by an operation that holds the commit lock.  The new set replaces
-the old one at the instant of the store's commit: what is interrupted before it is taken
-back at the next start, and what is interrupted after it goes on then, with its build.
+the old one at the store's commit.  The next start rolls back what was interrupted
+before it, and continues what was interrupted after it, with its build.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Change:
         """
         Finish what an earlier operation failed to undo, which changes the state.
 
-        Before anything is decided by that, and before ``exchange``.
+        Call it before reading the state, and before ``exchange``.
 
         :raise OSError: It failed again; so does ``BridgeError``.
         """
@@ -54,7 +54,7 @@ class Change:
         running.undo.afterwards("end the earlier journal", lambda: self._end(earlier))
         running.undo.afterwards("build without it", self._restore)
         if earlier.is_to_be_built(self._store):
-            await self._take_back(earlier)
+            await self._roll_back(earlier)
         await self._settle(earlier)
         for name in (earlier.new, earlier.old):
             if name is not None:
@@ -68,7 +68,7 @@ class Change:
         edits: Sequence[Edit],
     ) -> dict[str, Any]:
         """
-        Put a new tree in place, with its record, and build with it; or undo it all.
+        Put a new tree and its record in place, and build with it.
 
         :param record: The plugin's, as ``edits`` put it.
         :return: The plugin's list entry.
@@ -103,13 +103,13 @@ class Change:
             await self._in_thread(make_durable, clone)
         await self._in_thread(self._journal.begin, exchange)
         await self._in_thread(exchange.do, self._trees.directory)
-        running.undo.add("tell of it", lambda: self._taken_back(running))
+        running.undo.add("report the rollback", lambda: self._report_rollback(running))
 
-    async def _taken_back(self, running: Running) -> None:
+    async def _report_rollback(self, running: Running) -> None:
         running.reached(Step.ROLLBACK, "Putting everything back")
 
     async def _settle(self, exchange: Exchange) -> None:
-        """Have the trees that the state speaks of; until then, nothing else moves."""
+        """Move the trees to match the state; nothing else may move before."""
         move = exchange.settling(self._store)
         await self._in_thread(move, self._trees.directory)
         if not exchange.is_to_be_built(self._store):
@@ -124,7 +124,7 @@ class Change:
             await self._in_thread(self._trees.remove, old)
 
     async def finish(self, exchange: Exchange) -> None:
-        """Remove what was only kept to undo with; a failure is only logged."""
+        """Remove what was kept for an undo; a failure is only logged."""
         self._unsettled = None
         try:
             await self._end(exchange)
@@ -135,7 +135,7 @@ class Change:
         self, running: Running, exchange: Exchange, edits: Sequence[Edit]
     ) -> None:
         """
-        Make all the edits, or none.  Undone, what the exchange has kept is as before.
+        Commit all the edits, or none.  Undoing restores what the exchange has kept.
 
         :raise BridgeError: ``internal``: they could not be written.
         """
@@ -148,47 +148,49 @@ class Change:
         self._undo_record(running, exchange)
 
     def _undo_record(self, running: Running, exchange: Exchange) -> None:
-        running.undo.add("take the record back", lambda: self._take_back(exchange))
+        running.undo.add("roll the record back", lambda: self._roll_back(exchange))
 
-    async def _take_back(self, exchange: Exchange) -> None:
-        await self._store.commit(exchange.taking_back(self._store))
+    async def _roll_back(self, exchange: Exchange) -> None:
+        await self._store.commit(exchange.rollback_edits(self._store))
         await self._renew()
 
     async def _renew(self) -> None:
-        """Have what was taken back in no generation of the file; else log it."""
+        """Remove what was rolled back from the previous generation; log a failure."""
         try:
             await self._store.renew()
         except BridgeError:
-            self._log.failure("what was taken back is still in the previous generation")
+            self._log.failure(
+                "what was rolled back is still in the previous generation"
+            )
 
     async def announce(self, running: Running) -> None:
-        """Tell pages of the new set; undone, they are told again and it is built."""
+        """Push the new set to pages; undoing pushes and builds the old one."""
         running.undo.afterwards("build without it", self._restore)
-        await self._tell()
+        await self._push_entries()
 
     async def _restore(self) -> None:
-        await self._tell()
+        await self._push_entries()
         try:
             report = await self._rebuild.run()
         except BridgeError as e:
-            self._log.warn("the bundle is not built anew: {why}", why=e.message)
+            self._log.warn("the bundle was not built again: {why}", why=e.message)
             return
         if not report.ok:
             self._log.error("the bundle could not be built as it was, either")
 
-    async def _tell(self) -> None:
+    async def _push_entries(self) -> None:
         entries = await self._in_thread(self._trees.entries, read_records(self._store))
         self._audience.plugins(entries)
 
     async def rebuild_without(self, running: Running) -> None:
         """
-        Tell pages of the new set, and build it, whatever comes of that.
+        Push the new set to pages, and build it.
 
-        A failed build is told by its report; nothing is taken back.
+        A failed build is in its report; nothing is rolled back.
         """
         running.undo.keep()
         try:
-            await self._tell()
+            await self._push_entries()
             running.reached(Step.BUILD, "Building the bundle")
             await self._rebuild.run()
         except BridgeError as e:
@@ -198,11 +200,11 @@ class Change:
 
     async def resume(self, running: Running, exchange: Exchange) -> None:
         """
-        Build what was interrupted before its build had ended.
+        Finish an operation that was interrupted before its build had ended.
 
-        :param exchange: Settled.  When its new tree is in place and can't be built,
-            it is taken back now, as it would have been then.
-        :raise BridgeError: ``build_failed``: it was taken back.
+        :param exchange: Settled.  If its new tree is in place and can't be built, it
+            is rolled back.
+        :raise BridgeError: ``build_failed``: it was rolled back.
         """
         running.reached(Step.BUILD, "Building the bundle")
         if exchange.is_to_be_built(self._store):
@@ -224,7 +226,7 @@ class Change:
         undo.add("remove the clone", lambda: self._in_thread(self._trees.remove, clone))
         self._unsettled = exchange
         undo.add("put the trees back", lambda: self._settle(exchange))
-        undo.add("tell of it", lambda: self._taken_back(running))
+        undo.add("report the rollback", lambda: self._report_rollback(running))
         self._undo_record(running, exchange)
 
     async def build(self, plugin_id: str) -> None:

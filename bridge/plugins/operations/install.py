@@ -1,4 +1,4 @@
-"""Installing a plugin: in seven steps, all or nothing."""
+"""Installing a plugin: seven steps, applied completely or not at all."""
 
 from __future__ import annotations
 
@@ -6,47 +6,29 @@ from typing import Any
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, fail
-from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
-from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
-from ...store import Drop, Store
 from ..clone.urls import check_url
-from ..installed.exchange import Exchange
-from ..installed.keys import Trust
-from ..installed.records import Record, former, is_recorded, settings_namespace
-from ..installed.trees import Trees
-from .candidate import Candidate, Fetcher
-from .change import Change
-from .operations import Operations, Running
-from .progress import Step
-from .prompting import Prompting
+from ..installed.records import is_recorded
+from .operations import Running
+from .pipeline import Pipeline
 
 
 @define(eq=False)
-class Installer:
+class Installer(Pipeline):
     """Installs plugins."""
 
-    _operations: Operations
-    _prompting: Prompting
-    _fetcher: Fetcher
-    _change: Change
-    _trust: Trust
-    _store: Store
-    _trees: Trees
-    _clock: IReactorTime
-    _in_thread: InThread
     _urls: set[str] = field(factory=set)
 
     def install(self, url: str) -> Deferred[dict[str, Any]]:
         """
         Install the plugin at ``url``.
 
-        It goes on when the answer is cancelled.
+        Cancelling the Deferred does not stop the install.
 
-        :return: Fires with the plugin's list entry; fails with ``BridgeError``
-            when nothing of it is left.
+        :return: Fires with the plugin's list entry; fails with ``BridgeError`` after
+            everything was rolled back.
         """
         try:
             check_url(url)
@@ -56,7 +38,7 @@ class Installer:
             return fail(
                 BridgeError(
                     Code.BAD_REQUEST,
-                    "an install from this URL is under way already; wait for it to end",
+                    "an install from this URL is already under way; wait for it to end",
                 )
             )
 
@@ -77,52 +59,22 @@ class Installer:
         await running.hold(self._operations.plugin_lock(candidate.manifest.id))
         await self._refuse_installed(candidate.manifest.id)
         self._trust.check_mark(candidate.manifest.id, candidate.signed)
-        accepted = await self._prompting.ask_for_trust(running, candidate)
-        await running.hold(self._operations.commit_lock)
-        running.commit()
-        await self._change.settle_earlier(running)
-        self._prompting.check_trust(candidate, accepted)
-        return await self._commit(running, candidate)
+        accepted = await self._begin_commit(running, candidate)
+        self._begin_move(running, candidate, accepted)
+        await self._refuse_installed(candidate.manifest.id)
+        return await self._commit(running, candidate, None)
 
     async def _refuse_installed(self, plugin_id: str) -> None:
-        there = await self._in_thread(self._trees.has, plugin_id)
+        in_place = await self._in_thread(self._trees.has, plugin_id)
         recorded = is_recorded(self._store, plugin_id)
-        if there and not recorded:
+        if in_place and not recorded:
             raise plugin_error(
                 Prefix.ALREADY_INSTALLED,
-                f"{plugin_id} has a directory, and no record; plugin-bridge doctor "
-                "says what mends it",
+                f"{plugin_id} has a directory but no record; plugin-bridge doctor "
+                "shows how to fix it",
             )
         if recorded:
             raise plugin_error(
                 Prefix.ALREADY_INSTALLED,
                 f"{plugin_id} is installed; uninstall it first",
             )
-
-    async def _commit(self, running: Running, candidate: Candidate) -> dict[str, Any]:
-        plugin_id, signed = candidate.manifest.id, candidate.signed
-        running.reached(Step.MOVE, f"Putting {plugin_id} in place")
-        await self._refuse_installed(plugin_id)
-        now = int(self._clock.seconds() * 1000)
-        record = Record(
-            url=candidate.url,
-            commit=candidate.commit,
-            key_id=signed.key_id,
-            signed_at=signed.signed_at,
-            installed_at=now,
-            updated_at=now,
-        )
-        trusted = self._trust.acceptance(plugin_id, candidate.url, signed, now)
-        edits = [record.put(plugin_id), *trusted]
-        settings = settings_namespace(plugin_id)
-        # Those there are already are somebody's, and stay.
-        fresh = [] if self._store.entries(settings) else [Drop(settings)]
-        exchange = Exchange(
-            Operation.INSTALL,
-            plugin_id,
-            candidate.root.name,
-            None,
-            record.fields(),
-            former(self._store, [*edits, *fresh]),
-        )
-        return await self._change.carry_out(running, exchange, record, edits)

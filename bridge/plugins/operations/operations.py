@@ -1,5 +1,5 @@
 """
-Plugin operations under way: what each holds, how it is undone, how it is ended.
+Plugin operations under way: their locks, their undo and their shutdown.
 
 ::
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @define(eq=False)
 class Undo:
-    """What takes an operation's effects back: the last of them first."""
+    """Rolls an operation back: the last effect first."""
 
     _steps: list[tuple[str, Callable[[], Awaitable[Any]]]] = field(factory=list)
     _afterwards: dict[str, Callable[[], Awaitable[Any]]] = field(factory=dict)
@@ -37,7 +37,7 @@ class Undo:
 
     def add(self, what: str, how: Callable[[], Awaitable[Any]]) -> None:
         """
-        Remember how to take back what is done next, or was just done.
+        Add a step that undoes what is done next, or was just done.
 
         :param what: For the log, when ``how`` fails.
         """
@@ -45,19 +45,18 @@ class Undo:
 
     def afterwards(self, what: str, how: Callable[[], Awaitable[Any]]) -> None:
         """
-        Remember what to do when everything has been taken back.
+        Add a step that runs after everything was rolled back.
 
-        It is done before what was remembered earlier; and once, however often it
-        is remembered under one name.
+        It runs before those that were added earlier, and once for each name.
         """
         self._afterwards.setdefault(what, how)
 
     def keep(self) -> None:
-        """Forget all of it: what was done stays."""
+        """Drop all steps: what was done stays."""
         self._steps, self._afterwards = [], {}
 
     async def run(self) -> None:
-        """Take everything back; what fails is logged, and the rest goes on."""
+        """Roll everything back; a step that fails is logged, and the rest goes on."""
         afterwards = reversed(self._afterwards.items())
         for what, how in [*reversed(self._steps), *afterwards]:
             try:
@@ -91,7 +90,7 @@ class Running:
         self, step: Step, message: str, asking: Operation | None = None
     ) -> None:
         """
-        Tell pages of a step.
+        Report a step to pages.
 
         :param asking: What a prompt within this operation is about.
         """
@@ -101,7 +100,7 @@ class Running:
 
     def check(self) -> None:
         """
-        See whether the operation may go on.
+        Check that the operation may go on.
 
         :raise BridgeError: ``unavailable``: the daemon is shutting down.
         """
@@ -110,9 +109,9 @@ class Running:
 
     async def until(self, begin: Callable[[], Deferred[T]]) -> T:
         """
-        Wait for what may be given up: a prompt, a lock.
+        Wait for something that can be cancelled: a prompt, a lock.
 
-        :param begin: What it makes is cancelled when the operation has to end.
+        :param begin: Its Deferred is cancelled when the operation has to end.
         """
         self.check()
         waiting = begin()
@@ -129,7 +128,7 @@ class Running:
 
     def commit(self) -> None:
         """
-        Begin what has to be finished or undone, but not given up.
+        Begin the part that has to be finished or undone, and can't be cancelled.
 
         :raise BridgeError: See ``check``.
         """
@@ -137,7 +136,7 @@ class Running:
         self._committing = True
 
     def interrupt(self) -> None:
-        """Let it end soon; nothing happens when it is committing."""
+        """Cancel the operation; has no effect while it is committing."""
         if self._committing:
             return
         self.stop.set()
@@ -145,7 +144,7 @@ class Running:
             self._waiting.cancel()
 
     def release(self) -> None:
-        """Give up every lock, the last acquired first."""
+        """Release every lock, the last acquired first."""
         while self._held:
             self._held.pop().release()
 
@@ -169,7 +168,7 @@ class Operations:
     _log: ClassVar[Logger] = Logger()
 
     def plugin_lock(self, plugin_id: str) -> DeferredLock:
-        """Give the lock of the one operation that may change this plugin."""
+        """Return the lock of the one operation that may change this plugin."""
         return self._by_plugin.setdefault(plugin_id, DeferredLock())
 
     def run(
@@ -179,13 +178,13 @@ class Operations:
         body: Callable[[Running], Awaitable[T]],
     ) -> Deferred[T]:
         """
-        Carry an operation out.
+        Run an operation, and undo it when it fails.
 
-        It goes on when the answer is cancelled, and it is undone when it fails.
+        Cancelling the Deferred does not stop it.
 
         :param plugin_id: For progress records; ``None`` when not known yet.
-        :return: Fires when every effect is there; fails with ``BridgeError`` when
-            none is there any more.
+        :return: Fires when everything is done; fails with ``BridgeError`` when
+            everything was rolled back.
         """
         if self._closing:
             return fail(shutting_down())
@@ -223,21 +222,21 @@ class Operations:
     def _refusal(self, running: Running, error: Exception) -> BridgeError:
         where: dict[str, Any] = {"op": running.op, "step": running.step}
         if running.stop.is_set():
-            self._log.warn("{op} is given up at {step}: shutting down", **where)
+            self._log.warn("{op} was cancelled at {step}: shutting down", **where)
             return shutting_down()
         if isinstance(error, BridgeError):
-            told = self._log.error if error.code == Code.INTERNAL else self._log.warn
-            told("{op} ended at {step}: {reason}", reason=error.message, **where)
+            log = self._log.error if error.code == Code.INTERNAL else self._log.warn
+            log("{op} ended at {step}: {reason}", reason=error.message, **where)
             return error
-        self._log.failure("{op} broke at {step}", **where)
+        self._log.failure("{op} failed at {step}", **where)
         return BridgeError(
             Code.INTERNAL,
-            f"the {running.step} step failed and was undone; the daemon's log says how",
+            f"the {running.step} step failed and was undone; see the daemon's log",
         )
 
     def close(self) -> Deferred[None]:
         """
-        Begin nothing more; end what may be given up, finish what is committing.
+        Refuse new operations, cancel those that can be, and finish the others.
 
         :return: Fires when nothing is under way.
         """

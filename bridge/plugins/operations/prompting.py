@@ -18,9 +18,9 @@ from .progress import Step
 @define(eq=False)
 class Prompting:
     """
-    Puts an operation's questions to the user, and tells pages that it does.
+    Asks the user an operation's questions, and reports that to pages.
 
-    :ivar prompts: The words.
+    :ivar prompts: The texts of the questions.
     """
 
     _approver: IApprover
@@ -42,7 +42,7 @@ class Prompting:
             raise
         except Exception:  # noqa: BLE001
             running.check()
-            self._log.failure("the prompt broke")
+            self._log.failure("the prompt failed")
             raise unavailable("the prompt could not be shown") from None
 
     async def ask_for_trust(self, running: Running, candidate: Candidate) -> bool:
@@ -90,7 +90,7 @@ class Prompting:
 
     def check_trust(self, candidate: Candidate, accepted: bool) -> None:
         """
-        See that a key is still accepted when its operation commits.
+        Check that a key is still accepted when its operation commits.
 
         :param accepted: What ``ask_for_trust`` answered.
         :raise BridgeError: ``not_trusted``.

@@ -1,5 +1,5 @@
 """
-When the bundle is built, and of which plugins.
+Builds the bundle of the installed plugins, one run at a time.
 
 Before each build every recorded tree is verified, because a tree on disk may be
 changed by anybody who can write there.  One that was changed is left out, and named
@@ -54,12 +54,12 @@ def has_linked(folder: Path) -> bool:
 
 
 @frozen
-class Ending:
+class Shutdown:
     """
-    Ends the operations and the builds when the daemon does.
+    Ends operations and builds at the shutdown of the daemon.
 
-    A bundler may hang for the whole of its deadline; then whoever stops the daemon
-    would lose patience, and kill it.
+    A bundler may hang until its deadline; a daemon that takes that long to stop may be
+    killed.
     """
 
     _operations: Operations
@@ -95,8 +95,8 @@ class Rebuild:
     """
     Builds, one run at a time.
 
-    What is asked for while a run goes on becomes one more run, whoever asked and
-    however many: each gets the report of a run that began after they asked.
+    All requests during a run share one more run: each gets the report of a run that
+    began after the request.
 
     :ivar stale: Whether a build that was asked for was cut off or refused as the daemon
         ended, so that the next start has to make it.
@@ -125,7 +125,7 @@ class Rebuild:
         """
         Build the bundle of every installed plugin.
 
-        Pages are told of every report, before it is given.
+        Every report is pushed to pages before it is returned.
 
         :param before: Called first, while nothing is built.
         """
@@ -181,14 +181,14 @@ class Rebuild:
             self._building = None
 
     def cut_off(self) -> None:
-        """Begin no more, and kill what is running: the daemon can't wait for it."""
+        """Refuse new builds, and kill the one under way."""
         self._closed = self._cut = True
         if self._building is not None:
             self._building.cancel()
 
     def close(self) -> Deferred[None]:
         """
-        Begin no more.
+        Refuse new builds.
 
         :return: Fires when no build is under way.
         """

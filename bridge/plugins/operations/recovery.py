@@ -1,4 +1,4 @@
-"""What a start does after a daemon that was killed in the middle of an operation."""
+"""Recovery at the start, after a daemon was killed during an operation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .operations import Operations, Running
 @frozen
 class Recovered:
     """
-    What was found.
+    An interrupted operation, and its outcome.
 
-    :ivar finished: Whether the operation was finished; else it was taken back.
+    :ivar finished: Whether the operation was finished; else it was rolled back.
     """
 
     exchange: Exchange
@@ -26,17 +26,17 @@ class Recovered:
 
     @property
     def notice(self) -> str:
-        """What the operator should know."""
-        became = "finished" if self.finished else "taken back"
+        """The text for the operator."""
+        became = "finished" if self.finished else "rolled back"
         return (
             f"the {self.exchange.op} of {self.exchange.plugin_id} was interrupted, and "
-            f"is {became}; the bundle is built anew"
+            f"was {became}; the bundle is built again"
         )
 
 
 def recover(journal: Journal, store: Entries, trees: Trees) -> Recovered | None:
     """
-    Have either the old or the new set, whole, and nothing else.  Blocks.
+    Restore either the old or the new set completely.  Blocks.
 
     Records, keys, marks and settings changed at one instant, in the state file; only
     the trees may be behind it.  The journal stays: the bundle is still to be built.
@@ -66,13 +66,13 @@ def recover(journal: Journal, store: Entries, trees: Trees) -> Recovered | None:
 
 @define(eq=False)
 class RecoveredBuild:
-    """Goes on with an interrupted operation, whose bundle is still to be built."""
+    """Finishes an interrupted operation, whose bundle is still to be built."""
 
     _operations: Operations
     _change: Change
 
     def begin(self, recovered: Recovered) -> None:
-        """Build in the background; what comes of it is pushed, and logged."""
+        """Build in the background; the outcome is pushed and logged."""
         exchange = recovered.exchange
         op = Operation(exchange.op)
         plugin_id = None if op == Operation.INSTALL else exchange.plugin_id

@@ -35,10 +35,10 @@ class Uninstaller:
         """
         Remove a plugin, however damaged, and its settings; its marks stay.
 
-        It goes on when the answer is cancelled.
+        Cancelling the Deferred does not stop it.
 
-        :return: Fires when it is gone, even if the bundle could not be built; fails
-            with ``BridgeError`` when all is as before.
+        :return: Fires when it is removed, even if the bundle could not be built;
+            fails with ``BridgeError`` after everything was rolled back.
         """
         try:
             check_id(plugin_id)
@@ -60,12 +60,12 @@ class Uninstaller:
         await self._change.settle_earlier(running)
         recorded(self._store, plugin_id)
         running.reached(Step.REMOVE, f"Removing {plugin_id}")
-        there = await self._in_thread(self._trees.has, plugin_id)
+        in_place = await self._in_thread(self._trees.has, plugin_id)
         exchange = Exchange(
             Operation.UNINSTALL,
             plugin_id,
             None,
-            self._trees.fresh().name if there else None,
+            self._trees.fresh().name if in_place else None,
             None,
         )
         await self._change.exchange(running, exchange)
@@ -87,7 +87,7 @@ class KeyRing:
 
     def forget(self, key_id: str) -> Deferred[None]:
         """
-        Accept a key no longer; nothing is uninstalled.
+        Stop accepting a key; nothing is uninstalled.
 
         :return: Fires when that is durable; fails with ``BridgeError`` when the key
             is accepted as before.

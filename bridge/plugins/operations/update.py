@@ -1,53 +1,35 @@
-"""Updating a plugin: the steps of an install, and a tree that gives way."""
+"""Updating a plugin: the steps of an install, which replace the tree in place."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from attrs import define, evolve
+from attrs import define
 from twisted.internet.defer import Deferred, fail
-from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
-from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
-from ...store import Store
 from ..clone.urls import check_url
-from ..installed.exchange import Exchange
-from ..installed.keys import Trust
-from ..installed.records import Record, former, recorded
-from ..installed.trees import Trees
+from ..installed.records import Record, recorded
 from ..tree.manifest import Manifest, check_id
 from ..tree.versions import is_lower
-from .candidate import Candidate, Fetcher
-from .change import Change
-from .operations import Operations, Running
-from .progress import Step
-from .prompting import Prompting
+from .candidate import Candidate
+from .operations import Running
+from .pipeline import Pipeline
 
 
 @define(eq=False)
-class Updater:
+class Updater(Pipeline):
     """Updates plugins."""
-
-    _operations: Operations
-    _prompting: Prompting
-    _fetcher: Fetcher
-    _change: Change
-    _trust: Trust
-    _store: Store
-    _trees: Trees
-    _clock: IReactorTime
-    _in_thread: InThread
 
     def update(self, plugin_id: str) -> Deferred[dict[str, Any]]:
         """
-        Fetch an installed plugin anew from where it came from.
+        Fetch an installed plugin again from the URL it was installed from.
 
-        It goes on when the answer is cancelled.
+        Cancelling the Deferred does not stop the update.
 
-        :return: Fires with the plugin's list entry; fails with ``BridgeError`` when
-            all is as before.
+        :return: Fires with the plugin's list entry; fails with ``BridgeError`` after
+            everything was rolled back.
         """
         try:
             check_id(plugin_id)
@@ -78,16 +60,13 @@ class Updater:
         self._check(plugin_id, candidate, record, installed)
         if candidate.signed.key_id != record.key_id:
             await self._prompting.ask_to_rotate(running, candidate, record.key_id)
-        accepted = await self._prompting.ask_for_trust(running, candidate)
-        await running.hold(self._operations.commit_lock)
-        running.commit()
-        await self._change.settle_earlier(running)
+        accepted = await self._begin_commit(running, candidate)
         if recorded(self._store, plugin_id) != record:
             raise BridgeError(
                 Code.UNAVAILABLE,
-                "an earlier update of this plugin was taken back first; ask again",
+                "an earlier update of this plugin was rolled back first; ask again",
             )
-        self._prompting.check_trust(candidate, accepted)
+        self._begin_move(running, candidate, accepted)
         return await self._commit(running, candidate, record)
 
     def _check(
@@ -105,7 +84,7 @@ class Updater:
         if candidate.manifest.id != plugin_id:
             raise plugin_error(
                 Prefix.MANIFEST_INVALID,
-                f"id: the repository is now that of {candidate.manifest.id}",
+                f"id: the repository now holds {candidate.manifest.id}",
             )
         if installed and is_lower(candidate.manifest.version, installed.version):
             raise plugin_error(
@@ -116,31 +95,3 @@ class Updater:
                 Prefix.DOWNGRADE, "signedAt is earlier than that of the installed tree"
             )
         self._trust.check_mark(plugin_id, candidate.signed)
-
-    async def _commit(
-        self, running: Running, candidate: Candidate, before: Record
-    ) -> dict[str, Any]:
-        plugin_id, signed = candidate.manifest.id, candidate.signed
-        running.reached(Step.MOVE, f"Putting {plugin_id} in place")
-        now = int(self._clock.seconds() * 1000)
-        record = evolve(
-            before,
-            commit=candidate.commit,
-            key_id=signed.key_id,
-            signed_at=signed.signed_at,
-            # Another one than before whatever the clock says: a start after a crash
-            # tells the two sets apart by their records.
-            updated_at=max(now, before.updated_at + 1),
-        )
-        trusted = self._trust.acceptance(plugin_id, candidate.url, signed, now)
-        edits = [record.put(plugin_id), *trusted]
-        there = await self._in_thread(self._trees.has, plugin_id)
-        exchange = Exchange(
-            Operation.UPDATE,
-            plugin_id,
-            candidate.root.name,
-            self._trees.fresh().name if there else None,
-            record.fields(),
-            former(self._store, edits),
-        )
-        return await self._change.carry_out(running, exchange, record, edits)

@@ -1,1 +1,1 @@
-"""What a plugin's tree claims, and who vouches for it."""
+"""A plugin's manifest, signature and files."""

@@ -151,5 +151,5 @@ def _too_many() -> BridgeError:
 
 
 def unsigned(why: str) -> BridgeError:
-    """Refuse a tree for its signature, in words that repeat none of it."""
+    """Return the refusal of a signature, without any of its content."""
     return plugin_error(Prefix.UNSIGNED, why)

@@ -63,7 +63,7 @@ class Fault:
 
 def syntax_refusal(file: str, content: bytes, rule: str) -> str:
     """
-    Word why a file is not the JSON it should be.
+    Format why a file is not valid JSON.
 
     :param file: Its name.
     :param rule: What the strict reader refused it for; used when there is no place
@@ -80,7 +80,7 @@ def unknown_field(
     file: str, content: bytes, found: Collection[str], known: Sequence[str]
 ) -> str:
     """
-    Word the refusal of a field that does not exist.
+    Format the refusal of a field that does not exist.
 
     :param content: The file: one JSON object, without a key twice.
     :param found: The object's fields, at least one of which is not known.

@@ -40,7 +40,7 @@ _LARGEST_PORT: Final = 65535
 
 
 @frozen
-class Line:
+class SingleLine:
     """
     One line of text, all of which somebody can see, and which can't distort a prompt.
 
@@ -85,7 +85,7 @@ class Host:
         )
 
 
-_Line = Annotated[str, Line(MANIFEST_TEXT_CHARACTERS)]
+_SingleLine = Annotated[str, SingleLine(MANIFEST_TEXT_CHARACTERS)]
 _Name = Annotated[
     str, Text(MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
 ]
@@ -118,11 +118,13 @@ class Manifest:
     """
 
     id: _Id
-    name: _Line
-    version: _Line
+    name: _SingleLine
+    version: _SingleLine
     api_version: Annotated[str, Text(MANIFEST_RANGE_CHARACTERS, least=1, control=False)]
-    description: Annotated[str, Line(MANIFEST_TEXT_CHARACTERS, blank=True)] = ""
-    tags: Annotated[list[_Line], Many(MANIFEST_TAGS, unique=True)] = field(factory=list)
+    description: Annotated[str, SingleLine(MANIFEST_TEXT_CHARACTERS, blank=True)] = ""
+    tags: Annotated[list[_SingleLine], Many(MANIFEST_TAGS, unique=True)] = field(
+        factory=list
+    )
     permissions: _Names = field(factory=list)
     optional_permissions: _Names = field(factory=list)
     actions: _Names = field(factory=list)
@@ -133,8 +135,8 @@ class Manifest:
     dependencies: Annotated[list[_Id], Many(MANIFEST_LIST_ENTRIES, unique=True)] = (
         field(factory=list)
     )
-    author: _Line | None = None
-    homepage: _Line | None = None
+    author: _SingleLine | None = None
+    homepage: _SingleLine | None = None
 
     def wire_fields(self) -> dict[str, Any]:
         """

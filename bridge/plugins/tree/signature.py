@@ -63,7 +63,7 @@ class Signed:
 
     :ivar key_id: The fingerprint of ``public_key``.
     :ivar public_key: 64 lower-case hexadecimal digits.
-    :ivar signed_at: Seconds since the epoch, as the signer said; 0 if he did not.
+    :ivar signed_at: Seconds since the epoch, as the signer wrote it; 0 without one.
     :ivar digest: Of the tree, 64 lower-case hexadecimal digits.
     """
 

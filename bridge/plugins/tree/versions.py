@@ -94,7 +94,7 @@ def is_range(text: str) -> bool:
     Whether ``text`` is a range as npm writes them.
 
     That is alternatives between ``||``; each is empty, a hyphen range, or
-    comparators, x-ranges, tilde and caret ranges beside each other.
+    comparators, x-ranges, tilde and caret ranges next to each other.
     """
     return all(_is_alternative(_words(part)) for part in text.split("||"))
 

@@ -1,9 +1,9 @@
 """
 Which installed plugins are behind their repositories.
 
-Every remote is looked at in a thread, a few at a time, beside every operation and
-holding no lock of theirs.  What is found is remembered for a while together with the
-commit it was compared with, so that an update makes it worthless by itself.
+Each remote is checked in a thread, a few at a time, alongside operations and without
+their locks.  A result is cached for a while with the commit it was compared with, so
+an update invalidates it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .history import Behind, LogEntry
 
 
 class Upstream(Protocol):
-    """Looks at repositories; see ``GitUpstream``."""
+    """Checks repositories; see ``GitUpstream``."""
 
     def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
-        """See how far ``current`` is behind; blocks; ``None`` when it is the tip."""
+        """Count how far ``current`` is behind; blocks; ``None`` when it is the tip."""
 
 
 @frozen
@@ -102,7 +102,7 @@ class _Look:
     ended: Deferred[None] = field(factory=Deferred)
 
     def abandon(self) -> None:
-        """Let it end soon, and count for nothing."""
+        """Stop it soon, and ignore its result."""
         self.abandoned = True
         self.stop.set()
 
@@ -110,7 +110,7 @@ class _Look:
 @define(eq=False)
 class Updates:
     """
-    Looks for updates.
+    Checks for updates.
 
     :ivar in_thread: Where looks run; it needs ``UPDATES_AT_ONCE`` threads.
     """
@@ -149,7 +149,7 @@ class Updates:
 
     def close(self) -> Deferred[None]:
         """
-        Begin nothing more, and end what is under way.
+        Refuse new checks, and stop those under way.
 
         :return: Fires when no thread is busy any more.
         """
@@ -164,7 +164,7 @@ class Updates:
             raise shutting_down()
 
     def _forget_outdated(self) -> dict[str, _Source]:
-        """Give what is installed now, and forget what is about anything else."""
+        """Return what is installed now, and drop results about anything else."""
         records = read_records(self._records)
         sources = {of: _Source.of(record) for of, record in records.items()}
         for look in self._looks:
@@ -253,9 +253,9 @@ class Updates:
 
     async def _look(self, look: _Look) -> Behind | None:
         """
-        Look in one turn; or in two, when the first takes long and others wait.
+        Check in one turn, or in two when the first takes long and others wait.
 
-        So a few dead remotes do not keep the others out of an answer.
+        So a few dead remotes do not delay the others.
         """
         try:
             async with self._turns:

@@ -1,5 +1,5 @@
 """
-How far one commit is behind another, told from commits alone.
+How far one commit is behind another, computed from commits alone.
 
 Only a part of a history is ever at hand; what is said of it is what ``git rev-list``
 would say of the whole, or a lower bound.
@@ -129,7 +129,7 @@ def compare(
     check: Callable[[], None],
 ) -> Behind:
     """
-    Tell how far ``current`` is behind ``latest``.
+    Count how far ``current`` is behind ``latest``.
 
     :param commits: The history at hand, by name.
     :param check: Called for every commit; may raise to end it.
@@ -173,7 +173,7 @@ def _newest_first(
     tip: bytes, among: set[bytes], commits: Mapping[bytes, Commit]
 ) -> Iterator[bytes]:
     """
-    Give commits as ``git rev-list --date-order`` does.
+    Return commits in the order of ``git rev-list --date-order``.
 
     No parent comes before all its children; apart from that, the newest is first.
     """

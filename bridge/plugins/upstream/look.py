@@ -1,5 +1,5 @@
 """
-Looking at a plugin's repository without fetching its files.
+Checks a plugin's repository without fetching its files.
 
 The transport and its rules are those of a clone.  Everything stays in memory, and
 nothing installed is read or written.  It blocks; the caller runs it in a thread.
@@ -16,7 +16,7 @@ from attrs import frozen
 from ...protocol import limits
 from ...protocol.errors import BridgeError
 from ..clone.pack import unpack
-from ..clone.reach import Remote
+from ..clone.reach import RepositoryAccess
 from ..clone.transfer import CloneLimits, Transfer, clone_failed
 from ..clone.urls import check_url
 from .history import Behind, compare, read_commits
@@ -28,12 +28,12 @@ _COMMIT: Final = re.compile("[0-9a-f]{40}")
 
 
 @frozen
-class GitUpstream(Remote):
-    """Looks at repositories over https."""
+class GitUpstream(RepositoryAccess):
+    """Checks repositories over https."""
 
     @staticmethod
-    def usual_limits() -> CloneLimits:
-        """Give a look's: commits are small, but not every server sends no more."""
+    def default_limits() -> CloneLimits:
+        """Return those of a check: commits are small, but some servers send more."""
         return CloneLimits(
             seconds=limits.UPDATE_SECONDS,
             received_bytes=limits.UPDATE_RECEIVED_BYTES,
@@ -42,7 +42,7 @@ class GitUpstream(Remote):
 
     def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
         """
-        See how far a commit is behind the default branch of ``url``.
+        Count how far a commit is behind the default branch of ``url``.
 
         :param current: The commit, 40 hexadecimal digits.
         :param stop: Set by another thread to give up, within about a second.

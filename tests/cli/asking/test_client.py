@@ -82,7 +82,7 @@ class ClientTests(CallCase):
         self.assertIn("no daemon listens on", error)
 
     def test_without_dev(self):
-        """A daemon without ``--dev`` is told apart; status 3."""
+        """A daemon without ``--dev`` has an error of its own; status 3."""
         self.refusing(404, "not_found", "calls by HTTP need --dev")
         self.assertIn("without --dev", self.assert_no_daemon())
 

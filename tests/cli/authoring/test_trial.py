@@ -248,7 +248,7 @@ class TrialTests(TestCase):
         self.assertRegex(step.message, r"^1 type error\nmain.ts:2 TS\d+: ")
 
     async def test_bundler_warns(self):
-        """What the bundler only warns of is told, too."""
+        """What the bundler only warns of is reported, too."""
         (self.root / "main.ts").write_text("export default { numbr: 1, numbr: 2 };\n")
         made = await self.verdict(unsigned=True)
         self.assertTrue(made.ok)

@@ -68,13 +68,13 @@ class SnapshotTests(WatchTestCase):
 
 
 class WatchTests(WatchTestCase):
-    """When changes are told."""
+    """When changes are reported."""
 
     def setUp(self):
         """Begin to watch."""
         super().setUp()
         self.clock = Clock()
-        self.told = 0
+        self.reported = 0
         self.taken = True
         self.watch = Watch(self.root, self.clock, self.changed)
         self.watch.start()
@@ -82,7 +82,7 @@ class WatchTests(WatchTestCase):
 
     def changed(self):
         """Count."""
-        self.told += 1
+        self.reported += 1
         return self.taken
 
     def look(self, times=1):
@@ -91,36 +91,36 @@ class WatchTests(WatchTestCase):
             self.clock.advance(DEV_POLL_SECONDS)
 
     def test_once_at_the_beginning(self):
-        """The tree is told once as it is, however long it stays so."""
-        self.assertEqual(self.told, 0)
+        """The tree is reported once as it is, however long it stays so."""
+        self.assertEqual(self.reported, 0)
         self.look(10)
-        self.assertEqual(self.told, 1)
+        self.assertEqual(self.reported, 1)
 
     def test_when_it_is_still(self):
-        """While files go on changing nothing is told; then once for all of them."""
+        """While files go on changing, nothing is reported; then once for all."""
         self.look(2)
         for content in ("22", "333", "4444"):
             self.write("main.ts", content)
             self.write("src/a.ts", content)
             self.look()
-        self.assertEqual(self.told, 1)
+        self.assertEqual(self.reported, 1)
         self.look(5)
-        self.assertEqual(self.told, 2)
+        self.assertEqual(self.reported, 2)
 
     def test_again_when_it_was_not_taken(self):
-        """What could not be sent just now is told again."""
+        """What could not be sent just now is reported again."""
         self.taken = False
         self.look(3)
-        self.assertEqual(self.told, 3)
+        self.assertEqual(self.reported, 3)
         self.taken = True
         self.look(3)
-        self.assertEqual(self.told, 4)
+        self.assertEqual(self.reported, 4)
 
     def test_stopped(self):
-        """Nothing is told after the end, which may come twice, or first."""
+        """Nothing is reported after the end, which may come twice, or first."""
         self.watch.stop()
         self.watch.stop()
         self.look(5)
-        self.assertEqual(self.told, 0)
+        self.assertEqual(self.reported, 0)
         self.assertEqual(self.clock.getDelayedCalls(), [])
         Watch(self.root, self.clock, self.changed).stop()

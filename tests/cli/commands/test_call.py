@@ -45,14 +45,14 @@ class CallTests(CallCase):
         self.assertEqual(self.server.asked[0][1], {})
 
     def test_refusal(self):
-        """A refusal is told on standard error: its code and message, status 1."""
+        """A refusal is reported on standard error: its code and message, status 1."""
         self.refusing(400, "bad_request", "ns: required\x1b[2J")
         status, out, err = self.run_main("state", "get")
         self.assertEqual((status, out), (1, ""))
         self.assertEqual(err, "plugin-bridge call: bad_request: ns: required\n")
 
     def test_wrong_parameters(self):
-        """What is wrong with the parameters is told, object or not."""
+        """What is wrong with the parameters is reported, object or not."""
         for text, said in (
             ("[]", "JSON must be an object"),
             ("{", "JSON: not JSON; give an object, such as"),
@@ -79,7 +79,7 @@ class CallTests(CallCase):
             ("state", "get", '{"\udce9": 1}'),
             ("state", "get", "{}", "--nonsense"),
         ):
-            # The latter is told by bridge.cli.main, with status 2.
+            # The latter is reported by bridge.cli.main, with status 2.
             with self.assertRaises((SystemExit, usage.UsageError)) as caught:
                 self.run_main(*arguments)
             self.assertEqual(getattr(caught.exception, "code", 2), 2, arguments)

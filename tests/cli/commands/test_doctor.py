@@ -138,7 +138,7 @@ class DoctorTests(SynchronousTestCase):
             self.assertIn(said, whole)
 
     def test_json_is_all_there_is(self) -> None:
-        """What is said besides goes elsewhere; a daemon with --dev is told of."""
+        """Other output goes to standard error; a daemon with --dev is reported."""
         file = self.home / "report.tar.gz"
         with running(self.home, "--dev"):
             done = run(self.home, "doctor", *self.where, "--json", f"--bundle={file}")
@@ -172,13 +172,13 @@ class DoctorTests(SynchronousTestCase):
         return session
 
     def test_no_prompt_is_shown(self) -> None:
-        """Where no server is, nobody is told to answer a prompt."""
+        """Without a server, nobody is asked to answer a prompt."""
         done = run(self.home, "doctor", *self.where, self.anywhere, "--prompt")
         self.assertEqual(done.stderr, "")
         self.assertIn("WRONG test prompt: approval_unavailable", done.stdout)
 
     def test_prompt_is_clicked(self) -> None:
-        """The test prompt is a real one: its Confirm is told to have been clicked."""
+        """The test prompt is a real one: a click on Confirm is reported."""
         session = self.desktop()
         before = session.picture()
         process = self.doctor(session, "--prompt", "--json")

@@ -24,7 +24,7 @@ class EvalTests(CallCase):
         self.assertEqual(params, {"code": "return 1", "timeoutMs": 10_000})
 
     def test_thrown(self):
-        """What it threw is told on standard error, without escapes; status 1."""
+        """What it threw is reported on standard error, without escapes; status 1."""
         self.answering(200, {"ok": False, "error": "TypeError: no\x1b[31m\x07"})
         status, out, err = self.run_main("x")
         self.assertEqual((status, out), (1, ""))
@@ -39,7 +39,7 @@ class EvalTests(CallCase):
         self.assertEqual(self.server.asked[-1][1]["timeoutMs"], 60_000)
 
     def test_no_answer(self):
-        """When no page answers, the daemon's refusal is told; status 1."""
+        """When no page answers, the daemon's refusal is reported; status 1."""
         self.refusing(503, "unavailable", "no page is paired")
         status, _, err = self.run_main("x")
         self.assertEqual(status, 1)

@@ -105,7 +105,7 @@ class ReadTests(SynchronousTestCase):
     """Tests for reading such a file."""
 
     def refused(self, text: bytes) -> str:
-        """Tell why a file is refused."""
+        """Return why a file is refused."""
         path = fresh_directory(self) / "export.json"
         path.write_bytes(text)
         with self.assertRaises(CommandError) as refused:
@@ -198,7 +198,7 @@ class RoundTripTests(InstallCase):
             self.assertEqual([plugin["id"] for plugin in listed], ["good"])
 
     def test_refusals_do_not_stop_it(self) -> None:
-        """What is refused is told, and the rest is done."""
+        """What is refused is reported, and the rest is done."""
         file = self.home / "export.json"
         export = {
             "version": 1,

@@ -39,31 +39,31 @@ class DiskTests(SynchronousTestCase):
         return {f.name: f for f in checkup.on_disk(self.place, COMMAND)}
 
     def wrong(self) -> set[str]:
-        """Name what is wrong; each such finding has a mend."""
+        """Name what is wrong; each such finding has a fix."""
         found = [f for f in self.found().values() if f.level is Level.WRONG]
-        self.assertTrue(all(f.mend for f in found))
+        self.assertTrue(all(f.fix for f in found))
         return {f.name for f in found}
 
     def test_nothing_is_there(self) -> None:
-        """Before setup, setup is what mends it; looking makes nothing."""
+        """Before setup, setup is the fix; the check creates nothing."""
         self.assertEqual(self.wrong(), {"data directory", "bundler", "host sources"})
-        self.assertIn("plugin-bridge setup --host", self.found()["bundler"].mend)
+        self.assertIn("plugin-bridge setup --host", self.found()["bundler"].fix)
         self.assertFalse(self.root.exists())
 
     def test_setup_needs_sources(self) -> None:
-        """A host whose sources do not ship here is told to bring them, until it has."""
+        """Sources that do not ship here are asked for until they are installed."""
         self.place = locate("vrcnext", self.root, None)
         found = self.found()
         for name in ("data directory", "bundler", "host sources"):
-            mend = found[name].mend
-            self.assertIn("plugin-bridge setup --host-sources ARCHIVE --host", mend)
+            fix = found[name].fix
+            self.assertIn("plugin-bridge setup --host-sources ARCHIVE --host", fix)
         for name in (HOST_ENTRY, API_ENTRY):
             (self.root / name).parent.mkdir(parents=True)
             (self.root / name).touch()
-        self.assertNotIn("--host-sources", self.found()["bundler"].mend)
+        self.assertNotIn("--host-sources", self.found()["bundler"].fix)
 
     def test_settings_cannot_be_read(self) -> None:
-        """Damaged settings are told, with what the daemon will do."""
+        """Damaged settings are reported, with what the daemon will do."""
         self.place.data.create()
         self.place.data.state.write_text("{")
         self.assertIn("settings", self.wrong())
@@ -81,14 +81,14 @@ class DiskTests(SynchronousTestCase):
         self.assertEqual(self.found()["settings"].text, "1 value")
 
     def test_file_for_directory(self) -> None:
-        """A file is no data directory; nobody is told to change its mode."""
+        """A file is no data directory; nobody is advised to change its mode."""
         self.root.write_text("")
         found = self.found()["data directory"]
         self.assertEqual(found.level, Level.WRONG)
-        self.assertEqual(found.mend, "name another with --data-dir")
+        self.assertEqual(found.fix, "name another with --data-dir")
 
     def test_journal_of_another_version(self) -> None:
-        """What keeps the daemon from starting is told."""
+        """What keeps the daemon from starting is reported."""
         self.place.data.create()
         self.assertNotIn("journal", self.found())
         self.place.data.journal.write_text("?")
@@ -110,12 +110,12 @@ class DiskTests(SynchronousTestCase):
         self.assertNotIn("plugin tree", self.found())
 
     def test_open_directory(self) -> None:
-        """A directory that others can read is told."""
+        """A directory that others can read is reported."""
         self.place.data.create()
         self.root.chmod(0o755)
         found = self.found()["data directory"]
         self.assertEqual(found.level, Level.NOTE)
-        self.assertIn("chmod 700", found.mend)
+        self.assertIn("chmod 700", found.fix)
 
     def test_attack_open_to_be_written(self) -> None:
         """A directory that others can write is wrong: the daemon runs what is there."""
@@ -169,8 +169,8 @@ class DiskTests(SynchronousTestCase):
         self.place = locate("reference", self.root / "a b", None)
         self.place.data.create()
         self.place.data.root.chmod(0o755)
-        mend = self.found()["data directory"].mend
-        self.assertEqual(mend, f"run: chmod 700 '{self.place.data.root}'")
+        fix = self.found()["data directory"].fix
+        self.assertEqual(fix, f"run: chmod 700 '{self.place.data.root}'")
 
     def test_of_another_user(self) -> None:
         """Somebody else's directory is wrong."""
@@ -179,7 +179,7 @@ class DiskTests(SynchronousTestCase):
             self.assertIn("data directory", self.wrong())
 
     def test_token(self) -> None:
-        """The token's file is judged as the daemon does, and never shown."""
+        """The token's file is validated as by the daemon, and never shown."""
         self.place.data.create()
         token = PairingToken.load_or_create(self.place.data.token)
         found = self.found()["pairing token"]
@@ -189,7 +189,7 @@ class DiskTests(SynchronousTestCase):
         self.assertIn("pairing token", self.wrong())
 
     def test_another_bundler(self) -> None:
-        """A bundler that was not pinned is told; it is wrong if it would not run."""
+        """A bundler that was not pinned is reported; wrong if it would not run."""
         self.place.data.create()
         self.place.data.bin.mkdir()
         (self.place.data.bin / "esbuild").write_bytes(b"")
@@ -202,7 +202,7 @@ class DiskTests(SynchronousTestCase):
             if said is not None:
                 digest.write_text(said)
             found = self.found()["bundler"]
-            self.assertEqual((found.level, found.mend[-7:]), (level, "--force"))
+            self.assertEqual((found.level, found.fix[-7:]), (level, "--force"))
 
     def test_no_bundler_for_this_system(self) -> None:
         """Where there is no bundler at all, that is said."""
@@ -210,7 +210,7 @@ class DiskTests(SynchronousTestCase):
             self.assertEqual(self.found()["bundler"].level, Level.WRONG)
 
     def test_sources_and_theme(self) -> None:
-        """What is in place is told to be so."""
+        """What is in place is reported as such."""
         for name in (HOST_ENTRY, API_ENTRY):
             (self.root / name).parent.mkdir(parents=True)
             (self.root / name).touch()
@@ -226,7 +226,7 @@ class DiskTests(SynchronousTestCase):
             self.assertIn("theme directory", self.wrong())
 
     def test_databases(self) -> None:
-        """Each is told to be there or not."""
+        """Each is reported as existing or not."""
         self.place.data.create()
         self.assertEqual(self.found()["database sample"].level, Level.NOTE)
         self.place.profile.database("sample", self.root).touch()
@@ -244,7 +244,7 @@ class DaemonTests(SynchronousTestCase):
         self.address = Address("127.0.0.1", self.listening.getsockname()[1])
 
     def test_another_program(self) -> None:
-        """Without a daemon of ours, whoever has the port is another program."""
+        """Without our daemon, the program on the port is another one."""
         found = checkup.daemon(self.place, self.address, COMMAND)
         self.assertEqual(found.level, Level.WRONG)
         self.assertIn("another program", found.text)
@@ -254,7 +254,7 @@ class DaemonTests(SynchronousTestCase):
         self.listening.close()
         found = checkup.daemon(self.place, self.address, COMMAND)
         self.assertEqual(
-            (found.level, found.mend),
+            (found.level, found.fix),
             (Level.NOTE, f"run: plugin-bridge run {COMMAND}"),
         )
 
@@ -319,12 +319,12 @@ class ToldTests(SynchronousTestCase):
     """Tests for the words."""
 
     def test_lines(self) -> None:
-        """A line for each finding, and one for each mend."""
+        """A line for each finding, and one for each fix."""
         findings = [
             Finding("a", Level.OK, "fine"),
             Finding("b", Level.WRONG, "gone", "run: it"),
         ]
         self.assertEqual(
-            list(checkup.told(findings)),
+            list(checkup.finding_lines(findings)),
             ["ok    a: fine", "WRONG b: gone", "      run: it"],
         )

@@ -454,7 +454,7 @@ class AttackTests(BuildCase):
         )
 
     async def test_source_that_is_not_utf8(self):
-        """A source the bundler would mend silently is refused."""
+        """A source the bundler would fix silently is refused."""
         self.shop.write("plugins/aa/main.ts", b'export default "\xff";')
         self.assertEqual(await self.refusal(), "plugins/aa/main.ts is not UTF-8")
 
@@ -469,7 +469,7 @@ class AttackTests(BuildCase):
 
 
 class MissingTests(BuildCase):
-    """A data directory in which something is missing, and how it is told."""
+    """A data directory in which something is missing, and how it is reported."""
 
     async def test_what_is_missing(self):
         """The error names what is missing and the command that brings it."""
@@ -568,7 +568,7 @@ class BundlerEndTests(BuildCase):
         self.assertEqual(error, "esbuild failed:\n" + "ü" * 4000)
 
     async def test_silent_failure(self):
-        """A bundler that says nothing is told by its exit status or signal."""
+        """A bundler without output is reported by its exit status or signal."""
         self.shop.replace_bundler("#!/bin/sh\nexit 7\n")
         self.assertEqual(await self.refusal(), "esbuild failed:\nexit status 7")
         self.shop.replace_bundler("#!/bin/sh\nkill -SEGV $$\n")
@@ -771,7 +771,7 @@ class FullDiskTests(BuildCase):
         self.assertEqual(self.shop.published(), before)
 
     async def test_theme_directory_that_is_a_file(self):
-        """A theme directory that can't be made is told."""
+        """A theme directory that can't be made is reported."""
         self.shop.theme_dir.write_text("")
         self.assertEqual(
             await self.refusal(), "the bundle could not be made: Not a directory"

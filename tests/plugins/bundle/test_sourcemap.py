@@ -156,8 +156,8 @@ class CheckingTests(SynchronousTestCase):
     def test_attack_text_of_another_file(self):
         """An input whose text is not the file's is refused, and so is no text."""
         for content in ("secret", "", None):
-            told = self.refused(("../../../data/plugins/aa/main.ts", content))
-            self.assertIn("plugins/aa/main.ts differs from what", told)
+            reported = self.refused(("../../../data/plugins/aa/main.ts", content))
+            self.assertIn("plugins/aa/main.ts differs from what", reported)
 
     def test_not_utf8(self):
         """A file that no map can hold is refused by its name."""

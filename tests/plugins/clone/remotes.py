@@ -23,7 +23,7 @@ def new_commits(count: int, latest: str = LATEST) -> Behind:
 @define(eq=False)
 class FakeUpstream:
     """
-    Says what it is told to.
+    Says what it is configured to.
 
     :ivar answers: By URL; an exception is raised, and one new commit is the default.
     :ivar asked: The URLs, in order.
@@ -73,5 +73,5 @@ class Slots:
         self.busy[url][1]()
 
     def stopped(self) -> list[str]:
-        """The URLs of calls under way that were told to stop."""
+        """The URLs of calls under way that were stopped."""
         return [url for url, (stop, _) in self.busy.items() if stop.is_set()]

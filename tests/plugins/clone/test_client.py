@@ -104,7 +104,7 @@ class FetchTests(CloneTestCase):
         return self.refusal(server.url, self.cloner(server.ca_file))
 
     def test_longer_names(self) -> None:
-        """A repository of another object format is told apart."""
+        """A repository of another object format has an error of its own."""
         line = b"ab" * 32 + b" HEAD\0shallow object-format=sha256\n"
         self.assertIn("not SHA-1", self.refused_refs(line))
 

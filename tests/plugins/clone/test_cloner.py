@@ -263,7 +263,7 @@ class RefusedUrlTests(CloneTestCase):
         self.assertIn("empty or has no default branch", message)
 
     def test_not_a_repository(self) -> None:
-        """A page that is not git's is told apart."""
+        """A page that is not git's has an error of its own."""
         page = respond("200 OK", b"<html>", Content_Type="text/html")
         server = self.rogue(lambda line, body: [page])
         message = self.refusal(server.url, self.cloner(server.ca_file))

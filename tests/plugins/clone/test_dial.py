@@ -17,12 +17,12 @@ class TrustTests(CloneTestCase):
     """Whom a clone trusts."""
 
     def test_system_authorities(self) -> None:
-        """The system's authorities are trusted beside the given file's."""
+        """The system's authorities are trusted in addition to the given file's."""
         alone = tls_context(self.forge.ca_file).cert_store_stats()["x509_ca"]
         self.assertGreaterEqual(alone, 1)
 
     def test_not_tls(self) -> None:
-        """A server that does not speak TLS is told apart."""
+        """A server that does not speak TLS has an error of its own."""
         with socket.create_server(("127.0.0.1", 0)) as listening:
 
             def greet() -> None:
@@ -85,25 +85,25 @@ class PublicOnlyTests(CloneTestCase):
         self.refused("https://forge.example.org/x.git", "8.8.8.8", "192.168.1.1")
 
     def test_decimal_address(self) -> None:
-        """Another spelling of an address is judged by what it resolves to."""
+        """Another spelling of an address is validated by what it resolves to."""
         cloner = GitCloner(None, True, time.monotonic)
         message = self.refusal("https://2130706433/x.git", cloner)
         self.assertIn("not on the public internet", message)
 
     def test_checked_address_is_dialled(self) -> None:
-        """The name is resolved once; what was judged is what is connected to."""
+        """The name is resolved once; what was validated is what is connected to."""
         (self.base / "w").mkdir()
         (self.base / "w" / "x").write_bytes(b"")
         self.forge.publish(self.base / "w", "public")
         asked: list[object] = []
-        judged: list[str] = []
+        checked: list[str] = []
 
         def look_up(*question: object) -> list[tuple[int, int, int, str, object]]:
             asked.append(question)
             return [(2, 1, 6, "", ("127.0.0.1", self.forge.port))]
 
         def is_public(address: str) -> bool:
-            judged.append(address)
+            checked.append(address)
             return True
 
         self.patch(addresses, "is_public", is_public)
@@ -111,7 +111,7 @@ class PublicOnlyTests(CloneTestCase):
         cloner = GitCloner(self.forge.ca_file, True, time.monotonic, look_up=look_up)
         self.clone(self.forge.url("public"), cloner)
         self.assertEqual(len(asked), 1)
-        self.assertEqual(judged, ["127.0.0.1"])
+        self.assertEqual(checked, ["127.0.0.1"])
 
     def test_own_address(self) -> None:
         """A public address that is this machine's own is refused."""

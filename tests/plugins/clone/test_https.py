@@ -122,7 +122,7 @@ class AnswerTests(CloneTestCase):
         return self.refusal(server.url, self.cloner(server.ca_file))
 
     def test_statuses(self) -> None:
-        """Another status than 200 is told, and what it probably means."""
+        """Another status than 200 is reported, and what it probably means."""
         for status in (401, 403, 404):
             message = self.answer(respond(f"{status} SERVERTEXT", b"SERVERTEXT"))
             words = "no such repository, or a private one"

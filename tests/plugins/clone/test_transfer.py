@@ -45,7 +45,7 @@ class TransferTests(SynchronousTestCase):
         self.assertEqual(message, "clone_failed: not finished within 10 seconds")
 
     def test_stop(self) -> None:
-        """A clone that was told to stop may not go on."""
+        """A clone that was stopped may not go on."""
         with self.transfer() as transfer:
             self.stop.set()
             message = self.message(transfer.check)
@@ -68,7 +68,7 @@ class TransferTests(SynchronousTestCase):
             self.assertEqual(self.message(transfer.check), message)
 
     def test_progress(self) -> None:
-        """Progress is told at most five times a second."""
+        """Progress is reported at most five times a second."""
         with self.transfer() as transfer:
             for _ in range(40):
                 transfer.received(1)

@@ -9,12 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.clone.transfer import CloneLimits
 from bridge.plugins.dev import copying
 from bridge.plugins.dev.copying import copy_files
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory
 from ..policy.scanning import scan_tree
+
+DEFAULT_LIMITS = CloneLimits()
 
 
 class CopyFilesTests(SynchronousTestCase):
@@ -33,10 +36,10 @@ class CopyFilesTests(SynchronousTestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
 
-    def refusal(self, *names):
-        """Copy what is refused; gives the message."""
+    def refusal(self, *names, limits=DEFAULT_LIMITS):
+        """Copy files that are refused; return the message."""
         with self.assertRaises(BridgeError) as caught:
-            copy_files(self.root, names, self.copy)
+            copy_files(self.root, names, self.copy, limits)
         return caught.exception.message
 
     def copied(self):
@@ -138,12 +141,14 @@ class CopyFilesTests(SynchronousTestCase):
         """The limits of a clone hold: files, bytes, depth and path."""
         for name in ("a", "b", "c"):
             self.write(name, "xxxx")
-        self.patch(copying, "TREE_BYTES", 8)
-        self.assertIn("files of more than 8 bytes (c)", self.refusal("a", "b", "c"))
-        self.patch(copying, "TREE_BYTES", 100)
+        message = self.refusal("a", "b", "c", limits=CloneLimits(tree_bytes=8))
+        self.assertIn("files of more than 8 bytes (c)", message)
         self.copy = self.directory / "other"
-        self.patch(copying, "TREE_FILES", 2)
-        self.assertIn("more than 2 files (c)", self.refusal("a", "b", "c"))
-        for name in ("d/" * 33 + "a", "x" * 250 + "/" + "y" * 250 + "/" + "z" * 250):
-            self.copy = self.directory / str(len(name))
-            self.assertIn("directories deep", self.refusal(name))
+        message = self.refusal("a", "b", "c", limits=CloneLimits(files=2))
+        self.assertIn("more than 2 files (c)", message)
+        self.copy = self.directory / "deep"
+        message = self.refusal("d/" * 33 + "a")
+        self.assertIn("more than 32 directories deep", message)
+        self.copy = self.directory / "long"
+        message = self.refusal("x" * 250 + "/" + "y" * 250 + "/" + "z" * 250)
+        self.assertIn("a path of more than 512 bytes", message)

@@ -111,7 +111,7 @@ class LinkTests(LinkingTestCase):
         self.assertLess(entry["installedAt"], entry["updatedAt"])
 
     def test_end(self):
-        """In the end nothing is left of it, and pages are told."""
+        """In the end nothing is left of it, which is reported to pages."""
         self.linked()
         self.bench.events.clear()
         self.end()
@@ -146,7 +146,7 @@ class RefusedTests(LinkingTestCase):
     """What is refused, and what stays then."""
 
     def test_policy(self):
-        """A refused change is told whole, and the good copy stays in the bundle."""
+        """A refused change is reported whole, and the good copy stays in the bundle."""
         self.linked()
         self.bench.events.clear()
         self.write("main.ts", "eval('1');\nfetch('x');\n")
@@ -176,7 +176,7 @@ class RefusedTests(LinkingTestCase):
         self.assertEqual(self.successResultOf(installed)["id"], "good")
 
     def test_build_fails_later(self):
-        """A change that does not build is taken back, in the files and the list."""
+        """A change that does not build is rolled back, in the files and the list."""
         self.linked()
         before = dict(self.bench.trees.linked)
         self.write("main.ts", "export default 2;\n")
@@ -197,10 +197,10 @@ class RefusedTests(LinkingTestCase):
                 self.write("main.ts", f"export default '{name}';\n")
                 self.bench.threads.failing = {name: OSError(5, "I/O error")}
                 if name == "copy_files":
-                    self.bench.threads.failing = {"_take": OSError(5, "I/O error")}
+                    self.bench.threads.failing = {"_copy": OSError(5, "I/O error")}
                 self.failureResultOf(self.update())
                 self.bench.threads.failing = {}
-                # What could not be taken back at once is, by the next one.
+                # What could not be rolled back at once is, by the next one.
                 self.write("main.ts", "export default 1;\n")
                 self.linked()
                 self.assertEqual(self.in_copy(), "export default 1;\n")
@@ -240,7 +240,7 @@ class RefusedTests(LinkingTestCase):
 
 
 class ShadowTests(LinkingTestCase):
-    """A link beside an installed plugin of its id."""
+    """A link alongside an installed plugin of its id."""
 
     def setUp(self):
         """Install it."""

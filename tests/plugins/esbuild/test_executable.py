@@ -100,8 +100,10 @@ class CopyTests(ExecutableCase):
         """Another binary is refused, wherever the copy goes."""
         (self.source / "esbuild").write_bytes(SCRIPT + b"evil\n")
         for in_memory in (memory_file, lambda: None):
-            told = self.refused(in_memory)
-            self.assertTrue(told.startswith("esbuild checksum mismatch: bin/esbuild"))
+            reported = self.refused(in_memory)
+            self.assertTrue(
+                reported.startswith("esbuild checksum mismatch: bin/esbuild")
+            )
 
     def test_attack_endless_binary(self):
         """A binary over the limit is not copied to its end."""

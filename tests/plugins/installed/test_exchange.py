@@ -21,7 +21,7 @@ RECORD = {"url": "new"}
 KINDS = {
     "install": Exchange(Operation.INSTALL, "good", NEW, None, RECORD),
     "update": Exchange(Operation.UPDATE, "good", NEW, OLD, RECORD),
-    "mend": Exchange(Operation.UPDATE, "good", NEW, None, RECORD),
+    "repair": Exchange(Operation.UPDATE, "good", NEW, None, RECORD),
     "uninstall": Exchange(Operation.UNINSTALL, "good", None, OLD, None),
     "forget": Exchange(Operation.UNINSTALL, "good", None, None, None),
 }
@@ -158,7 +158,7 @@ class ExchangeTests(SynchronousTestCase):
                 edits = [Put(RECORDS, "good", RECORD)]
                 self.successResultOf(self.bench.store.commit(edits))
             for name, exchange in KINDS.items():
-                expected = recorded and name in ("install", "update", "mend")
+                expected = recorded and name in ("install", "update", "repair")
                 found = exchange.is_to_be_built(self.bench.store)
                 self.assertEqual(found, expected, name)
 
@@ -169,7 +169,7 @@ class ExchangeTests(SynchronousTestCase):
         before = former(self.bench.store, kept)
         exchange = evolve(KINDS["install"], before=before)
         self.successResultOf(self.bench.store.commit([Remove(KEYS, "one")]))
-        self.assertEqual(exchange.taking_back(self.bench.store), kept[1:])
+        self.assertEqual(exchange.rollback_edits(self.bench.store), kept[1:])
 
     def test_durable_tree(self):
         """Every file and every directory of a clone is made durable."""

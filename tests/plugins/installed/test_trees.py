@@ -164,7 +164,7 @@ class ListingTests(TreesTestCase):
         self.assertEqual(self.trees.entries({"sample": RECORD}), [])
 
     def test_missing_tree(self):
-        """A record without a tree is told as broken, so that it can be removed."""
+        """A record without a tree is reported as broken, so that it can be removed."""
         self.assertEqual(
             self.fault(), "not_installed: its directory is gone; uninstall it"
         )
@@ -178,7 +178,7 @@ class ListingTests(TreesTestCase):
         self.assertIn("its directory is gone", self.fault())
 
     def test_code_changed_after_installation(self):
-        """A changed tree is shown, and told as broken."""
+        """A changed tree is shown, and listed as broken."""
         (self.write() / "main.ts").write_text("steal();")
         self.assertTrue(self.fault().startswith("unsigned: "))
         listing = self.trees.listing({"sample": RECORD})

@@ -28,7 +28,7 @@ from bridge.plugins.installed.journal import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.installed.trees import Trees
-from bridge.plugins.operations.candidate import Fetcher
+from bridge.plugins.operations.candidate import CandidateFetcher
 from bridge.plugins.operations.change import Change
 from bridge.plugins.operations.install import Installer
 from bridge.plugins.operations.operations import Operations
@@ -145,7 +145,7 @@ class FakeCloner:
     trees: Path
     events: list[str]
     failure: Exception | None = None
-    chunks: Iterable[int] = field(factory=lambda: [1000])
+    chunks: Iterable[int] = ()
 
     def clone(self, url: str, into: Path, progress: Any, stop: Any) -> str:
         """See ``Cloner``."""
@@ -163,7 +163,7 @@ class FakeCloner:
 @implementer(IApprover)
 @define(eq=False)
 class FakeApprover:
-    """Answers as it was told to; ``None`` leaves a question open."""
+    """Answers as configured; ``None`` leaves a question open."""
 
     events: list[str] = field(factory=list)
     answers: list[Any] = field(factory=list)
@@ -224,7 +224,7 @@ class FakeBuilder:
 
 @define(eq=False)
 class FakeAudience:
-    """Writes what pages are told into the list of events."""
+    """Writes the reports to pages into the list of events."""
 
     events: list[str]
     progresses: list[Any] = field(factory=list)
@@ -288,7 +288,7 @@ class Bench:
             self.threads,
             self.journal,
         )
-        self.fetcher = Fetcher(
+        self.fetcher = CandidateFetcher(
             self.cloner,
             self.scanner,
             self.trees,

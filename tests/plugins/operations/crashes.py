@@ -35,7 +35,7 @@ HANDLED: Final = (exchange, journal, shutil)
 
 @define(order=False, eq=False)
 class Deadly(list[str]):
-    """A list of events; whoever adds the one of this number is killed."""
+    """A list of events; the process that adds the one of this number is killed."""
 
     at: int = -1
 

@@ -11,8 +11,8 @@ from bridge.protocol.errors import BridgeError
 from .bench import COMMIT, KEY, Bench, files_of, url_of
 
 
-class FetcherTests(SynchronousTestCase):
-    """Tests for ``Fetcher``."""
+class CandidateFetcherTests(SynchronousTestCase):
+    """Tests for ``CandidateFetcher``."""
 
     def setUp(self):
         """Make one, and an operation."""
@@ -45,8 +45,8 @@ class FetcherTests(SynchronousTestCase):
         """The steps are reported as those of the operation they are part of."""
         self.bench.publish("good")
         self.successResultOf(self.fetch("good"))
-        told = {(p.op, p.id) for p in self.bench.audience.progresses}
-        self.assertEqual(told, {("update", "good")})
+        reported = {(p.op, p.id) for p in self.bench.audience.progresses}
+        self.assertEqual(reported, {("update", "good")})
 
     def test_every_hit_is_logged(self):
         """The refusal names the first breach of the policy, the log all of them."""

@@ -50,7 +50,7 @@ class ChangeTests(SynchronousTestCase):
         self.assertEqual(self.bench.left(), self.before)
 
     def test_more_to_undo(self):
-        """What somebody else puts where there was nothing is taken back, too."""
+        """What somebody else puts where there was nothing is rolled back, too."""
         self.successResultOf(
             self.record(Put("bridge.x", "new", 1), more=[Drop("plugin:other")])
         )
@@ -83,7 +83,7 @@ class ChangeTests(SynchronousTestCase):
         self.assertEqual(self.bench.left(), self.before)
 
     def test_killed_before_the_generation_before_was_written(self):
-        """What was taken back is not in it, either, when a start has gone on."""
+        """What was rolled back is not in it, either, when a start has gone on."""
         for edit in (Put("bridge.x", "new", 1), Remove("bridge.x", "new")):
             self.successResultOf(self.bench.store.commit([edit]))
         previous = self.bench.data.state.with_name("state.json.bak")

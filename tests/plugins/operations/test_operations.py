@@ -29,15 +29,15 @@ class UndoTests(SynchronousTestCase):
     """Tests for ``Undo``."""
 
     def test_order(self):
-        """The last effect is taken back first, and afterwards comes after."""
+        """The last effect is rolled back first, and afterwards comes after."""
         done: list[str] = []
         undo = Undo()
-        undo.afterwards("tell", noting(done, "tell"))
+        undo.afterwards("notify", noting(done, "notify"))
         for name in ("one", "two"):
             undo.add(name, noting(done, name))
         self.successResultOf(Deferred.fromCoroutine(undo.run()))
         self.successResultOf(Deferred.fromCoroutine(undo.run()))
-        self.assertEqual(done, ["two", "one", "tell"])
+        self.assertEqual(done, ["two", "one", "notify"])
 
     def test_failure_keeps_nothing_else_from_being_undone(self):
         """What cannot be undone is logged, and the rest is undone."""
@@ -109,7 +109,7 @@ class OperationsTests(OperationsTestCase):
         self.successResultOf(self.operations.close())
 
     def test_dropped_answer_of_a_refused_operation(self):
-        """Nobody is left to be told of a failure, and nothing is logged."""
+        """Nobody is left to receive a failure, and nothing is logged."""
         gate: Deferred[Any] = Deferred()
         running = self.run_until(gate)
         running.addErrback(lambda _: None)
@@ -161,7 +161,7 @@ class CloseTests(OperationsTestCase):
         self.assertEqual(again.code, Code.UNAVAILABLE)
 
     def test_thread_is_waited_for(self):
-        """What runs in a thread is told to stop, and is over before the end."""
+        """What runs in a thread is stopped, and is over before the end."""
         gate: Deferred[Any] = Deferred(lambda d: self.events.append("cancelled"))
         seen = []
 
@@ -198,7 +198,7 @@ class CloseTests(OperationsTestCase):
         self.assertEqual(self.successResultOf(running), 5)
 
     def test_commit_does_not_begin_any_more(self):
-        """An operation that was told to stop commits nothing."""
+        """An operation that was stopped commits nothing."""
         gate: Deferred[Any] = Deferred()
 
         async def body(running):

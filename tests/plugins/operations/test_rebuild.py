@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
-from bridge.plugins.operations.rebuild import Ending, has_linked
+from bridge.plugins.operations.rebuild import Shutdown, has_linked
 from bridge.plugins.operations.recovery import RecoveredBuild, recover
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import BUILD_END_SECONDS
@@ -43,7 +43,7 @@ class RunTests(RebuildTestCase):
         return report
 
     def test_every_recorded_plugin_is_built(self):
-        """The bundle is built of all plugins, and pages are told before the answer."""
+        """The bundle is built of all plugins; pages hear of it before the caller."""
         building = self.rebuild.run()
         building.addCallback(self.answered)
         report = self.successResultOf(building)
@@ -64,7 +64,7 @@ class RunTests(RebuildTestCase):
         self.assertEqual(self.bench.audience.reports, [report])
 
     def test_every_report_is_pushed(self):
-        """Pages are told of each build, of one that changes nothing, too."""
+        """Pages receive a report of each build, even if it changes nothing."""
         self.builder.outcomes = [None, "broken"]
         reports = [self.successResultOf(self.rebuild.run()) for _ in range(4)]
         self.assertEqual([r.ok for r in reports], [True, False, True, True])
@@ -134,7 +134,7 @@ class CoalescingTests(RebuildTestCase):
         )
 
     def test_run_asked_for_by_an_answer(self):
-        """Whoever asks again as soon as it is answered gets another run."""
+        """A caller that asks again as soon as it is answered gets another run."""
         again = self.rebuild.run().addCallback(lambda _: self.rebuild.run())
         self.successResultOf(again)
         self.assertEqual(self.events.count("run first second"), 2)
@@ -160,7 +160,7 @@ class BeforeTests(RebuildTestCase):
         self.assertEqual(order, ["run first second", "before", "run first second"])
 
     def test_failure(self):
-        """When it fails, nothing is built, and all who wait are told."""
+        """When it fails, nothing is built, and all callers get the error."""
 
         async def before():
             raise OSError(5, "I/O error")
@@ -200,18 +200,18 @@ class EndingTests(RebuildTestCase):
         self.hanging: Deferred[Any] = Deferred(self.killed.append)
         self.builder.outcomes = [self.hanging]
         clock = self.bench.clock
-        self.ending = Ending(self.bench.operations, self.rebuild, clock)
+        self.shutdown = Shutdown(self.bench.operations, self.rebuild, clock)
 
     def end(self):
         """Begin to end the daemon, and wait as long as a build may take then."""
-        ended = self.ending.close()
+        ended = self.shutdown.close()
         self.assertEqual(self.killed, [])
         self.bench.clock.advance(BUILD_END_SECONDS)
         self.assertEqual(self.killed, [self.hanging])
         self.successResultOf(ended)
 
     def test_attack_bundler_that_hangs(self):
-        """What hangs is killed; who waits for it, and for the next, is told why."""
+        """What hangs is killed; who waits for it, and for the next, learns why."""
         waiting = [self.rebuild.run() for _ in range(2)]
         self.end()
         for run in [*waiting, self.rebuild.run()]:
@@ -223,7 +223,7 @@ class EndingTests(RebuildTestCase):
     def test_build_that_ends(self):
         """A build that ends by itself is waited for, and nothing is killed."""
         building = self.rebuild.run()
-        ended = self.ending.close()
+        ended = self.shutdown.close()
         self.assertNoResult(ended)
         self.hanging.callback(None)
         self.successResultOf(ended)
@@ -263,7 +263,7 @@ class HasLinkedTests(RebuildTestCase):
     """Tests for ``has_linked``."""
 
     def test_of_a_bundle(self):
-        """The info file beside a bundle says whether linked trees are in it."""
+        """The info file next to a bundle says whether linked trees are in it."""
         folder = self.bench.data.root
         info = folder / "info.json"
         self.assertFalse(has_linked(folder))

@@ -49,7 +49,7 @@ class InterruptedTests(SynchronousTestCase):
         numbers: dict[str, tuple[int, int]] = json.loads(done.stdout)
         for way, (old, new) in numbers.items():
             if "broken" in operation:
-                # What can't be built is taken back, by a start at the latest.
+                # What can't be built is rolled back, by a start at the latest.
                 self.assertEqual(new, 0, way)
             elif way != "killed in the recovery":
                 self.assertGreater(min(old, new), 0, way)
@@ -137,15 +137,15 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(self.bench.data.root.joinpath("journal.tmp").exists())
 
     def test_notice(self):
-        """The operator is told what was interrupted, and what became of it."""
+        """The operator learns what was interrupted, and what became of it."""
         self.interrupt()
         recovered = self.recover()
         assert recovered is not None
         self.assertFalse(recovered.finished)
         self.assertEqual(
             recovered.notice,
-            "the update of good was interrupted, and is taken back; the bundle is "
-            "built anew",
+            "the update of good was interrupted, and was rolled back; the bundle is "
+            "built again",
         )
 
     def test_build(self):
@@ -182,7 +182,7 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(self.bench.operations.commit_lock.locked)
 
     def interrupted_build(self):
-        """Begin an install by a new author, whose build does not end; start anew."""
+        """Begin an install by a new author, whose build does not end; start again."""
         bench = self.bench
         bench.publish("other", seed=OTHER_SEED)
         self.before = bench.left()
@@ -195,7 +195,7 @@ class RecoverTests(SynchronousTestCase):
         return self.recover()
 
     def test_new_tree_is_built(self):
-        """What was to be built is built, told, and then nothing is left to undo."""
+        """What was to be built is built, reported, and then nothing is left to undo."""
         recovered = self.interrupted_build()
         assert recovered is not None
         self.assertTrue(recovered.finished)
@@ -208,7 +208,7 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(self.bench.journal.exists())
 
     def test_new_tree_that_does_not_build(self):
-        """It is taken back, as it would have been by the daemon that was killed."""
+        """It is rolled back, as it would have been by the daemon that was killed."""
         recovered = self.interrupted_build()
         settings = [Put("plugin:other", "colour", "red")]
         self.successResultOf(self.bench.store.commit(settings))
@@ -230,7 +230,7 @@ class RecoverTests(SynchronousTestCase):
         self.assertFalse(self.bench.journal.exists())
 
     def test_old_tree_is_kept_until_then(self):
-        """An update that does not build after a start is taken back, the tree too."""
+        """An update that does not build after a start is rolled back, the tree too."""
         bench = self.bench
         bench.clock.advance(60)
         text = manifest("good", version="1.1.0")

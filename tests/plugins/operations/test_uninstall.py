@@ -52,7 +52,7 @@ class UninstallTestCase(SynchronousTestCase):
         return error.message
 
     def assert_gone(self):
-        """``good`` is gone, but for its mark and its key; ``other`` is not."""
+        """``good`` is gone, except for its mark and its key; ``other`` is not."""
         names, values = self.bench.left()
         self.assertEqual(names, ["other"])
         self.assertFalse(self.bench.journal.exists())
@@ -117,7 +117,7 @@ class UninstallTests(UninstallTestCase):
             self.successResultOf(self.bench.installer.install(url_of("good")))
 
     def test_again_after_it(self):
-        """It can be installed anew; its key is not asked for again."""
+        """It can be installed again; its key is not asked for again."""
         self.successResultOf(self.uninstall())
         self.events.clear()
         self.successResultOf(self.bench.installer.install(url_of("good")))
@@ -133,7 +133,7 @@ class UninstallTests(UninstallTestCase):
         self.assertTrue(error.message.startswith("not_installed: "))
 
     def test_failed_build(self):
-        """The plugin is gone; the report tells of the build."""
+        """The plugin is gone; the report is of the build."""
         self.bench.builder.outcomes = ["no bundler"]
         self.successResultOf(self.uninstall())
         self.assertEqual(self.events[-2:], ["push build failed other", "answer"])

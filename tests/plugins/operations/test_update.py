@@ -274,7 +274,7 @@ class RefusalTests(UpdateTestCase):
         files = files_of("evil", **{"plugin.json": manifest("evil", version="9.0.0")})
         self.bench.publish("good", files, signed_as="evil", signed_at=NOW + 10)
         self.assertEqual(
-            self.refusal(), "manifest_invalid: id: the repository is now that of evil"
+            self.refusal(), "manifest_invalid: id: the repository now holds evil"
         )
         self.expect([*ASKED, *CHECKED, SIGNED])
 
@@ -377,7 +377,7 @@ class RollbackTests(UpdateTestCase):
         return self.events[self.events.index("update move") :]
 
     def test_build_failed(self):
-        """The tree and all values are as before; pages are told of each step."""
+        """The tree and all values are as before; each step is reported to pages."""
         self.bench.builder.outcomes = ["no such module"]
         self.assertEqual(self.refusal(), "build_failed: no such module")
         self.assertEqual(
@@ -409,7 +409,7 @@ class RollbackTests(UpdateTestCase):
         self.assertNotIn(OTHER_KEY, previous)
 
     def test_settings_made_meanwhile(self):
-        """What the page saved during the build is not taken back."""
+        """What the page saved during the build is not rolled back."""
         saved = Put("plugin:good", "colour", "blue")
         self.bench.threads.before = {
             "sort_out": lambda: self.bench.store.commit([saved])

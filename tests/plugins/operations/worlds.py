@@ -113,7 +113,7 @@ class World:
     """
     One operation, on as many copies of one directory as are wanted.
 
-    :ivar broken: Whether its build fails, and it has to be taken back.
+    :ivar broken: Whether its build fails, and it has to be rolled back.
     """
 
     base: Path
@@ -151,7 +151,7 @@ class World:
         return outcome(OPERATIONS[self.operation](bench))
 
     def assert_recovered(self, root: Path) -> bool:
-        """Start anew, and find one set whole, and nothing else; whether it is new."""
+        """Start again, and find one set whole, and nothing else; whether it is new."""
         bench = self.bench(root)
         recovered = recover(bench.journal, bench.store, bench.trees)
         self.assert_sound(bench)
@@ -173,7 +173,7 @@ class World:
             "bundle",
         }
         done = bool(snapshot(bench) == self.new)
-        # What can't be built is taken back, also by a start.
+        # What can't be built is rolled back, also by a start.
         assert not (self.broken and done)
         return done
 

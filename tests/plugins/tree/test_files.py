@@ -38,7 +38,7 @@ class ReadingTests(SynchronousTestCase):
             read_bounded(self.root / "a", 5)
 
     def test_missing(self):
-        """A file that is not there is told apart from one that may not be read."""
+        """A file that is not there is distinguished from one that may not be read."""
         with self.assertRaises(FileNotFoundError):
             read_bounded(self.root / "a", 5)
 

@@ -301,7 +301,7 @@ class AnyBytesTests(SynchronousTestCase):
     @given(st.binary(max_size=200))
     def test_bytes(self, content: bytes):
         """Any bytes are a manifest or a refusal."""
-        self._judge(content)
+        self._validate(content)
 
     @settings(deadline=None)
     @given(
@@ -320,9 +320,9 @@ class AnyBytesTests(SynchronousTestCase):
     )
     def test_fields(self, fields: dict[str, Any]):
         """Any values in the fields are a manifest or a refusal."""
-        self._judge(json.dumps({**LEAST, **fields}).encode())
+        self._validate(json.dumps({**LEAST, **fields}).encode())
 
-    def _judge(self, content: bytes) -> None:
+    def _validate(self, content: bytes) -> None:
         for profile in (PLAIN, FREE):
             try:
                 manifest = read_manifest(content, profile)

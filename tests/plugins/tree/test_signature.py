@@ -162,7 +162,7 @@ class AcceptedTests(SignedTreeTestCase):
         self.assertEqual(self.verify().signed_at, NOW + 600)
 
     def test_git_does_not_count(self):
-        """What git keeps beside the files changes nothing."""
+        """What git keeps alongside the files changes nothing."""
         write_tree(self.root, {".git/config": b"[core]"})
         self.verify()
 
@@ -384,7 +384,7 @@ class AnyBytesTests(SynchronousTestCase):
     @given(st.binary(max_size=200))
     def test_bytes(self, content: bytes):
         """Any bytes are a signature file or a refusal."""
-        self._judge(content)
+        self._validate(content)
 
     @settings(deadline=None)
     @given(
@@ -399,9 +399,9 @@ class AnyBytesTests(SynchronousTestCase):
     )
     def test_fields(self, field: str, value: Any):
         """Any value in a field passes or is refused, and never makes it signed."""
-        self._judge(json.dumps({**FILE, field: value}).encode())
+        self._validate(json.dumps({**FILE, field: value}).encode())
 
-    def _judge(self, content: bytes) -> None:
+    def _validate(self, content: bytes) -> None:
         try:
             signature = read_signature(content)
             signed = verify(signature, VECTOR_DIGEST, "demo", HOST, NOW)

@@ -158,7 +158,7 @@ class RangeTests(SynchronousTestCase):
             self.assertTrue(is_range(text), text)
 
     def test_attack_backtracking(self):
-        """Text made to send a matcher back and forth is judged in one pass."""
+        """Text made to send a matcher back and forth is parsed in one pass."""
         for bad in (
             ">=" + " " * 20000 + "!",
             "1.2.3-" + "1" * 20000 + "!",

@@ -411,7 +411,7 @@ class RealTests(TestCase):
         return self.pool.call(call, url, *arguments).addBoth(self.ended, url)
 
     def ended(self, result: Any, url: str) -> Any:
-        """Tell who waits for this many calls to have ended."""
+        """Fire when this many calls have ended."""
         self.under_way -= 1
         self.done.append(url)
         for count, waiting in self.waiting:
@@ -442,7 +442,7 @@ class RealTests(TestCase):
         """Look for updates over the network."""
         trusted = self.base / "trusted.pem"
         trusted.write_bytes(b"".join(path.read_bytes() for path in ca_files))
-        limits = evolve(GitUpstream.usual_limits(), seconds=seconds)
+        limits = evolve(GitUpstream.default_limits(), seconds=seconds)
         upstream = GitUpstream(trusted, False, time.monotonic, limits)
         return Updates(self.installed, upstream, self.clock, self.in_thread)
 

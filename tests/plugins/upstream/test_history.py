@@ -55,9 +55,9 @@ class WalkTests(SynchronousTestCase):
         with tempfile.TemporaryDirectory() as base:
             make_repository(Path(base), "x", [EMPTY, *graph])
             between = [latest.name.hex(), f"^{current.name.hex()}"]
-            told = git(Path(base) / "x.git", "rev-list", "--date-order", *between)
-        self.assertEqual([entry.commit for entry in behind.changelog], told)
-        self.assertEqual(behind.commits, len(told))
+            reported = git(Path(base) / "x.git", "rev-list", "--date-order", *between)
+        self.assertEqual([entry.commit for entry in behind.changelog], reported)
+        self.assertEqual(behind.commits, len(reported))
 
     def test_line(self) -> None:
         """The newest comes first, down to the one after the current."""
@@ -149,7 +149,7 @@ class WalkTests(SynchronousTestCase):
         self.assertIn("an object is missing", error.message)
 
     def test_stopped(self) -> None:
-        """Reading and comparing end when they are told to."""
+        """Reading and comparing end when they are stopped."""
         line = line_of(2)
 
         def stop() -> None:

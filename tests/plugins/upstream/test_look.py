@@ -50,7 +50,7 @@ class UpstreamTestCase(CloneTestCase):
             ca_file or self.forge.ca_file,
             False,
             time.monotonic,
-            evolve(GitUpstream.usual_limits(), **changed),
+            evolve(GitUpstream.default_limits(), **changed),
         )
 
     def behind(self, current: Object) -> Behind:
@@ -163,14 +163,14 @@ class HistoryTests(UpstreamTestCase):
         self.publish([*base, *left, *right, top])
         behind = self.behind(base[-1])
         self.assertEqual(behind.commits, 5)
-        told = git(
+        reported = git(
             self.repository,
             "rev-list",
             "--date-order",
             "main",
             f"^{base[-1].name.hex()}",
         )
-        self.assertEqual([entry.commit for entry in behind.changelog], told)
+        self.assertEqual([entry.commit for entry in behind.changelog], reported)
 
     def test_shallow_remote(self) -> None:
         """A server that has only the end of a history says what it can."""
@@ -331,7 +331,7 @@ class SlowTests(UpstreamTestCase):
         timer = threading.Timer(0.1, self.stop.set)
         timer.start()
         message = self.refused(
-            url, upstream=evolve(upstream, limits=GitUpstream.usual_limits())
+            url, upstream=evolve(upstream, limits=GitUpstream.default_limits())
         )
         timer.join()
         self.assertEqual(message, "clone_failed: stopped before it was finished")

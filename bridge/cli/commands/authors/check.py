@@ -17,9 +17,10 @@ from ....wiring import oneshot
 from ...authoring.sources import hit_lines
 from ...authoring.trial import Trial
 from ...authoring.verdict import STATUS, Verdict
+from ...terminal import DirectoryArgument
 
 
-class CheckOptions(HostOptions):
+class CheckOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge check``."""
 
     synopsis = "Usage: plugin-bridge check [--unsigned] [--json] [--host HOST] DIR"
@@ -38,15 +39,9 @@ class CheckOptions(HostOptions):
         ["json", None, "print one JSON object"],
     ]
 
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Take the plugin's directory."""
-        self["directory"] = directory
-
 
 def main(arguments: list[str]) -> int:
-    """Check a plugin; gives the exit status."""
+    """Check a plugin and return the exit status."""
     from twisted.internet import reactor
 
     options = CheckOptions()
@@ -82,12 +77,12 @@ def _at_once(work: Any, *arguments: Any) -> Deferred[Any]:
 
 
 def as_json(verdict: Verdict) -> str:
-    """Give the verdict as one line of JSON."""
+    """Return the verdict as one line of JSON."""
     return dumps(unstructure(verdict)).decode("utf-8") + "\n"
 
 
 def as_text(verdict: Verdict) -> str:
-    """Give the verdict as a terminal shows it: a line for each step, and details."""
+    """Return the verdict as text: a line for each step, and details."""
     lines = []
     for step in verdict.steps:
         first, *rest = step.message.split("\n")

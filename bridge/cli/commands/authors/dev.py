@@ -28,12 +28,12 @@ from ....settings.options import HostOptions
 from ...authoring.sources import hit_lines, quoted, source_line
 from ...authoring.watch import IGNORED, Watch
 from ...authoring.worktree import published
-from ...terminal import CommandError, failed
+from ...terminal import CommandError, DirectoryArgument, failed
 
 _TIME: Final = "%H:%M:%S"
 
 
-class DevOptions(HostOptions):
+class DevOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge dev``."""
 
     synopsis = "Usage: plugin-bridge dev [--host NAME|PATH] [--data-dir DIR] DIR"
@@ -44,15 +44,9 @@ class DevOptions(HostOptions):
         "plugin of the same id is left as it is. Ctrl-C takes the plugin out again."
     )
 
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Take the plugin's directory."""
-        self["directory"] = directory
-
 
 def main(arguments: list[str]) -> int:
-    """Link a plugin until Ctrl-C; gives the exit status."""
+    """Link a plugin until Ctrl-C and return the exit status."""
     from twisted.internet import reactor
 
     options = DevOptions()
@@ -164,7 +158,7 @@ class Session:
             self._connection.close()
 
     def received(self, message: Any) -> None:
-        """Take a message of the daemon."""
+        """Receive a message of the daemon."""
         kind = message.get("type")
         if kind == "ready":
             self._say(f"watching {self._root}; Ctrl-C ends it")

@@ -21,7 +21,7 @@ class FingerprintOptions(TableOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Print the fingerprint; gives the exit status."""
+    """Print the fingerprint and return the exit status."""
     options = FingerprintOptions()
     options.parseOptions(arguments)
     return fingerprint(options)

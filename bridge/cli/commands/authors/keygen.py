@@ -32,7 +32,7 @@ class KeygenOptions(TableOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Make a signing key; gives the exit status."""
+    """Make a signing key and return the exit status."""
     options = KeygenOptions()
     options.parseOptions(arguments)
     return keygen(options)

@@ -33,12 +33,12 @@ from ...authoring.worktree import (
     named,
     tracked,
 )
-from ...terminal import CommandError, failed
+from ...terminal import CommandError, DirectoryArgument, failed
 
 _NAMED_FILES: Final = 3
 
 
-class SignOptions(HostOptions):
+class SignOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge sign``."""
 
     synopsis = "Usage: plugin-bridge sign [--key FILE] [--host NAME|PATH] DIR"
@@ -48,15 +48,9 @@ class SignOptions(HostOptions):
     )
     optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
 
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Take the plugin's directory."""
-        self["directory"] = directory
-
 
 def main(arguments: list[str]) -> int:
-    """Sign a plugin; gives the exit status."""
+    """Sign a plugin and return the exit status."""
     options = SignOptions()
     options.parseOptions(arguments)
     return sign(options)
@@ -107,7 +101,7 @@ def _check_key_unsigned(
     inside = key.file.resolve().relative_to(root.resolve()).as_posix()
     if files is None or inside in files:
         raise CommandError(
-            "the key file is one of the plugin's files; whoever has it can sign as "
+            "the key file is one of the plugin's files; anyone who has it can sign as "
             "you: keep it elsewhere"
         )
 

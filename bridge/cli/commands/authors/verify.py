@@ -13,10 +13,10 @@ from ....plugins.tree.signature import verify_tree
 from ....protocol.errors import BridgeError
 from ....settings.options import HostOptions
 from ...authoring.worktree import copy_published
-from ...terminal import CommandError, failed
+from ...terminal import CommandError, DirectoryArgument, failed
 
 
-class VerifyOptions(HostOptions):
+class VerifyOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge verify``."""
 
     synopsis = "Usage: plugin-bridge verify [--host NAME|PATH] DIR"
@@ -26,15 +26,9 @@ class VerifyOptions(HostOptions):
         "When DIR is a git work tree, what git ignores is left out."
     )
 
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Take the plugin's directory."""
-        self["directory"] = directory
-
 
 def main(arguments: list[str]) -> int:
-    """Verify a plugin; gives the exit status."""
+    """Verify a plugin and return the exit status."""
     options = VerifyOptions()
     options.parseOptions(arguments)
     return verify(options)

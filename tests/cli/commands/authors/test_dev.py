@@ -115,7 +115,7 @@ class SessionTests(SessionTestCase):
         self.assertEqual(len(self.sent()), 1)
 
     def test_linked_is_told(self):
-        """What is linked is told once, and each build."""
+        """What is linked is reported once, and each build."""
         report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
         self.answer({**LINKED, "shadows": True, "report": report})
         self.answer(LINKED)
@@ -131,7 +131,7 @@ class SessionTests(SessionTestCase):
         )
 
     def test_refusal_is_told(self):
-        """A refusal is told whole, with the lines of source it is about."""
+        """A refusal is reported whole, with the lines of source it is about."""
         self.write("main.ts", "eval('\x1b');\n")
         self.said.clear()
         hits = [{"file": "main.ts", "line": 1, "rule": "eval"}]
@@ -170,7 +170,7 @@ class SessionTests(SessionTestCase):
         )
 
     def test_what_cannot_be_sent(self):
-        """A tree that can't be listed, or named, is told, and watched on."""
+        """A tree that can't be listed, or named, is reported, and watched on."""
         error = CommandError("git is needed")
         with mock.patch.object(module, "published", side_effect=error):
             self.look()
@@ -192,7 +192,7 @@ class SessionTests(SessionTestCase):
         self.assertEqual(self.reactor.getDelayedCalls(), [])
 
     def test_daemon_says_why(self):
-        """The daemon's own last word is told."""
+        """The daemon's own last word is reported."""
         self.answer({"type": "error", "message": "shutting\x1b down"})
         self.assertEqual(self.session.failure, "shutting\\x1b down")
 
@@ -255,7 +255,7 @@ class CommandTests(CommandTestCase):
         self.assert_failed("there is no directory", str(self.root / "no"))
 
     def test_no_daemon(self):
-        """Without a daemon in developer mode, the command that starts one is told."""
+        """Without a daemon in developer mode, the start command is reported."""
         self.assert_failed(
             "start one: plugin-bridge run --dev --host reference "
             f"--data-dir {self.root}\n",

@@ -16,7 +16,6 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.authoring import keyfiles as module
 from bridge.cli.authoring.keyfiles import default_key_file, parse_seed, read_seed
 from bridge.cli.commands.authors.keygen import main
 from bridge.cli.terminal import CommandError
@@ -94,7 +93,7 @@ class KeygenTests(CommandTestCase):
     def test_disk_full(self):
         """A key that could not be written whole is not left behind."""
         full = OSError(28, "No space left on device")
-        with mock.patch.object(module.os, "fsync", side_effect=full):
+        with mock.patch("os.fsync", side_effect=full):
             status, _, err = self.keygen("--out", str(self.root / "key"))
         self.assertEqual(status, 1)
         self.assertIn("No space left on device", err)

@@ -81,7 +81,7 @@ class SignTests(SignTestCase):
     """Signing a directory that is not under git."""
 
     def test_signed(self):
-        """All files are signed, and the author is told what to do next."""
+        """All files are signed, and the author learns what to do next."""
         self.write("src/a.ts", "export const a = 1")
         status, out, err = self.sign()
         self.assertEqual((status, err), (0, ""))
@@ -176,7 +176,7 @@ class SignTests(SignTestCase):
         (self.root / "link").symlink_to(inside)
         for path in (inside, self.root / "link"):
             self.assert_refused(
-                "the key file is one of the plugin's files; whoever has it can sign "
+                "the key file is one of the plugin's files; anyone who has it can sign "
                 "as you: keep it elsewhere",
                 "--key",
                 str(path),
@@ -315,7 +315,7 @@ class WorkTreeTests(SignTestCase):
         self.git("add", "--force", "key", "plugin.sig")
         self.git("commit", "--quiet", "--message", "x")
         self.assert_refused(
-            "the key file is one of the plugin's files; whoever has it can sign as "
+            "the key file is one of the plugin's files; anyone who has it can sign as "
             "you: keep it elsewhere"
         )
 

@@ -1,7 +1,7 @@
 import type { Native } from "./native.js";
 import type { Ui } from "./ui.js";
 
-/** Whatever JSON can say. */
+/** Any JSON value. */
 export type Json =
   | null
   | boolean
@@ -17,7 +17,7 @@ export interface Plugin {
 
   /**
    * Start the plugin; called once per page, when the daemon is connected and the
-   * plugin's settings are read.  What it throws is shown beside its name.
+   * plugin's settings are read.  What it throws is shown next to its name.
    */
   activate(ctx: Context): void | Promise<void>;
 }

@@ -13,8 +13,8 @@ export interface Native {
   /**
    * Show a notification.
    *
-   * An overlay that is not running, or a daemon that is not there, is told in
-   * `failed` and is never a rejection.
+   * An overlay or a daemon that is not running is reported in `failed`, and never
+   * rejects the promise.
    */
   notify(notification: Notification): Promise<NotificationResult>;
 
@@ -31,7 +31,7 @@ export interface Native {
   ): Promise<unknown>;
 }
 
-/** What is known of a destination's state. */
+/** The state of a destination. */
 export type Health = "up" | "unknown" | "down";
 
 /** A destination of notifications. */
@@ -45,7 +45,7 @@ export interface Target {
 
 export type Urgency = "low" | "normal" | "critical";
 
-/** What one destination can be told. */
+/** The settings of one destination. */
 export interface NotificationFields {
   /** At most 2000 characters. */
   readonly content?: string;
@@ -79,9 +79,9 @@ export interface Notification extends NotificationFields {
   };
 }
 
-/** Who got a notification. */
+/** The result of a notification. */
 export interface NotificationResult {
-  /** Whether at least one destination took it. */
+  /** Whether at least one destination accepted it. */
   readonly ok: boolean;
   readonly delivered: readonly string[];
   readonly failed: readonly { readonly sink: string; readonly error: string }[];

@@ -1,6 +1,6 @@
 import { BridgeError } from "@bridge/plugin-api";
 
-import type { Later } from "./surroundings.js";
+import type { Later } from "./environment.js";
 import { fields, text } from "./wire.js";
 
 const ORDINARY_MILLISECONDS = 4_000;
@@ -20,7 +20,7 @@ interface Call {
 }
 
 /**
- * The requests that have no answer yet.
+ * The pending requests.
  *
  * One made while there is no socket waits for one, for as long as an ordinary answer
  * may take.  Nothing is ever sent twice.
@@ -34,7 +34,7 @@ export class Calls {
     this.#later = later;
   }
 
-  /** Note a request; `send` takes its frame now or once there is a socket. */
+  /** Add a request; `send` gets its frame now or once there is a socket. */
   make(service: string, method: string, params: Params): Promise<unknown> {
     this.#made += 1;
     const id = String(this.#made);
@@ -51,7 +51,7 @@ export class Calls {
     });
   }
 
-  /** Hand every frame that was not sent yet to `send`, oldest first. */
+  /** Pass every unsent frame to `send`, oldest first. */
   flush(send: (frame: string) => void): void {
     for (const [id, call] of this.#waiting) {
       if (!call.sent) {
@@ -63,7 +63,7 @@ export class Calls {
     }
   }
 
-  /** Take a `response` frame; one for a request nobody waits for is dropped. */
+  /** Handle a `response` frame; one without a pending request is dropped. */
   answer(frame: unknown): void {
     const { id, ok, result, error } = fields(frame);
     const call = this.#take(text(id));

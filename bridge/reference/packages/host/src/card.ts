@@ -9,7 +9,7 @@ const STATES: { readonly [State in BridgeState]: string } = {
   connected: "Connected",
 };
 
-/** The bridge card: how the page stands with the daemon, and how to change that. */
+/** The bridge card: the state of the connection, and its controls. */
 export class BridgeCard {
   readonly element: HTMLElement;
   readonly #connection: Connection;

@@ -3,7 +3,7 @@ import { type Log, HOST_SCOPE, describe } from "./log.js";
 import { Signal } from "./signal.js";
 import { type Installed, type Update, availableUpdates, installedPlugins } from "./wire.js";
 
-/** What the daemon says is installed. */
+/** The installed plugins, as the daemon lists them. */
 export class Catalogue {
   readonly changed = new Signal();
   readonly #connection: Connection;
@@ -41,9 +41,9 @@ export class Catalogue {
   }
 
   /**
-   * Look which plugins are behind their repositories.
+   * Check which plugins are behind their repositories.
    *
-   * @returns How many are.
+   * @returns The number of updates.
    */
   async checkUpdates(): Promise<number> {
     const answer = await this.#connection.call("plugins", "check_updates");

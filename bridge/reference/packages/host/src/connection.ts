@@ -2,13 +2,13 @@ import { Calls, type Params } from "./calls.js";
 import { detect } from "./discovery.js";
 import { Signal } from "./signal.js";
 import { BridgeSocket, type SocketOwner, type Welcome } from "./socket.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Environment } from "./environment.js";
 
 const RETRY_MILLISECONDS = [1_000, 2_000, 5_000, 15_000, 30_000] as const;
 // The daemon closes with it only to refuse a hello; asking again would not help.
 const CLOSED_BY_POLICY = 1008;
 
-/** What the bridge card shows. */
+/** The state that the bridge card shows. */
 export type BridgeState = "not-detected" | "connecting" | "not-paired" | "connected";
 
 /** A `push` frame of the daemon. */
@@ -18,19 +18,19 @@ export interface Push {
 }
 
 /**
- * The way to the daemon: looks whether it is there, connects, and connects again.
+ * The connection to the daemon: detects it, connects, and reconnects.
  *
  * Retries come after 1, 2, 5, 15, 30, 30... seconds.  A refused token ends them until
- * there is another token or endpoint, or somebody asks for a new look.
+ * there is another token or endpoint, or the user tries again.
  */
 export class Connection implements SocketOwner {
   /** The state, the version or the services changed. */
   readonly changed = new Signal();
-  /** A socket was let in. */
+  /** A socket was accepted. */
   readonly opened = new Signal();
   readonly pushes = new Signal<Push>();
 
-  readonly #surroundings: Surroundings;
+  readonly #environment: Environment;
   readonly #calls: Calls;
   #endpoint: string;
   #token: string;
@@ -40,12 +40,12 @@ export class Connection implements SocketOwner {
   #refused = "";
   #failures = 0;
   #forgetRetry = (): void => {};
-  // A look that a newer one has overtaken must not change anything.
+  // A detection that a newer one has overtaken must not change anything.
   #look = 0;
 
-  constructor(surroundings: Surroundings, endpoint: string, token: string) {
-    this.#surroundings = surroundings;
-    this.#calls = new Calls(surroundings.later);
+  constructor(environment: Environment, endpoint: string, token: string) {
+    this.#environment = environment;
+    this.#calls = new Calls(environment.later);
     this.#endpoint = endpoint;
     this.#token = token;
   }
@@ -68,7 +68,7 @@ export class Connection implements SocketOwner {
     return this.#detected ? "connecting" : "not-detected";
   }
 
-  /** What the daemon said of itself; `undefined` while not connected. */
+  /** The daemon's `welcome`; `undefined` while not connected. */
   get welcome(): Welcome | undefined {
     return this.#welcome;
   }
@@ -78,7 +78,7 @@ export class Connection implements SocketOwner {
     return this.#refused;
   }
 
-  /** Look for the daemon now, forgetting any refusal; also how it all starts. */
+  /** Detect the daemon now, despite any refusal; also starts the connection. */
   check(): void {
     if (this.#welcome === undefined) {
       this.#restart();
@@ -101,7 +101,7 @@ export class Connection implements SocketOwner {
   }
 
   /**
-   * Ask the daemon for something.
+   * Call a method of the daemon.
    *
    * @throws BridgeError It refused, or there was no answer in time.
    */
@@ -158,16 +158,16 @@ export class Connection implements SocketOwner {
     if (!this.#detected) {
       this.#retryLater();
     } else if (this.paired) {
-      const { open } = this.#surroundings;
+      const { open } = this.#environment;
       this.#socket = new BridgeSocket(open, this.#endpoint, this.#token, this);
     }
   }
 
-  /** Look whether the daemon is there; `false` when a newer look has taken over. */
+  /** Detect the daemon; `false` when a newer detection has taken over. */
   async #detect(): Promise<boolean> {
     this.#look += 1;
     const look = this.#look;
-    const detected = await detect(this.#surroundings.read, this.#endpoint);
+    const detected = await detect(this.#environment.read, this.#endpoint);
     if (look !== this.#look) {
       return false;
     }
@@ -181,7 +181,7 @@ export class Connection implements SocketOwner {
     const wait = RETRY_MILLISECONDS[Math.min(this.#failures, last)] ?? 0;
     this.#failures += 1;
     this.#forgetRetry();
-    this.#forgetRetry = this.#surroundings.later(wait, () => void this.#connect());
+    this.#forgetRetry = this.#environment.later(wait, () => void this.#connect());
   }
 
   #flush(): void {

@@ -1,11 +1,11 @@
-import type { Surroundings } from "./surroundings.js";
+import type { Environment } from "./environment.js";
 import { fields } from "./wire.js";
 
 const PROBE_MILLISECONDS = 4_000;
 
 /** Whether a daemon answers at `endpoint`; needs no token. */
 export async function detect(
-  read: Surroundings["read"],
+  read: Environment["read"],
   endpoint: string,
 ): Promise<boolean> {
   const health = await read(`${endpoint}/v1/health`, PROBE_MILLISECONDS);

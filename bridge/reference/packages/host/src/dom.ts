@@ -41,9 +41,9 @@ export function form(
   return made;
 }
 
-/** Show a text, or hide its element when there is none. */
+/** Show a text, or hide its element without one. */
 export function say(where: HTMLElement, words: string): void {
-  // Said again, a live region would be read out again.
+  // A screen reader would announce the same text again.
   if (where.textContent !== words) {
     where.textContent = words;
   }

@@ -9,7 +9,7 @@ import { BridgeError } from "@bridge/plugin-api";
 import type { Connection } from "./connection.js";
 import { HOST_SCOPE, type Log, describe } from "./log.js";
 import { plain, plainText, stringForm } from "./plainvalue.js";
-import type { Later } from "./surroundings.js";
+import type { Later } from "./environment.js";
 import { fields, text } from "./wire.js";
 
 const ID = /^[A-Za-z0-9_-]{22}$/;

@@ -17,9 +17,9 @@ import { Plugins } from "./plugins.js";
 import type { Preferences } from "./preferences.js";
 import { Questions } from "./question.js";
 import { StoredSettings } from "./settings.js";
-import { Shelf } from "./shelf.js";
-import type { Surroundings } from "./surroundings.js";
-import { atMost } from "./turns.js";
+import { PluginPanel } from "./pluginpanel.js";
+import type { Environment } from "./environment.js";
+import { concurrencyLimiter } from "./concurrency.js";
 import { fields, text } from "./wire.js";
 
 // More at once would have to wait longer than they may: the daemon answers five a second.
@@ -28,25 +28,25 @@ const SETTINGS_READ_AT_ONCE = 3;
 type Table = ConstructorParameters<typeof Plugins>[0];
 
 /**
- * Put the whole host together and start it.
+ * Create the host and start it.
  *
- * @param root The element everything is shown in; what it holds is replaced.
+ * @param root The element that shows the host; its content is replaced.
  * @param reload Reloads the page.
  */
 export function startHost(
   root: HTMLElement,
   table: Table,
   preferences: Preferences,
-  surroundings: Surroundings,
+  environment: Environment,
   reload: () => void,
 ): void {
-  const connection = new Connection(surroundings, preferences.endpoint, preferences.token);
-  const log = new Log(surroundings, (frame) => connection.send(frame));
+  const connection = new Connection(environment, preferences.endpoint, preferences.token);
+  const log = new Log(environment, (frame) => connection.send(frame));
   const view = new LogView(log);
   const cards = new PluginCards();
   const questions = new Questions();
 
-  const inTurn = atMost(SETTINGS_READ_AT_ONCE);
+  const inTurn = concurrencyLimiter(SETTINGS_READ_AT_ONCE);
   const makeContext = async (manifest: Manifest): Promise<Context> => {
     const { id } = manifest;
     const settings = await inTurn(() => StoredSettings.read(connection, id));
@@ -57,16 +57,16 @@ export function startHost(
   };
   const plugins = new Plugins(table, makeContext, log);
   const catalogue = new Catalogue(connection, log);
-  const operations = new Operations(connection, surroundings.later);
+  const operations = new Operations(connection, environment.later);
   const notice = new BuildNotice(connection, reload);
-  const shelf = new Shelf({ connection, catalogue, operations, plugins }, notice.element);
+  const panel = new PluginPanel({ connection, catalogue, operations, plugins }, notice.element);
 
   root.replaceChildren(
     element(
       "div",
       { class: "columns" },
       new BridgeCard(connection, preferences).element,
-      shelf.element,
+      panel.element,
     ),
     cards.element,
     view.element,
@@ -81,7 +81,7 @@ export function startHost(
   });
   noteStates(connection, log);
   const host = { connection, log, catalogue, operations };
-  const scope = { host, manager: plugins, ...pageTools(surroundings.later) };
+  const scope = { host, manager: plugins, ...pageTools(environment.later) };
   answerSnippets(connection, scope, log);
   connection.check();
 }

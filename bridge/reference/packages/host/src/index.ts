@@ -5,7 +5,7 @@ import { COMPILED_PLUGINS } from "@bridge/static-plugins";
 import { startHost } from "./host.js";
 import { Preferences } from "./preferences.js";
 import { openStorage } from "./storage.js";
-import { browser } from "./surroundings.js";
+import { browser } from "./environment.js";
 
 function takeEndpointFromAddress(preferences: Preferences): boolean {
   const taken = preferences.follow(location.hash);

@@ -1,7 +1,7 @@
 import type { Logger } from "@bridge/plugin-api";
 
 import { Signal } from "./signal.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Environment } from "./environment.js";
 
 const GATHER_MILLISECONDS = 250;
 const FRAME_RECORDS = 200;
@@ -26,7 +26,7 @@ export function levelOf(name: string): Level {
   return name === "debug" || name === "warn" || name === "error" ? name : "info";
 }
 
-/** What an error says to a person. */
+/** The text of an error for a person. */
 export function describe(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
@@ -38,17 +38,17 @@ export function describe(error: unknown): string {
  */
 export class Log {
   readonly recorded = new Signal<LogRecord>();
-  readonly #surroundings: Pick<Surroundings, "later" | "now">;
+  readonly #environment: Pick<Environment, "later" | "now">;
   readonly #deliver: (frame: object) => boolean;
   #unsent: LogRecord[] = [];
   #gathering = false;
 
-  /** @param deliver Sends a frame; says whether it went out. */
+  /** @param deliver Sends a frame; returns whether it was sent. */
   constructor(
-    surroundings: Pick<Surroundings, "later" | "now">,
+    environment: Pick<Environment, "later" | "now">,
     deliver: (frame: object) => boolean,
   ) {
-    this.#surroundings = surroundings;
+    this.#environment = environment;
     this.#deliver = deliver;
   }
 
@@ -63,7 +63,7 @@ export class Log {
   }
 
   add(level: Level, scope: string, message: string): void {
-    const record = { level, scope, message: String(message), ts: this.#surroundings.now() };
+    const record = { level, scope, message: String(message), ts: this.#environment.now() };
     this.recorded.emit(record);
     if (scope === DAEMON_SCOPE) {
       return;
@@ -87,7 +87,7 @@ export class Log {
   #gather(): void {
     if (!this.#gathering) {
       this.#gathering = true;
-      this.#surroundings.later(GATHER_MILLISECONDS, () => {
+      this.#environment.later(GATHER_MILLISECONDS, () => {
         this.#gathering = false;
         this.flush();
       });

@@ -2,7 +2,7 @@ import type { Connection } from "./connection.js";
 import { button, element, say } from "./dom.js";
 import { buildReport } from "./wire.js";
 
-/** Says that the page was rebuilt, or could not be; never reloads by itself. */
+/** Reports that the page was rebuilt, or could not be; never reloads by itself. */
 export class BuildNotice {
   readonly element: HTMLElement;
   readonly #words = element("p", { id: "build-words" });

@@ -1,7 +1,7 @@
 import type { Params } from "./calls.js";
 import type { Connection } from "./connection.js";
 import { Signal } from "./signal.js";
-import type { Later } from "./surroundings.js";
+import type { Later } from "./environment.js";
 import { type Progress, progress } from "./wire.js";
 import { inPlainWords } from "./wording.js";
 
@@ -9,7 +9,7 @@ const KEPT_LINES = 12;
 // Another page's operation cannot last longer than one answer may take.
 const FORGOTTEN_MILLISECONDS = 130_000;
 
-/** What is being installed, updated or removed now, here or by another page. */
+/** The operation under way, of this page or another. */
 export class Operations {
   readonly changed = new Signal();
   readonly #connection: Connection;
@@ -49,7 +49,7 @@ export class Operations {
   /**
    * Run one method of the service `plugins`.
    *
-   * @returns Whether it succeeded; `refusal` says why it did not.
+   * @returns Whether it succeeded; if not, `refusal` is the reason.
    */
   async run(title: string, method: string, params: Params): Promise<boolean> {
     this.#running = title;

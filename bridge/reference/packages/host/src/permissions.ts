@@ -4,7 +4,7 @@ import type { Connection } from "./connection.js";
 import type { Manifest } from "./manifest.js";
 import { fields, list, text } from "./wire.js";
 
-/** Asks the user a question; resolves to whether the answer was yes. */
+/** Asks the user a question; resolves to `true` for yes. */
 export type Ask = (question: string, detail: string) => Promise<boolean>;
 
 interface Grant {
@@ -13,7 +13,7 @@ interface Grant {
 }
 
 /**
- * What one plugin may do.
+ * The permissions of one plugin.
  *
  * A permission has to be in its manifest, and the user is asked once for each thing
  * done with it.  A yes is kept by the daemon; a no lasts until the page is left.

@@ -20,7 +20,7 @@ export function plainText(text: string): string {
   return head(JSON.parse(wellFormed(JSON.stringify(text))) as string);
 }
 
-/** What a value is as a string, whatever it is. */
+/** Any value as a string. */
 export function stringForm(value: unknown): string {
   try {
     return String(value);
@@ -45,7 +45,7 @@ function serialised(value: unknown): string {
   return JSON.stringify(stringForm(value));
 }
 
-/** Replace halves of surrogate pairs: they are no text, and the daemon takes none. */
+/** Replace halves of surrogate pairs: they are not text, and the daemon refuses them. */
 function wellFormed(json: string): string {
   return json.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|.)/g, (escape, half?: string) =>
     half === undefined ? escape : "\ufffd",

@@ -4,11 +4,11 @@ import { button, element } from "./dom.js";
 import { describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
 
-/** Where the plugins' cards are, in the order they start. */
+/** The places of the plugins' cards, in the order they start. */
 export class PluginCards {
   readonly element = element("div", { id: "plugin-cards" });
 
-  /** Make room for one plugin's cards. */
+  /** Add the place for one plugin's cards. */
   ui(manifest: Manifest, logger: Logger): Ui {
     const room = element("div", { class: "room", "data-testid": `plugin-cards-${manifest.id}` });
     this.element.append(room);

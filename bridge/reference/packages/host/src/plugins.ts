@@ -5,7 +5,7 @@ import { type Manifest, readManifest } from "./manifest.js";
 import { Signal } from "./signal.js";
 import { fields } from "./wire.js";
 
-/** How far a compiled plugin is. */
+/** The state of a compiled plugin. */
 export type Stage = "waiting" | "starting" | "running" | "failed";
 
 /** A plugin of this bundle. */
@@ -13,7 +13,7 @@ export interface Compiled {
   readonly manifest: Manifest;
   readonly plugin: Plugin;
   stage: Stage;
-  /** Why it failed, or why it still waits; empty when there is nothing to say. */
+  /** Why it failed, or why it still waits; empty otherwise. */
   error: string;
 }
 

@@ -51,7 +51,7 @@ export class Preferences {
    * Take over the endpoint a link names.
    *
    * A link may come from anywhere, so it must not make the page show the token to
-   * something else: another endpoint than before has to be paired anew.
+   * something else: another endpoint than before has to be paired again.
    *
    * @returns Whether the fragment named an endpoint.
    */

@@ -1,7 +1,7 @@
 import type { Compiled, Stage } from "./plugins.js";
 import type { Installed } from "./wire.js";
 
-/** How a plugin of the list stands. */
+/** The status of a plugin in the list. */
 export type Status = Stage | "broken" | "needs-reload" | "uninstalled";
 
 /** One line of the list of plugins. */
@@ -25,7 +25,7 @@ const STAGES: { readonly [stage in Stage]: string } = {
 };
 
 /**
- * What is installed and what is in this bundle, as one list.
+ * Merge the installed plugins and those of this bundle.
  *
  * @param installed What the daemon lists; `undefined` while that is not known.
  */

@@ -1,4 +1,4 @@
-/** Something that happens; whoever listens is told in the order they began to. */
+/** An event; listeners are called in the order they were added. */
 export class Signal<Value = void> {
   readonly #listeners: ((value: Value) => void)[] = [];
 

@@ -1,15 +1,15 @@
 import { API_VERSION } from "@bridge/plugin-api";
 
-import type { Surroundings, Wire, WireEvents } from "./surroundings.js";
+import type { Environment, Wire, WireEvents } from "./environment.js";
 import { fields, parsed, text } from "./wire.js";
 
-/** What the daemon says of itself when it lets the page in. */
+/** The daemon's description of itself in `welcome`. */
 export interface Welcome {
   readonly version: string;
   readonly services: readonly string[];
 }
 
-/** Whoever owns a socket. */
+/** The owner of a socket. */
 export interface SocketOwner {
   welcomed(welcome: Welcome): void;
   answered(frame: unknown): void;
@@ -22,7 +22,7 @@ export function socketUrl(endpoint: string): string {
   return `${endpoint.replace(/^http/, "ws")}/v1/ws`;
 }
 
-/** One connection: it says hello, is let in or not, and ends once. */
+/** One connection: it sends `hello`, is accepted or refused, and ends once. */
 export class BridgeSocket implements WireEvents {
   readonly #token: string;
   readonly #wire: Wire;
@@ -30,7 +30,7 @@ export class BridgeSocket implements WireEvents {
   #welcomed = false;
 
   constructor(
-    open: Surroundings["open"],
+    open: Environment["open"],
     endpoint: string,
     token: string,
     owner: SocketOwner,
@@ -49,7 +49,7 @@ export class BridgeSocket implements WireEvents {
     this.#wire.send(frame);
   }
 
-  /** Close it; the owner hears nothing more of it. */
+  /** Close it; the owner gets no more calls. */
   abandon(): void {
     this.#owner = undefined;
     this.#welcomed = false;

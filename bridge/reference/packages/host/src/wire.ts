@@ -80,7 +80,7 @@ export function availableUpdates(data: unknown): readonly Update[] {
   }));
 }
 
-/** How far an operation is. */
+/** The progress of an operation. */
 export interface Progress {
   readonly op: string;
   /** The plugin's id; empty while it is not known. */
@@ -95,7 +95,7 @@ export function progress(data: unknown): Progress {
   return { op: text(op), id: text(id), step: text(step), message: text(message) };
 }
 
-/** What came of a build. */
+/** The result of a build. */
 export interface BuildReport {
   readonly ok: boolean;
   /** The ids in the bundle. */

@@ -4,7 +4,7 @@ import { describe } from "./log.js";
 
 interface Wording {
   readonly sentence: string;
-  /** Whether what the daemon says after the prefix helps a person. */
+  /** Whether the daemon's text after the prefix helps a person. */
   readonly detailed: boolean;
 }
 
@@ -76,7 +76,7 @@ const STEPS: { readonly [step: string]: string } = {
   remove: "removing it",
 };
 
-/** What a step of an operation is called. */
+/** The name of a step for a person. */
 export function stepName(step: string): string {
   return lookUp(STEPS, step) ?? step;
 }

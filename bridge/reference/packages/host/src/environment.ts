@@ -1,6 +1,6 @@
-/** What the host needs of the browser, so that a test can be the browser. */
+/** What the host needs from the browser; tests replace it. */
 
-/** Run `work` after `milliseconds`; the result takes that back. */
+/** Run `work` after `milliseconds`; the result cancels that. */
 export type Later = (milliseconds: number, work: () => void) => () => void;
 
 /** The part of a WebSocket the host uses. */
@@ -9,14 +9,14 @@ export interface Wire {
   close(): void;
 }
 
-/** Who hears of a WebSocket. */
+/** The listener of a WebSocket. */
 export interface WireEvents {
   opened(): void;
   received(data: unknown): void;
   closed(code: number, reason: string): void;
 }
 
-export interface Surroundings {
+export interface Environment {
   readonly later: Later;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -27,7 +27,7 @@ export interface Surroundings {
 }
 
 /** The real browser. */
-export const browser: Surroundings = {
+export const browser: Environment = {
   later(milliseconds, work) {
     const timer = setTimeout(work, milliseconds);
     return () => clearTimeout(timer);

@@ -13,7 +13,7 @@ TABLE_FILE: Final = "build/static-plugins.ts"
 
 
 def plugin_of(directory: str) -> str:
-    """Give the id of the plugin whose tree is in a directory below ``plugins/``."""
+    """Return the id of the plugin whose tree is in a directory below ``plugins/``."""
     return directory.removeprefix(LINKED)
 
 

@@ -14,8 +14,8 @@ interface Parts {
   readonly plugins: Plugins;
 }
 
-/** The installed plugins, and what installs, updates and removes them. */
-export class Shelf {
+/** The panel that lists, installs, updates and removes plugins. */
+export class PluginPanel {
   readonly element: HTMLElement;
   readonly #parts: Parts;
   #drawn = "";
@@ -90,7 +90,7 @@ export class Shelf {
     say(this.#refusal, operations.refusal);
     const shown = rows(catalogue.installed, plugins.all);
     say(this.#empty, shown.length > 0 ? "" : this.#nothing());
-    // Made anew only when it differs: the focus and what is unfolded would be lost.
+    // Replaced only when it differs: the focus and unfolded details would be lost.
     const drawn = JSON.stringify([ready, shown, shown.map(({ id }) => catalogue.update(id))]);
     if (drawn !== this.#drawn) {
       this.#drawn = drawn;

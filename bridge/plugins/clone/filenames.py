@@ -1,8 +1,8 @@
 """
 File names that mean the same on every system a plugin may be unpacked on.
 
-A name is judged in the form it was written in and in the one that systems fold it
-to: case ignored, compatible characters made one.
+A name is validated as written and as file systems fold it: case ignored, compatible
+characters made one.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def check_name(name: bytes) -> tuple[str, str]:
     """
     Check the name of a file or a directory.
 
-    :return: The name, and what it is folded to; two names in one directory must not
-        fold to the same.
+    :return: The name, and its folded form; two names in one directory must not fold
+        to the same.
     :raise BridgeError: ``clone_failed: …``, naming the rule that is broken.
     """
     if not 0 < len(name) <= _NAME_BYTES:
@@ -44,6 +44,11 @@ def check_name(name: bytes) -> tuple[str, str]:
     if rule is not None:
         raise _unsafe(rule)
     return text, folded
+
+
+def names_collide() -> BridgeError:
+    """Return the error for two names that fold to the same."""
+    return clone_failed("two file names differ only in case or in form")
 
 
 def _fold(text: str) -> str:

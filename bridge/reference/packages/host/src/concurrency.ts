@@ -1,12 +1,12 @@
-/** Make what lets at most `many` pieces of work run at once; others wait in order. */
-export function atMost(many: number): <T>(work: () => Promise<T>) => Promise<T> {
+/** Return a limiter: at most `many` tasks run at once, and the others wait in order. */
+export function concurrencyLimiter(many: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (work) => {
     if (running < many) {
       running += 1;
     } else {
-      // Whoever ends hands its place over.
+      // A task that ends hands its slot over.
       await new Promise<void>((resolve) => waiting.push(resolve));
     }
     try {

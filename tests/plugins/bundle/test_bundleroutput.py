@@ -1,24 +1,24 @@
-"""Tests for bridge.plugins.bundle.output."""
+"""Tests for bridge.plugins.bundle.bundleroutput."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.output import HIDDEN, showable
+from bridge.plugins.bundle.bundleroutput import HIDDEN, showable
 
 SECRET = "7d0f0bncl3FULVh3l1wEHWEJVe8q5aMvmcOyVJTjndc"
 
 
-def complaint(place, said='Syntax error "d"', quoted="let a = ;"):
+def bundler_message(place, said='Syntax error "d"', quoted="let a = ;"):
     """What the bundler says of a file."""
     return f"✘ [ERROR] {said}\n\n    {place}:1:1:\n      1 │ {quoted}\n        ╵  ^\n\n"
 
 
-OURS = complaint("plugins/good/main.ts")
+OURS = bundler_message("plugins/good/main.ts")
 
 
 class ShowableTests(SynchronousTestCase):
-    """Tests for what may be shown of the bundler's complaints."""
+    """Tests for what may be shown of the bundler's messages."""
 
     def test_our_own(self):
         """What is said of the host, the table and plugins is shown, quoted."""
@@ -28,7 +28,7 @@ class ShowableTests(SynchronousTestCase):
             "build/static-plugins.ts",
             "(disabled):plugins/good/x.ts",
         ):
-            text = complaint(place)
+            text = bundler_message(place)
             self.assertEqual(showable(text, cut=False), text.strip("\n"))
 
     def test_attack_quoting_a_secret(self):
@@ -43,19 +43,19 @@ class ShowableTests(SynchronousTestCase):
             "build/token",
             "hosting/token",
         ):
-            text = OURS + complaint(place, f'found "{SECRET}"', SECRET) + OURS
+            text = OURS + bundler_message(place, f'found "{SECRET}"', SECRET) + OURS
             shown = showable(text, cut=False)
             self.assertNotIn(SECRET, shown, place)
             self.assertIn(HIDDEN, shown)
             self.assertIn("plugins/good/main.ts", shown)
 
     def test_attack_quoting_in_a_note(self):
-        """A complaint of a plugin's file that also quotes another is not shown."""
+        """A message of a plugin's file that also quotes another is not shown."""
         note = f"  It was made here:\n\n    token:1:1:\n      1 │ {SECRET}\n"
         self.assertEqual(showable(OURS.rstrip() + "\n\n" + note, cut=False), HIDDEN)
 
     def test_attack_cut_before_the_place(self):
-        """A complaint whose end is missing is left out: its place may be there."""
+        """A message whose end is missing is left out: its place may be there."""
         text = OURS + f'✘ [ERROR] found "{SECRET}"'
         self.assertEqual(showable(text, cut=True), OURS.strip("\n"))
         self.assertEqual(showable(f'✘ [ERROR] found "{SECRET}"', cut=True), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.table import plugin_of, table_text
+from bridge.plugins.bundle.plugintable import plugin_of, table_text
 
 
 class TableTests(SynchronousTestCase):

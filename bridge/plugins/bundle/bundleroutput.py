@@ -1,7 +1,7 @@
 """
-What may be shown of the bundler's complaints.
+Which of the bundler's messages may be shown.
 
-A complaint quotes the file it is about.  A plugin can make the bundler read any file
+A message quotes the file it is about.  A plugin can make the bundler read any file
 (by a ``package.json`` that names it), and a file that is no JavaScript, such as the
 pairing token, is then quoted before the metafile can be checked.
 """
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .table import TABLE_FILE
+from .plugintable import TABLE_FILE
 
 HIDDEN: Final = (
     "✘ [ERROR] A file outside the host and the plugins was read; it is not quoted here"
@@ -40,9 +40,9 @@ def showable(text: str, *, cut: bool) -> str:
     Leave out what quotes a file that is neither the host's nor a plugin's, and advice
     that the author of a plugin can't follow.
 
-    :param text: What the bundler said.
-    :param cut: Whether its end is missing; where the last complaint is from may be
-        in what is missing, so it is left out.
+    :param text: The bundler's output.
+    :param cut: Whether its end is missing; the missing part may hold the
+        origin of the last message, so that message is left out.
     """
     blocks = [block for block in _BEGINS.split(text) if block.strip()]
     if cut and blocks and _BEGINS.match(blocks[-1]):

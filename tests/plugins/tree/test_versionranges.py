@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.ranges import admits
+from bridge.plugins.tree.versionranges import admits
 from bridge.plugins.tree.versions import is_range
 
 TABLE = (

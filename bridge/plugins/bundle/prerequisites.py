@@ -1,0 +1,28 @@
+"""The files in the data directory that every build needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from ..esbuild.pins import BINARY_NAME, CHECKSUM_NAME
+from .run import API_ENTRY, HOST_ENTRY
+
+BUNDLER_BINARY: Final = f"bin/{BINARY_NAME}"
+BUNDLER_CHECKSUM: Final = f"bin/{CHECKSUM_NAME}"
+
+BUNDLER_FILES: Final = (BUNDLER_BINARY, BUNDLER_CHECKSUM)
+"""Paths of the bundler, relative to the data directory."""
+
+HOST_FILES: Final = (HOST_ENTRY, API_ENTRY)
+"""Paths of the host's sources, relative to the data directory."""
+
+
+def missing_files(root: Path, paths: Iterable[str]) -> list[str]:
+    """
+    Return those of ``paths`` that are not files.  Blocks.
+
+    :param root: The data directory.
+    """
+    return [path for path in paths if not (root / path).is_file()]

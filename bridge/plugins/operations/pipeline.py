@@ -1,0 +1,120 @@
+"""The steps that an install and an update share, down to one commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, evolve
+from twisted.internet.interfaces import IReactorTime
+
+from ...approval import Operation
+from ...concurrency.threads import InThread
+from ...store import Drop, Edit, Store
+from ..installed.exchange import Exchange
+from ..installed.keys import Trust
+from ..installed.records import Record, former, settings_namespace
+from ..installed.trees import Trees
+from .candidate import Candidate, CandidateFetcher
+from .change import Change
+from .operations import Operations, Running
+from .progress import Step
+from .prompting import Prompting
+
+
+@define(eq=False)
+class Pipeline:
+    """Puts the tree of a candidate in place, under a record of it."""
+
+    _operations: Operations
+    _prompting: Prompting
+    _fetcher: CandidateFetcher
+    _change: Change
+    _trust: Trust
+    _store: Store
+    _trees: Trees
+    _clock: IReactorTime
+    _in_thread: InThread
+
+    async def _begin_commit(self, running: Running, candidate: Candidate) -> bool:
+        """
+        Ask for trust, then wait for the turn to change the installed set.
+
+        :return: Whether the user has accepted the key now; see ``check_trust``.
+        """
+        accepted = await self._prompting.ask_for_trust(running, candidate)
+        await running.hold(self._operations.commit_lock)
+        running.commit()
+        await self._change.settle_earlier(running)
+        return accepted
+
+    def _begin_move(
+        self, running: Running, candidate: Candidate, accepted: bool
+    ) -> None:
+        """
+        Check that the key is still trusted, and report the step.
+
+        :param accepted: The result of ``_begin_commit``.
+        """
+        self._prompting.check_trust(candidate, accepted)
+        running.reached(Step.MOVE, f"Putting {candidate.manifest.id} in place")
+
+    async def _commit(
+        self, running: Running, candidate: Candidate, replaced: Record | None
+    ) -> dict[str, Any]:
+        """
+        Replace the tree and the record of a plugin, and build with the new ones.
+
+        :param replaced: The record of the tree in place; ``None`` for an install, which
+            must have no tree in place either.
+        :return: The plugin's list entry.
+        """
+        plugin_id = candidate.manifest.id
+        now = int(self._clock.seconds() * 1000)
+        record = _record(candidate, replaced, now)
+        trusted = self._trust.acceptance(
+            plugin_id, candidate.url, candidate.signed, now
+        )
+        edits = [record.put(plugin_id), *trusted]
+        changed = edits if replaced else [*edits, *self._new_settings(plugin_id)]
+        exchange = Exchange(
+            Operation.UPDATE if replaced else Operation.INSTALL,
+            plugin_id,
+            candidate.root.name,
+            await self._old_name(plugin_id) if replaced else None,
+            record.fields(),
+            former(self._store, changed),
+        )
+        return await self._change.carry_out(running, exchange, record, edits)
+
+    def _new_settings(self, plugin_id: str) -> list[Edit]:
+        """Return what removes the settings that the plugin makes from now on."""
+        settings = settings_namespace(plugin_id)
+        # Existing settings are the user's, and stay.
+        return [] if self._store.entries(settings) else [Drop(settings)]
+
+    async def _old_name(self, plugin_id: str) -> str | None:
+        """Choose the name to move the tree in place to; ``None`` if there is none."""
+        in_place = await self._in_thread(self._trees.has, plugin_id)
+        return self._trees.fresh().name if in_place else None
+
+
+def _record(candidate: Candidate, replaced: Record | None, now_ms: int) -> Record:
+    signed = candidate.signed
+    if replaced is None:
+        return Record(
+            url=candidate.url,
+            commit=candidate.commit,
+            key_id=signed.key_id,
+            signed_at=signed.signed_at,
+            installed_at=now_ms,
+            updated_at=now_ms,
+        )
+    return evolve(
+        replaced,
+        commit=candidate.commit,
+        key_id=signed.key_id,
+        signed_at=signed.signed_at,
+        # Always a new value, whatever the clock says: the start after a crash
+        # distinguishes the two sets by their records.
+        updated_at=max(now_ms, replaced.updated_at + 1),
+    )
