@@ -1,4 +1,4 @@
-# README's commands. Everything they make is below .venv, .tox, .cache and artefacts.
+# The commands of README. They write only to .venv, .tox, .cache and artefacts.
 
 VENV := .venv
 PYTHON ?= python3
@@ -19,7 +19,7 @@ docs: $(VENV)/installed
 	@$(VENV)/bin/python -m sphinx -q -W --keep-going -b man -d .cache/docs docs artefacts/man
 	@echo "artefacts/docs/index.html, artefacts/man"
 
-# Write what the docs have from the code anew.
+# Regenerate the parts of the docs that come from the code.
 reference: $(VENV)/installed
 	$(VENV)/bin/python docs/generate.py
 
