@@ -122,7 +122,7 @@ class Daemon(Service):
         self._log.info("{where}", where=where)
 
     def _broke(self, failure: Failure) -> None:
-        self._log.failure("the banner could not be written", failure)
+        self._log.failure("could not write the start-up lines", failure)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
@@ -135,7 +135,7 @@ class Daemon(Service):
             write_atomically(self._address_file, os.fsencode(f"{address}\n"))
         except OSError as e:
             why = e.strerror or "I/O error"
-            self._log.warn("commands can't find this daemon: {why}", why=why)
+            self._log.warn("commands cannot find this daemon: {why}", why=why)
 
     async def _stop(self) -> None:
         self._supervisor.stopping()
@@ -151,7 +151,7 @@ class Daemon(Service):
             try:
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001
-                self._log.failure("a part did not end well")
+                self._log.failure("a part did not shut down properly")
         await self._sockets.close_all(CloseReason.SHUTDOWN)
         for pool in self._pools:
             pool.stop()

@@ -134,7 +134,7 @@ class DevConnection(LineReceiver):
             try:
                 await self._link.end()
             except Exception:  # noqa: BLE001
-                self._log.failure("a linked plugin could not be taken out")
+                self._log.failure("could not unlink a plugin")
             self.ended.callback(None)
 
     async def _update(self, asked: WorkTree) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class DevConnection(LineReceiver):
         except BridgeError as e:
             message = e.message
         except Exception:  # noqa: BLE001
-            self._log.failure("a plugin could not be linked")
+            self._log.failure("could not link a plugin")
             message = f"{Code.INTERNAL}: the daemon's log says why"
         return {"type": "refused", "message": message, "hits": unstructure(hits)}
 
@@ -194,7 +194,7 @@ class DevSocket:
             )
         except (OSError, CannotListenError) as e:
             why = getattr(e, "socketError", e)
-            self._log.warn("plugin-bridge dev can't be used: {why}", why=why)
+            self._log.warn("plugin-bridge dev cannot be used: {why}", why=why)
         finally:
             os.umask(before)
 

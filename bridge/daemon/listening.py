@@ -129,7 +129,7 @@ def inherit(environ: Mapping[str, str], pid: int) -> Listening | None:
     try:
         inherited = socket.socket(fileno=_FIRST)
     except OSError:
-        raise StartError("the inherited file descriptor 3 is no socket") from None
+        raise StartError("the inherited file descriptor 3 is not a socket") from None
     try:
         os.set_inheritable(_FIRST, False)
         _check(inherited)

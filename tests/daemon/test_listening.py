@@ -139,7 +139,7 @@ class InheritTests(InheritCase):
             self.addCleanup(end.close)
             self.refused(end, "listening")
         with tempfile.TemporaryFile() as file:
-            self.refused(file.fileno(), "no socket")
+            self.refused(file.fileno(), "not a socket")
             os.close(listening._FIRST)
 
     def test_several(self) -> None:

@@ -83,10 +83,10 @@ def _directory(place: Place, command: str) -> Finding:
         found = root.stat()
     except OSError:
         mend = _run_setup(place, command)
-        return Finding(name, Level.WRONG, f"{root} is not there", mend)
+        return Finding(name, Level.WRONG, f"{root} does not exist", mend)
     if not stat.S_ISDIR(found.st_mode):
         text = f"{root} is not a directory"
-        return Finding(name, Level.WRONG, text, "name another with --data-dir")
+        return Finding(name, Level.WRONG, text, "choose another with --data-dir")
     if os.name != "nt" and found.st_uid != os.geteuid():
         text = f"{root} belongs to another user"
         return Finding(
@@ -103,17 +103,23 @@ def _token(place: Place) -> Finding:
     try:
         PairingToken.load(place.data.token)
     except FileNotFoundError:
-        return Finding(name, Level.NOTE, "not made yet; the first start makes it")
+        return Finding(
+            name, Level.NOTE, "does not exist yet; the first start creates it"
+        )
     except TokenError as e:
-        return Finding(name, Level.WRONG, str(e), "do as it says, and pair again")
-    return Finding(name, Level.OK, f"{place.data.token}, yours alone")
+        return Finding(
+            name, Level.WRONG, str(e), "follow this message, then pair again"
+        )
+    return Finding(name, Level.OK, f"{place.data.token}; only you can read it")
 
 
 def _state(place: Place) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
-        mend = "start the daemon: it loads the previous generation, or says why not"
+        mend = (
+            "start the daemon; it loads the previous version, or reports why it cannot"
+        )
         return Finding("settings", Level.WRONG, str(e), mend)
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
     counted = f"{values} value{'' if values == 1 else 's'}"
@@ -125,7 +131,7 @@ def _interrupted(place: Place) -> Iterator[Finding]:
     try:
         Journal(place.data.journal).read()
     except JournalError as e:
-        mend = "do as it says, and start the daemon"
+        mend = "follow this message, then start the daemon"
         yield Finding("journal", Level.WRONG, str(e), mend)
 
 
@@ -141,7 +147,7 @@ def _unrecorded(place: Place) -> Iterator[Finding]:
     for name in there:
         if not name.startswith(".") and name not in known:
             text = f"{place.data.plugins / name} belongs to no installed plugin"
-            mend = "move it away; then the plugin can be installed again"
+            mend = "move it elsewhere; then you can install the plugin again"
             yield Finding("plugin tree", Level.WRONG, visible(text), mend)
 
 
@@ -149,14 +155,16 @@ def _bundler(place: Place, command: str) -> Finding:
     name, mend = "bundler", _run_setup(place, command)
     pin = pin_for()
     if pin is None:
-        return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
+        return Finding(
+            name, Level.WRONG, f"esbuild {VERSION} does not exist for this system"
+        )
     if installed_bundler(place.data, pin):
-        return Finding(name, Level.OK, f"esbuild {VERSION}, its digest is right")
+        return Finding(name, Level.OK, f"esbuild {VERSION}, with the right digest")
     if (place.data.bin / BINARY_NAME).exists():
-        text = f"bin/{BINARY_NAME} is not esbuild {VERSION} as it was pinned"
+        text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}"
         if would_run(place.data):
             return Finding(name, Level.NOTE, text, f"{mend} --force")
-        text += f", nor what bin/{CHECKSUM_NAME} says, so nothing can be built"
+        text += f", and does not match bin/{CHECKSUM_NAME}, so the daemon cannot build"
         return Finding(name, Level.WRONG, text, f"{mend} --force")
     return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", mend)
 
@@ -165,9 +173,9 @@ def _sources(place: Place, command: str) -> Finding:
     name = "host sources"
     missing = missing_sources(place)
     if missing:
-        text = f"{missing[0]} is missing, so nothing can be built"
+        text = f"{missing[0]} is missing, so the daemon cannot build"
         return Finding(name, Level.WRONG, text, _run_setup(place, command))
-    return Finding(name, Level.OK, "in place")
+    return Finding(name, Level.OK, "installed")
 
 
 def _run_setup(place: Place, command: str) -> str:
@@ -183,9 +191,9 @@ def _theme(place: Place) -> Finding:
         directory = directory.parent
     if not os.access(directory, os.W_OK | os.X_OK):
         text = f"{place.theme_dir} cannot be written"
-        mend = "make it a directory that you can write to, or name another with "
+        mend = "make it writable, or choose another directory with "
         return Finding(name, Level.WRONG, text, f"{mend}--theme-dir")
-    text = f"no bundle in {place.theme_dir} yet; the first build makes it"
+    text = f"no bundle in {place.theme_dir} yet; the first build creates it"
     return Finding(name, Level.NOTE, text)
 
 
@@ -196,7 +204,7 @@ def _databases(place: Place) -> Iterator[Finding]:
         if path.is_file():
             yield Finding(name, Level.OK, str(path))
         else:
-            yield Finding(name, Level.NOTE, f"{path} is not there yet")
+            yield Finding(name, Level.NOTE, f"{path} does not exist yet")
 
 
 def daemon(place: Place, listen: Address, command: str) -> Finding:
@@ -211,21 +219,21 @@ def daemon(place: Place, listen: Address, command: str) -> Finding:
         try:
             address = listens_on(place.data)
         except (OSError, ValueError):
-            return Finding(name, Level.NOTE, "it starts, or ends, just now")
+            return Finding(name, Level.NOTE, "starting or shutting down")
         version = _version(address)
         if version is None:
-            text = f"it runs, and does not answer on {address}"
-            return Finding(name, Level.WRONG, text, "stop it, and start it again")
+            text = f"running, but does not answer on {address}"
+            return Finding(name, Level.WRONG, text, "restart it")
         text = f"version {version} listens on {address}"
         if _is_dev(address):
             text += " with --dev: EVERY operation is approved without asking"
-            mend = "start it without --dev, unless you develop plugins"
+            mend = "restart it without --dev, unless you develop plugins"
             return Finding(name, Level.NOTE, text, mend)
         return Finding(name, Level.OK, text)
     if _is_taken(listen):
         ours = _version(listen) is not None
         who = "the daemon of another data directory" if ours else "another program"
-        mend = "end it, or choose another address with --listen"
+        mend = "stop it, or choose another address with --listen"
         return Finding(name, Level.WRONG, f"{who} listens on {listen}", mend)
     text = f"not running; {listen} is free"
     return Finding(name, Level.NOTE, text, f"run: plugin-bridge run {command}")
@@ -272,16 +280,20 @@ async def notification_server(notifications: INotifications) -> Finding:
     try:
         server = await notifications.find()
     except DesktopError as e:
-        text = f"none answers, so without --dev no plugin can be installed: {e}"
+        text = f"none answers, so you can install plugins only with --dev: {e}"
         mend = "log in to a desktop, or install one, such as notification-daemon"
         return Finding(name, Level.WRONG, text, mend)
     called = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))
     if "actions" not in server.capabilities:
-        text = f"{called} has no buttons, so every prompt is refused (it has: {able})"
-        return Finding(name, Level.WRONG, text, "use one that has, such as dunst")
+        text = (
+            f"{called} has no buttons, so every prompt is refused (it supports: {able})"
+        )
+        return Finding(
+            name, Level.WRONG, text, "use a server that supports actions, such as dunst"
+        )
     click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
-    return Finding(name, Level.OK, f"{called}: {click} (it has: {able})")
+    return Finding(name, Level.OK, f"{called}: {click} (it supports: {able})")
 
 
 def told(findings: list[Finding]) -> Iterator[str]:

@@ -76,7 +76,9 @@ class Support:
         :raise OSError: It can't be written.
         """
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        say("the bundle holds, without the token, settings and your home's name:")
+        say(
+            "the file contains these parts, without token, settings and home directory:"
+        )
         for name, content in self.files.items():
             say(f"  {name:<14} {len(content)} bytes")
         try:
@@ -85,7 +87,7 @@ class Support:
         except OSError:
             path.unlink()
             raise
-        say(f"written to {path}; read it before you send it")
+        say(f"wrote {path}; read it before you send it")
 
     def _pack(self, file: BinaryIO) -> None:
         with tarfile.open(fileobj=file, mode="w:gz") as tar:

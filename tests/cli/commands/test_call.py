@@ -55,7 +55,7 @@ class CallTests(CallCase):
         """What is wrong with the parameters is told, object or not."""
         for text, said in (
             ("[]", "JSON must be an object"),
-            ("{", "JSON: not JSON; give an object, such as"),
+            ("{", "JSON: not JSON; it must be an object, such as"),
             ('{"value": 100000000000000000001}', "JSON: an integer that cannot be"),
             ('{"\udce9": 1}', "JSON: not UTF-8"),
         ):

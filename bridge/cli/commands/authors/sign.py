@@ -43,8 +43,8 @@ class SignOptions(HostOptions):
 
     synopsis = "Usage: plugin-bridge sign [--key FILE] [--host NAME|PATH] DIR"
     longdesc = (
-        "Signs the plugin in DIR and writes its plugin.sig. When DIR is a git work "
-        "tree, what is committed is signed, and nothing else may be in it."
+        "Signs the plugin in DIR and writes its plugin.sig. In a git work tree it "
+        "signs the committed files, and refuses to sign if anything is not committed."
     )
     optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
 
@@ -107,8 +107,8 @@ def _check_key_unsigned(
     inside = key.file.resolve().relative_to(root.resolve()).as_posix()
     if files is None or inside in files:
         raise CommandError(
-            "the key file is one of the plugin's files; whoever has it can sign as "
-            "you: keep it elsewhere"
+            "the key file is one of the plugin's files; anyone who has it can sign as "
+            "you, so keep it elsewhere"
         )
 
 
