@@ -25,8 +25,8 @@ class SetupOptions(HostOptions):
     longdesc = (
         "Installs the bundler (esbuild, verified by its digest) and the sources of the "
         "host application's plugin system. Run it once before you run the daemon. It "
-        "does not replace anything that is installed already. Exit status: 0 "
-        "everything is installed, 1 something is missing, 2 wrong usage."
+        "does not reinstall what is up to date. Exit status: 0 everything is "
+        "installed, 1 something is missing, 2 wrong usage."
     )
     optParameters: ClassVar[list[Any]] = [
         [
@@ -45,7 +45,7 @@ class SetupOptions(HostOptions):
         ],
     ]
     optFlags: ClassVar[list[Any]] = [
-        ["force", None, "replace what is installed already"],
+        ["force", None, "reinstall everything"],
         ["bundler-only", None, "install only the bundler, for plugin-bridge check"],
     ]
 
