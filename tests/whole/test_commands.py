@@ -111,8 +111,7 @@ class CommandTests(SynchronousTestCase):
         """What an author of a host types, with the profile of the page."""
         reader = self.reader()
         page = ROOT / "docs" / "hosts.md"
-        # The last one is a whole profile.
-        [*_, profile] = (text for language, text in fences(page) if language == "toml")
+        [profile] = (text for language, text in fences(page) if language == "toml")
         (reader.world.work / "my-host.toml").write_text(profile, "utf-8")
         shutil.copytree(ROOT / "bridge" / "reference", reader.world.work / "my-sources")
         bundler = f"--host my-host.toml --host-sources my-sources --bundler {esbuild()}"
