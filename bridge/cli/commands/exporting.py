@@ -19,7 +19,7 @@ from ..terminal import failed
 class ExportOptions(HostOptions):
     """The command line of ``plugin-bridge export``."""
 
-    synopsis = "Usage: plugin-bridge export [--host HOST] FILE"
+    synopsis = "Usage: plugin-bridge export [--host NAME|PATH] FILE"
     longdesc = (
         "Writes the URLs of the installed plugins, and the page's settings, to FILE (- "
         "for standard output), for plugin-bridge import on another computer. FILE does "

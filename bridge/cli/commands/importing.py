@@ -26,7 +26,7 @@ _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
 class ImportOptions(CallerOptions):
     """The command line of ``plugin-bridge import``."""
 
-    synopsis = "Usage: plugin-bridge import [--replace] [--host HOST] FILE"
+    synopsis = "Usage: plugin-bridge import [--replace] [--host NAME|PATH] FILE"
     longdesc = (
         "Has the running daemon install each plugin of FILE, with the same steps and "
         "prompts as from the page, and set the page's settings. Installed plugins "

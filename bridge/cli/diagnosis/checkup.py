@@ -281,7 +281,7 @@ async def notification_server(notifications: INotifications) -> Finding:
         server = await notifications.find()
     except DesktopError as e:
         text = f"none answers, so you can install plugins only with --dev: {e}"
-        mend = "log in to a desktop, or install one, such as notification-daemon"
+        mend = "log in to a desktop, or install a server such as notification-daemon"
         return Finding(name, Level.WRONG, text, mend)
     called = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))

@@ -22,7 +22,7 @@ from ...authoring.verdict import STATUS, Verdict
 class CheckOptions(HostOptions):
     """The command line of ``plugin-bridge check``."""
 
-    synopsis = "Usage: plugin-bridge check [--unsigned] [--json] [--host HOST] DIR"
+    synopsis = "Usage: plugin-bridge check [--unsigned] [--json] [--host NAME|PATH] DIR"
     longdesc = (
         "Checks the plugin in DIR as the daemon does when it installs it: the files, "
         "the manifest, the source policy, the signature, and a trial build with the "
