@@ -105,7 +105,7 @@ def main() -> int:
             walk(browser, shown, say)
         sys.stdout.write(f"\nIt works. Screenshots: {ARTEFACTS}\n")
         if sys.stdout.isatty():
-            sys.stdout.write("Now try it yourself, as described above. Press Ctrl-C to stop.\n")
+            sys.stdout.write("Now try it yourself, as above. Press Ctrl-C to stop.\n")
             try:
                 process.wait()
             except KeyboardInterrupt:

@@ -3,5 +3,5 @@
 from twisted.application.service import ServiceMaker
 
 bridge = ServiceMaker(
-    "plugin bridge", "bridge.tap", "A loopback daemon that installs plugins for a web page.", "bridge"
+    "plugin bridge", "bridge.tap", "A loopback daemon for web pages.", "bridge"
 )
