@@ -103,13 +103,9 @@ def _token(place: Place) -> Finding:
     try:
         PairingToken.load(place.data.token)
     except FileNotFoundError:
-        return Finding(
-            name, Level.NOTE, "does not exist yet; the first start creates it"
-        )
+        return Finding(name, Level.NOTE, "missing; the first start creates it")
     except TokenError as e:
-        return Finding(
-            name, Level.WRONG, str(e), "follow this message, then pair again"
-        )
+        return Finding(name, Level.WRONG, str(e), "do this, then pair again")
     return Finding(name, Level.OK, f"{place.data.token}; only you can read it")
 
 
@@ -117,9 +113,7 @@ def _state(place: Place) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
-        mend = (
-            "start the daemon; it loads the previous version, or reports why it cannot"
-        )
+        mend = "start the daemon; it loads the previous version, or reports why"
         return Finding("settings", Level.WRONG, str(e), mend)
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
     counted = f"{values} value{'' if values == 1 else 's'}"
@@ -155,9 +149,7 @@ def _bundler(place: Place, command: str) -> Finding:
     name, mend = "bundler", _run_setup(place, command)
     pin = pin_for()
     if pin is None:
-        return Finding(
-            name, Level.WRONG, f"esbuild {VERSION} does not exist for this system"
-        )
+        return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
     if installed_bundler(place.data, pin):
         return Finding(name, Level.OK, f"esbuild {VERSION}, with the right digest")
     if (place.data.bin / BINARY_NAME).exists():
@@ -286,12 +278,8 @@ async def notification_server(notifications: INotifications) -> Finding:
     called = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))
     if "actions" not in server.capabilities:
-        text = (
-            f"{called} has no buttons, so every prompt is refused (it supports: {able})"
-        )
-        return Finding(
-            name, Level.WRONG, text, "use a server that supports actions, such as dunst"
-        )
+        text = f"{called} has no buttons, so prompts are refused (it supports: {able})"
+        return Finding(name, Level.WRONG, text, "use one with actions, such as dunst")
     click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
     return Finding(name, Level.OK, f"{called}: {click} (it supports: {able})")
 
