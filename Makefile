@@ -1,4 +1,4 @@
-# README's commands. Everything they make is below .venv, .cache and artefacts.
+# The commands of README. They write only to .venv, .cache and artefacts.
 
 VENV := .venv
 PYTHON ?= python3
@@ -13,12 +13,12 @@ test: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite test
 
-# The quick loop: the checks, and the tests that trial runs, without coverage.
+# A faster subset: the checks, and the tests under trial, without coverage.
 check: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite check
 
-# The wheel, and the Debian package in a system of its own, which needs root.
+# Test the wheel, and the Debian package in a system of its own, which needs root.
 packages: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite packages
@@ -29,7 +29,7 @@ docs: $(VENV)/installed
 	@$(VENV)/bin/python -m sphinx -q -W --keep-going -b man -d .cache/docs docs artefacts/man
 	@echo "artefacts/docs/index.html, artefacts/man"
 
-# Write what the docs have from the code anew.
+# Regenerate the parts of the docs that come from the code.
 reference: $(VENV)/installed
 	$(VENV)/bin/python docs/generate.py
 

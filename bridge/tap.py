@@ -72,7 +72,7 @@ class Options(DaemonOptions):
     def getUsage(self, width: int | None = None) -> str:
         """Return the help of the options, and the installed sinks."""
         sinks = ", ".join(maker.name for maker in find())
-        return f"{super().getUsage(width)}\nSinks that are installed: {sinks}.\n"
+        return f"{super().getUsage(width)}\nInstalled sinks: {sinks}.\n"
 
     def postOptions(self) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
@@ -105,12 +105,12 @@ class Options(DaemonOptions):
             if not set(config.sink) <= set(sinks):
                 self._refuse("sink", f"must be one of {', '.join(sinks)}")
         if config.overlay_addr.port in (0, config.listen.port):
-            self._refuse("overlay-addr", "must have a port that is not the daemon's")
+            self._refuse("overlay-addr", "must have a port other than the daemon's")
         if config.ca_file is not None:
             try:
                 tls_context(config.ca_file)
             except CaFileError:
-                self._refuse("ca-file", "must hold certificates in PEM")
+                self._refuse("ca-file", "must contain certificates in PEM")
 
     def _refuse(self, name: str, rule: str) -> NoReturn:
         origin = origin_of(self.option(name), self.given, os.environ)
@@ -239,7 +239,7 @@ def _lock(data: DataDir) -> Any:
         pid = f" (process {e.pid})" if e.pid else ""
         raise StartError(
             f"another daemon{pid} uses {data.root}; "
-            "end it, or give this one another with --data-dir"
+            "stop it, or choose another directory with --data-dir"
         ) from None
     except OSError as e:
         raise StartError(f"cannot lock {data.root}: {e.strerror}") from None

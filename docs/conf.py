@@ -1,4 +1,4 @@
-"""How Sphinx builds the site and the manual pages from Markdown."""
+"""Sphinx configuration for the site and the manual pages."""
 
 from bridge import __version__
 
@@ -11,11 +11,11 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True
 
-# What begins with two hyphens is an option, and stays one.
+# Two hyphens start an option; Sphinx must not turn them into a dash.
 smartquotes = False
 
 myst_enable_extensions = ["deflist"]
-# Links to headings, as forges make them.
+# Anchors for headings, as git forges create them.
 myst_heading_anchors = 4
 
 html_theme = "furo"
@@ -26,13 +26,13 @@ html_show_sphinx = False
 man_pages = [
     (f"man/{name}.{section}", name, about, "", section)
     for name, section, about in (
-        ("plugin-bridge", 1, "does for a web page on this machine what a page cannot"),
-        ("plugin.json", 5, "what a plugin for plugin-bridge says it is"),
-        ("plugin.sig", 5, "an author's signature of a plugin for plugin-bridge"),
+        ("plugin-bridge", 1, "daemon that installs plugins for a web page"),
+        ("plugin.json", 5, "manifest of a plugin for plugin-bridge"),
+        ("plugin.sig", 5, "signature of a plugin for plugin-bridge"),
         (
             "plugin-bridge-protocol",
             7,
-            "how a page speaks with the plugin-bridge daemon",
+            "protocol between a page and plugin-bridge",
         ),
     )
 ]

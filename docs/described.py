@@ -1,4 +1,4 @@
-"""What the generated pages share: classes and their rules, in words."""
+"""Descriptions of classes and their rules, for the generated pages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Field:
     One field of a class.
 
     :ivar name: As JSON spells it.
-    :ivar kind: Its JSON type, in words.
+    :ivar kind: The name of its JSON type.
     :ivar required: Whether it has no default.
-    :ivar meaning: What the class's docstring says of it.
-    :ivar rules: Those of its annotation, in words.
+    :ivar meaning: Its description in the class's docstring.
+    :ivar rules: The rules in its annotation, as text.
     """
 
     name: str
@@ -49,7 +49,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def type_words(kind: Any) -> str:
-    """Say what JSON type a Python annotation stands for."""
+    """Return the JSON type of a Python annotation, as text."""
     origin = get_origin(kind)
     if origin is Annotated:
         return type_words(get_args(kind)[0])
@@ -64,7 +64,7 @@ def type_words(kind: Any) -> str:
         float: "number",
         type(None): "null",
         Any: "any JSON",
-        Fragment: "string",  # written already; what is large and written, is text
+        Fragment: "string",  # written as JSON already; only large strings are
     }
     if kind in simple:
         return simple[kind]
@@ -76,7 +76,7 @@ def _is_word(kind: Any) -> bool:
 
 
 def rule_words(kind: Any) -> str:
-    """Say the rules of one annotation, and of what is in it."""
+    """Describe the rules of one annotation and of its arguments."""
     origin = get_origin(kind)
     if origin is Annotated:
         held, *rules = get_args(kind)
@@ -96,31 +96,31 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def meanings(kind: type[Any]) -> dict[str, str]:
-    """Give what the docstrings of a class and its bases say of its attributes."""
-    said = {}
+    """Collect descriptions of attributes from a class's docstring and its bases'."""
+    described = {}
     for one in reversed(kind.__mro__):
         text = inspect.cleandoc(one.__doc__ or "")
         found = re.findall(r"^:ivar (\w+):(.*(?:\n[ ]+.*)*)", text, re.MULTILINE)
-        said.update({name: " ".join(words.split()) for name, words in found})
-    return said
+        described.update({name: " ".join(words.split()) for name, words in found})
+    return described
 
 
 def fields_of(kind: type[Any]) -> Iterator[Field]:
     """Describe each field of a class."""
     resolve_types(kind, include_extras=True)
-    said = meanings(kind)
+    described = meanings(kind)
     for a in fields(kind):
         yield Field(
             camel(a.name),
             type_words(a.type),
             a.default is NOTHING,
-            said.get(a.name, ""),
+            described.get(a.name, ""),
             rule_words(a.type),
         )
 
 
 def field_rows(kind: type[Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Give a table's row for each field of a class."""
+    """Return a table row for each field of a class."""
     for one in fields_of(kind):
         required = "required" if one.required else "optional"
         yield f"`{one.name}`", one.kind, required, one.words

@@ -1,8 +1,8 @@
 """
-What the pages outside of docs/reference have from the code.
+The generated parts of the pages outside docs/reference.
 
-In the Markdown such a part stands between ``<!-- generated: NAME -->`` and
-``<!-- end -->``, and is written anew by ``docs/generate.py``.
+In the Markdown, such a part stands between ``<!-- generated: NAME -->`` and
+``<!-- end -->``; ``docs/generate.py`` replaces it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from bridge.settings.host import (
 
 _PART: Final = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SHARED: Final = ("--data-dir", "--host", "--theme-dir", "--help", "--version")
-"""Options of (nearly) every command, which are told once."""
+"""Options of nearly every command; the manual page lists them once."""
 
 _SAMPLE: Final = Path(__file__).parents[1] / "bridge/reference/sample-plugin"
 _NEW_YEAR: Final = 1767225600
@@ -66,7 +66,7 @@ def commands() -> Iterator[str]:
 
 
 def shared() -> Iterator[str]:
-    """Name the options that (nearly) every command has."""
+    """List the options that nearly every command has."""
     options = options_class("setup")()
     for word in words_of("setup"):
         if word.name in _SHARED:
@@ -74,12 +74,12 @@ def shared() -> Iterator[str]:
 
 
 def synopsis_of(options: usage.Options) -> str:
-    """Give a command's line of usage."""
+    """Return a command's synopsis."""
     return " ".join(options.getSynopsis().split()).removeprefix("Usage: ")
 
 
 def option_words(options: usage.Options, word: Word) -> tuple[str, str]:
-    """Give an option as it is typed, and what it does."""
+    """Return an option as users type it, and its description."""
     long = word.name[2:]
     heads = [
         f"`-{short}`"
@@ -89,10 +89,10 @@ def option_words(options: usage.Options, word: Word) -> tuple[str, str]:
     value = f" {value_name(long, options)}" if word.takes_value else ""
     about = word.about.rstrip(".")
     default = options.defaults.get(long)
-    tells = long not in BY_NAME and word.takes_value and default is not None
+    has_default = long not in BY_NAME and word.takes_value and default is not None
     return (
         ", ".join([*heads, f"`{word.name}{value}`"]),
-        about + (f" (default {default})" if tells else ""),
+        about + (f" (default {default})" if has_default else ""),
     )
 
 
@@ -105,7 +105,7 @@ def value_name(option: str, options: usage.Options) -> str:
 
 
 def environment() -> Iterator[str]:
-    """Every variable that is an option, too."""
+    """Every variable that sets an option."""
     for option in OPTIONS:
         yield f"`{option.variable}`\n: `--{option.name}`\n"
 
@@ -119,7 +119,7 @@ def files() -> Iterator[str]:
 
 
 def hosts() -> Iterator[str]:
-    """Where the hosts that ship keep things."""
+    """The directories of the hosts that ship with the daemon."""
     for name in SHIPPED:
         profile = load_profile(name)
         where = profile.directories
@@ -138,7 +138,7 @@ def hosts() -> Iterator[str]:
 
 
 def other_names() -> Iterator[str]:
-    """Other names that the hosts that ship have for things."""
+    """The other names that those hosts define."""
     for host in SHIPPED:
         names = load_profile(host).names
         if names.command:
@@ -147,8 +147,8 @@ def other_names() -> Iterator[str]:
             yield f"`--{flag}`\n: `--{name}`, with `--host {host}`.\n"
         if names.variables:
             yield (
-                f"`{names.variables}LISTEN`, and so on\n"
-                f": `BRIDGE_LISTEN`, and so on, with `--host {host}`; "
+                f"`{names.variables}LISTEN` and so on\n"
+                f": `BRIDGE_LISTEN` and so on, with `--host {host}`; "
                 "`BRIDGE_HOST` has no other name.\n"
             )
 
@@ -176,14 +176,14 @@ def manifest_example() -> Iterator[str]:
 
 
 def signature_example() -> Iterator[str]:
-    """The sample plugin's signature, by a key that everybody knows."""
+    """The sample plugin's signature, by a public test key."""
     host = load_profile("reference")
     made = sign_tree(_SAMPLE, "hello-bridge", host, bytes(32), _NEW_YEAR)
     yield indented(made.decode("utf-8"))
 
 
 def indented(text: str) -> str:
-    """Write text as Markdown shows it as it is."""
+    """Indent text, so that Markdown shows it unchanged."""
     return "".join(f"    {line}\n" for line in text.splitlines())
 
 
@@ -217,7 +217,7 @@ def events() -> Iterator[str]:
 
 
 def objects() -> Iterator[str]:
-    """What is in events and results, where the methods do not say."""
+    """The objects in events and results that no method describes."""
     for title, kind in (
         ("A build's report", Report),
         ("A step of an operation", Progress),
@@ -257,19 +257,19 @@ def codes() -> Iterator[str]:
 
 
 def prefixes() -> Iterator[str]:
-    """Every way a plugin's operation is refused."""
+    """Every plugin error."""
     for prefix in Prefix:
         yield entry(f"`{prefix}`", prefix.meaning)
 
 
 def closed() -> Iterator[str]:
-    """Every reason a socket is closed for."""
+    """Every close reason."""
     for reason in CloseReason:
         yield entry(f"`{reason}` ({int(reason.code)})", reason.meaning)
 
 
 def bounds() -> Iterator[str]:
-    """Limits that every page meets."""
+    """The limits that concern every page."""
     for name in (
         "HELLO_SECONDS",
         "HELLO_FRAME_BYTES",
@@ -308,11 +308,11 @@ WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "signature": signature,
     "signature_example": signature_example,
 }
-"""What writes a part, by its name."""
+"""The function that writes each part, by the part's name."""
 
 
 def filled(text: str) -> str:
-    """Write the generated parts of a page anew."""
+    """Return a page with its generated parts replaced."""
 
     def part(found: re.Match[str]) -> str:
         return f"{found[1]}\n" + "\n".join(WRITERS[found[2]]()) + f"\n{found[3]}"
@@ -321,5 +321,5 @@ def filled(text: str) -> str:
 
 
 def pages(docs: Path) -> list[Path]:
-    """Find the pages that have such parts."""
+    """List the pages that have generated parts."""
     return [p for p in sorted(docs.rglob("*.md")) if _PART.search(p.read_text("utf-8"))]

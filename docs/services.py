@@ -1,4 +1,4 @@
-"""Every service that the reference describes, by the name callers use."""
+"""The services that the reference describes, by name."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class DaemonTests(TestCase):
         self.data.mkdir()
         (self.data / "address").mkdir()
         self.start()
-        found = [e for e in self.events if "commands can't find" in str(e)]
+        found = [e for e in self.events if "commands cannot find" in str(e)]
         self.assertEqual(len(found), 1)
 
     async def test_token_is_followed(self):
@@ -137,7 +137,7 @@ class DaemonTests(TestCase):
         unsafe.mkdir()
         unsafe.chmod(0o777)
         self.start(f"--log-file={unsafe}/page.log")
-        self.assertIn("log lines are dropped", self.said())
+        self.assertIn("log lines are discarded", self.said())
 
     def test_prints_its_log_unless_twistd_does(self):
         """The daemon is the application's log observer, unless twistd was given one."""

@@ -35,7 +35,10 @@ def help_text(program: str = PROGRAM, host: str | None = None) -> str:
 
     :param host: The host whose command ``program`` is.
     """
-    also = [f"It is {PROGRAM} --host {host}; options without COMMAND go to run.", ""]
+    also = [
+        f"Short for {PROGRAM} --host {host}. Without COMMAND, it runs the daemon.",
+        "",
+    ]
     lines = [f"  {name:<11} {about}" for name, (_, about) in COMMANDS.items()]
     return "\n".join(
         [
@@ -44,9 +47,9 @@ def help_text(program: str = PROGRAM, host: str | None = None) -> str:
             *(also if host else ()),
             *lines,
             "",
-            f"{program} COMMAND --help tells a command's options.",
-            "Exit status: 0 done, 1 failed with one line that says why, 2 wrong usage,",
-            "3 no daemon runs that could be asked, 4 check could not do a step.",
+            f"{program} COMMAND --help lists the options of a command.",
+            "Exit status: 0 done, 1 failed (one line says why), 2 wrong usage,",
+            "3 no suitable daemon is running, 4 check could not run a step.",
             "",
         ]
     )

@@ -39,7 +39,7 @@ class Banner:
         yield "info", f"plugin-bridge {__version__}, host {self.config.host}"
         yield "info", f"data directory: {self.data}"
         yield "info", f"theme directory: {self.theme_dir}"
-        yield "info", f"token file: {self.token_file}; --print-token shows the token"
+        yield "info", f"token file: {self.token_file}; --print-token prints the token"
         for name, described in self.registry.describe().items():
             yield "info", f"service {name}: {described['summary']}"
         yield from self._sinks()
@@ -50,7 +50,7 @@ class Banner:
         config = self.config
         yield (
             "info",
-            f"rate: {config.rate:g} requests a second, burst {config.burst}; "
+            f"rate: {config.rate:g} requests per second, burst {config.burst}; "
             f"{config.threads} threads",
         )
         for notice in self.notices:
@@ -59,7 +59,7 @@ class Banner:
     def _sinks(self) -> Iterator[tuple[str, str]]:
         targets = self.fanout.targets()
         if not targets:
-            yield "warn", "no notification sink is started"
+            yield "warn", "no notification sink has started"
         for sink in targets:
             yield "info", f"sink {sink.name}: [{sink.health()}] {sink.description}"
 
@@ -72,13 +72,13 @@ class Banner:
         if self.config.dev:
             return (
                 "warn",
-                "developer mode: ON; calls by HTTP, and EVERY operation is approved "
-                "without asking",
+                "developer mode: ON; accepts calls over HTTP, and approves EVERY "
+                "operation without asking",
             )
         return "info", "developer mode: off"
 
     def _origins(self) -> tuple[str, str]:
         added = self.config.allow_origin
         if added:
-            return "warn", f"origins: loopback, and {', '.join(added)}"
+            return "warn", f"origins: loopback and {', '.join(added)}"
         return "info", "origins: loopback only"

@@ -135,7 +135,7 @@ class Daemon(Service):
             write_atomically(self._address_file, os.fsencode(f"{address}\n"))
         except OSError as e:
             why = e.strerror or "I/O error"
-            self._log.warn("commands can't find this daemon: {why}", why=why)
+            self._log.warn("commands cannot find this daemon: {why}", why=why)
 
     async def _stop(self) -> None:
         self._supervisor.stopping()

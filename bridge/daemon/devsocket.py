@@ -194,7 +194,7 @@ class DevSocket:
             )
         except (OSError, CannotListenError) as e:
             why = getattr(e, "socketError", e)
-            self._log.warn("plugin-bridge dev can't be used: {why}", why=why)
+            self._log.warn("plugin-bridge dev cannot be used: {why}", why=why)
         finally:
             os.umask(before)
 

@@ -91,7 +91,9 @@ class FileWatch:
             notifier.startReading()
         except (OSError, inotify.INotifyError) as e:
             # A user has so many watches, and may have used them up.
-            self._log.warn("{name} is polled: {why}", name=self._path.name, why=e)
+            self._log.warn(
+                "the daemon polls {name}: {why}", name=self._path.name, why=e
+            )
             if notifier is not None:
                 _end(notifier)
             return None
@@ -114,7 +116,9 @@ class FileWatch:
             self._change_lost(Failure())
 
     def _change_lost(self, failure: Failure) -> None:
-        self._log.failure("a change of {name} was lost", failure, name=self._path.name)
+        self._log.failure(
+            "could not handle a change of {name}", failure, name=self._path.name
+        )
 
     def _status(self) -> object:
         try:

@@ -179,14 +179,14 @@ async def start(
     authority = make_authority(place.ca_file)
     place.data.create()
     setup(place.profile, place.data, None, None, say)
-    say("publishing a signed sample plugin, on a git server with its own certificate")
+    say("publishing a signed sample plugin on a git server with its own certificate")
     publish_plugin(place, random, now)
     forge: Forge = start_forge(reactor, place.repositories, authority, place.ca_file)
-    say("building the page's bundle, still without plugins")
+    say("building the page's bundle, without plugins")
     building = await run_daemon(reactor, place, "--build-plugins")
     building.listening.addErrback(lambda _: None)
     await building.ended
-    say("starting the daemon, in developer mode: nothing asks before installing")
+    say("starting the daemon in developer mode, which installs without asking")
     daemon = await run_daemon(
         reactor, place, "--dev", "--listen=127.0.0.1:0", f"--ca-file={place.ca_file}"
     )

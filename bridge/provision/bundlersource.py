@@ -68,8 +68,8 @@ def read_bundler(given: Path, pin: Pin) -> bytes:
 
 def _other(pin: Pin) -> SetupError:
     return SetupError(
-        f"this is not esbuild {VERSION} for {pin.platform}, by its digest; nothing of "
-        "it was installed"
+        f"the file does not have the digest of esbuild {VERSION} for {pin.platform}; "
+        "it was not installed"
     )
 
 
@@ -93,12 +93,12 @@ def find_bundler(
             return read_bundler(path, pin)
     npm = shutil.which("npm", path=environ.get("PATH"))
     if npm is None:
-        raise _help(pin, "the bundler is not here, and neither is npm")
+        raise _help(pin, "there is no bundler, and no npm to download it")
     with TemporaryDirectory(prefix="plugin-bridge-") as directory:
         _pack(npm, pin, Path(directory), dict(_for_npm(environ)))
         packed = sorted(Path(directory).glob("*.tgz"))
         if not packed:
-            raise _help(pin, "npm gave nothing")
+            raise _help(pin, "npm downloaded nothing")
         return read_bundler(packed[0], pin)
 
 
@@ -120,7 +120,7 @@ def _pack(npm: str, pin: Pin, directory: Path, environ: dict[str, str]) -> None:
     except OSError as e:
         raise _help(pin, f"npm could not be run: {e.strerror}") from None
     if done.returncode:
-        raise _help(pin, "npm could not fetch the bundler")
+        raise _help(pin, "npm could not download the bundler")
 
 
 def _for_npm(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -105,7 +105,7 @@ class _Steps:
             raise SetupError(f"there is no esbuild {VERSION} for this system")
         content = read_bundler(self._bundler, pin) if self._bundler else None
         if installed_bundler(self._data, pin) and not self._force:
-            self._say(f"bundler: esbuild {VERSION} is in place")
+            self._say(f"bundler: esbuild {VERSION} is already installed")
             return
         self._install(content or find_bundler(pin, self._environ), pin)
 
@@ -121,18 +121,18 @@ class _Steps:
             with as_file(files("bridge").joinpath("reference")) as own:
                 self._install_sources(own)
         elif all((self._data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
-            self._say("host sources: in place")
+            self._say("host sources: already installed")
         else:
             raise SetupError(
                 f"the sources of {self._profile.application}'s plugin system are "
-                "missing: get the release archive of its plugin host, or a checkout "
-                "of it, and give it with --host-sources"
+                "missing: download the release archive of its plugin host, or check it "
+                "out, and pass its path with --host-sources"
             )
 
     def _install_sources(self, given: Path) -> None:
         sources = read_sources(given)
         changed = install_sources(sources, self._data, force=self._force)
-        done = "installed" if changed else "in place"
+        done = "installed" if changed else "already installed"
         self._say(f"host sources: {done} ({len(sources)} files)")
 
     def sample(self) -> None:
@@ -141,10 +141,10 @@ class _Steps:
             return
         path = self._profile.database(_SAMPLE, self._data.root)
         if path.exists():
-            self._say("sample database: in place")
+            self._say("sample database: already installed")
             return
         _make_sample(path)
-        self._say("sample database: made")
+        self._say("sample database: installed")
 
 
 def _make_sample(path: Path) -> None:

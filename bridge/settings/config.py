@@ -67,7 +67,7 @@ class Option:
 OPTIONS: tuple[Option, ...] = (
     Option(
         "listen",
-        "listen address; a non-loopback address is refused",
+        "address to listen on; it must be a loopback address",
         "ADDRESS:PORT",
         "127.0.0.1:42081",
         values.loopback,
@@ -81,107 +81,107 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "sink",
-        "enable only this notification sink: overlay, freedesktop, xsoverlay, "
-        "ovrtoolkit, or what else is installed; the first two by default; repeatable",
+        "start only this notification sink: overlay, freedesktop, xsoverlay, "
+        "ovrtoolkit or an installed one; repeatable; overlay and freedesktop by "
+        "default",
         "NAME",
         read=values.name,
         repeatable=True,
     ),
     Option(
         "overlay-addr",
-        "where the VR overlay listens, by UDP",
+        "UDP address of the VR overlay",
         "ADDRESS:PORT",
         "127.0.0.1:42069",
         values.loopback,
     ),
     Option(
         "data-dir",
-        "where everything is kept: plugins, settings, token, bundler; "
-        "the host profile's by default",
+        "directory for plugins, settings, token and bundler; from the host's profile "
+        "by default",
         "DIR",
         read=values.path,
     ),
     Option(
         "theme-dir",
-        "where the host application loads themes from, and so the bundle is put; "
-        "the profile's by default",
+        "directory from which the host application loads themes; the bundle is "
+        "published there; from the host's profile by default",
         "DIR",
         read=values.folder,
     ),
     Option(
         "rate",
-        "requests a second, for each page's socket",
+        "requests per second on each page's socket",
         "NUMBER",
         f"{limits.RATE_PER_SECOND:g}",
         values.positive,
     ),
     Option(
         "burst",
-        "requests at once, for each page's socket, before --rate holds",
+        "requests at once on each page's socket before --rate applies",
         "NUMBER",
         str(limits.RATE_BURST),
         values.whole(1, 1_000_000),
     ),
     Option(
         "threads",
-        "threads for clones, and as many for scans and signature checks; "
-        "frames, HTTP and settings never wait for them",
+        "number of threads for clones, and also for scans and signature checks",
         "NUMBER",
         "4",
         values.whole(1, 64),
     ),
     Option(
         "log",
-        "least level that the daemon logs: debug, info, warn or error",
+        "lowest level that the daemon logs: debug, info, warn or error",
         "LEVEL",
         "info",
         values.one_of(*LOG_LEVELS),
     ),
     Option(
         "log-format",
-        "form of the daemon's own log lines: text or json",
+        "format of the daemon's own log lines: text or json",
         "FORM",
         "text",
         values.one_of(*LOG_FORMATS),
     ),
     Option(
         "log-file",
-        "file of what the page and plugins log; logs/plugins.log in the data "
-        "directory by default",
+        "log file of the page and plugins; logs/plugins.log in the data directory "
+        "by default",
         "FILE",
         read=values.path,
     ),
     Option(
         "log-max-bytes",
-        "size at which the page's log file is rotated",
+        "size at which the daemon rotates the page's log file",
         "BYTES",
         str(limits.LOG_FILE_BYTES),
         values.whole(4096, 2**40),
     ),
-    Option("no-log-capture", "drop what the page and plugins log"),
+    Option("no-log-capture", "discard what the page and plugins log"),
     Option(
         "allow-origin",
-        "let pages of this origin in too, compared exactly; repeatable",
+        "also accept pages of exactly this origin; repeatable",
         "ORIGIN",
         read=values.origin,
         repeatable=True,
     ),
     Option(
         "ca-file",
-        "trust the certificates in this PEM file, beside the system's, for clones",
+        "for clones, also trust the certificates in this PEM file",
         "FILE",
         read=values.file,
     ),
     Option("public-clones-only", "refuse to clone from addresses that are not public"),
     Option(
         "dev",
-        "developer mode: calls by HTTP, remote/eval, and NO prompts: "
-        "every operation is approved unasked",
+        "developer mode: allow calls over HTTP and remote/eval, and approve EVERY "
+        "operation without asking",
     ),
     Option("print-token", "print the pairing token and exit"),
     Option(
         "rotate-token",
-        "replace the pairing token, print it and exit; every page must pair again",
+        "replace the pairing token, print it and exit; pages must pair again",
     ),
     Option("build-plugins", "build the bundle of page and plugins once and exit"),
 )

@@ -60,7 +60,7 @@ class TableOptions(usage.Options):
 
     def getUsage(self, width: int | None = None) -> str:  # noqa: N802
         """List the options, and the names that the host's profile adds."""
-        added = (f"--{flag} is --{name}.\n" for flag, name in self._flags.items())
+        added = (f"--{flag} means --{name}.\n" for flag, name in self._flags.items())
         return "\n".join([super().getUsage(width), *added])
 
     def _add_names(self, words: Sequence[str]) -> None:
@@ -197,17 +197,17 @@ class DaemonOptions(TableOptions):
 
     table = OPTIONS
     longdesc = (
-        "Runs the daemon in the foreground, until Ctrl-C. Every option can be set by "
-        "the environment variable named beside it too; repeatable ones are comma "
-        "separated there, and the command line wins. "
-        "After SIGTERM and SIGINT it ends in order, and then by that signal. Exit "
-        "status: 0 done, 1 when it cannot start, 2 when an option is wrong."
+        "Runs the daemon in the foreground until Ctrl-C. The variable in brackets also "
+        "sets an option; commas separate several values, and the command line "
+        "overrides variables. On SIGTERM or SIGINT the daemon shuts down, and then "
+        "terminates with that signal. Exit status: 0 done, 1 the daemon could not "
+        "start, 2 an option is wrong."
     )
 
     def parseArgs(self, *arguments: str) -> None:
         """Accept no arguments."""
         if arguments:
-            raise usage.UsageError("it takes options, and no arguments")
+            raise usage.UsageError("run accepts options, but no arguments")
 
     def after_refusal(self) -> str:
         """Keep the error on one line, as every error that prevents a start."""

@@ -55,7 +55,7 @@ def open_page_log(config: Config, data: DataDir, pool: Pool) -> PageLog:
     try:
         file = PageFile.open(config.log_file or data.log, config.log_max_bytes)
     except LogFileError as e:
-        return PageLog(None, (f"the page's log lines are dropped: {e}",))
+        return PageLog(None, (f"the page's log lines are discarded: {e}",))
     return PageLog(LogWriter(file, pool.call))
 
 

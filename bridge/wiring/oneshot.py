@@ -110,7 +110,7 @@ def _builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builder:
         reactor,
         in_thread,
         __version__,
-        lambda text: log.warn("the bundler warns: {text}", text=text),
+        lambda text: log.warn("bundler warning: {text}", text=text),
     )
 
 

@@ -102,7 +102,9 @@ def make_sinks(core: Core) -> Fanout:
         try:
             sinks.append(maker.make(parts))
         except Exception:  # noqa: BLE001
-            _log.failure("sink {name} is skipped: it is broken", name=maker.name)
+            _log.failure(
+                "skipped sink {name} because it failed to load", name=maker.name
+            )
     return Fanout(core.reactor, sinks)
 
 

@@ -61,11 +61,11 @@ class BannerTests(SynchronousTestCase):
             "/data/log",
             "developer mode: off",
             "loopback only",
-            "5 requests a second, burst 10; 4 threads",
+            "5 requests per second, burst 10; 4 threads",
         ):
             self.assertIn(said, text)
         warned = [line for level, line in lines if level == "warn"]
-        self.assertEqual(warned, ["no notification sink is started"])
+        self.assertEqual(warned, ["no notification sink has started"])
 
     def test_sinks(self):
         """Each target is listed with its health; a skipped one is not."""

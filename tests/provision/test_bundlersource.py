@@ -60,7 +60,7 @@ class ReadingTests(SourceCase):
 
     def test_attack_other_binary(self):
         """Any other binary is refused."""
-        reported = "this is not esbuild 0.28.2 for "
+        reported = "the file does not have the digest of esbuild 0.28.2 for "
         self.assertTrue(self.refused_file(b"#!/bin/sh\n").startswith(reported))
         self.assertTrue(self.refused_file(b"").startswith(reported))
 
@@ -73,14 +73,18 @@ class ReadingTests(SourceCase):
                 member.size = 4
                 tar.addfile(member, io.BytesIO(b"evil"))
         with mock.patch("tarfile.open", side_effect=AssertionError):
-            self.assertIn("this is not esbuild", self.refused_file(archive.getvalue()))
+            self.assertIn(
+                "not have the digest of esbuild", self.refused_file(archive.getvalue())
+            )
 
     def test_attack_endless_file(self):
         """A file over the limit is not read."""
         path = self.root / "given"
         with path.open("wb") as file:
             file.truncate(BUNDLER_BYTES + 1)
-        self.assertIn("this is not", self.refused(read_bundler, path, self.pin))
+        self.assertIn(
+            "does not have the digest", self.refused(read_bundler, path, self.pin)
+        )
 
     def test_no_file(self):
         """A file that can't be read is reported."""
@@ -113,7 +117,7 @@ class FindingTests(SourceCase):
         """What our package ships is verified like everything else."""
         (self.root / "esbuild").write_bytes(b"evil")
         reported = self.refused(self.find, {}, self.root / "esbuild")
-        self.assertIn("this is not esbuild", reported)
+        self.assertIn("not have the digest of esbuild", reported)
 
     def test_the_users_npm(self):
         """The real npm, with the user's configuration, brings it."""
@@ -141,7 +145,7 @@ class FindingTests(SourceCase):
     def test_attack_npm_that_brings_something_else(self):
         """What npm brings is verified like everything else."""
         reported = self.refused(self.find, self.npm("echo evil > x.tgz"))
-        self.assertIn("this is not esbuild", reported)
+        self.assertIn("not have the digest of esbuild", reported)
 
     def test_npm_that_fails(self):
         """Whatever is wrong with npm, the one command to run is reported."""
@@ -150,12 +154,14 @@ class FindingTests(SourceCase):
             f"setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
         )
         for environ, why in (
-            ({"PATH": "/nowhere"}, "the bundler is not here, and neither is npm"),
-            (self.npm("exit 1"), "npm could not fetch the bundler"),
+            ({"PATH": "/nowhere"}, "there is no bundler, and no npm to download it"),
+            (self.npm("exit 1"), "npm could not download the bundler"),
         ):
             reported = self.refused(self.find, environ)
             self.assertEqual(reported, f"{why}; {help_text}")
-        self.assertIn("npm gave nothing", self.refused(self.find, self.npm("exit 0")))
+        self.assertIn(
+            "npm downloaded nothing", self.refused(self.find, self.npm("exit 0"))
+        )
 
     def test_npm_that_cannot_run(self):
         """An npm without its interpreter, or one that hangs, is reported too."""

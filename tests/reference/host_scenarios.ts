@@ -358,8 +358,8 @@ export const hostScenarios = {
   plain_words() {
     const words = (message: string, code = "bad_request"): string =>
       inPlainWords(new BridgeError(code, message));
-    equal(words("denied: the prompt was dismissed"), "It was not confirmed on the desktop.");
-    equal(words("denied"), "It was not confirmed on the desktop.");
+    equal(words("denied: the prompt was dismissed"), "You did not confirm it on the desktop.");
+    equal(words("denied"), "You did not confirm it on the desktop.");
     const policy = "The plugin's source breaks the source policy. (main.ts:3 eval)";
     equal(words("policy: main.ts:3 eval"), policy);
     equal(words("policy:main.ts:3 eval"), policy);

@@ -270,7 +270,7 @@ class NamesTests(SynchronousTestCase):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             self.assertRaises(SystemExit, DaemonOptions().parseOptions, ["--help"])
-        self.assertIn("--wayvr-addr is --overlay-addr.\n", said.getvalue())
+        self.assertIn("--wayvr-addr means --overlay-addr.\n", said.getvalue())
 
     def test_a_profile_of_somebody_s_own(self):
         """Flags without a value work, too."""

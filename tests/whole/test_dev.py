@@ -170,7 +170,7 @@ class DevTests(SynchronousTestCase):
             dev.wait_for("built in")
             daemon.stop(signal.SIGKILL)
             self.assertEqual(dev.wait(), 1)
-            self.assertIn("the daemon has ended", dev.lines[-1])
+            self.assertIn("the daemon has stopped", dev.lines[-1])
         self.assertIn(b"Marker of mine", self.bundle)
         self.assertEqual(self.trees(), [LINK])
         with running(self.home) as daemon, daemon.page() as page:
@@ -196,7 +196,7 @@ class DevTests(SynchronousTestCase):
             self.assertFalse((self.data / "dev.socket").exists())
             ended = run(self.home, "dev", *self.where, str(self.tree))
         self.assertEqual(ended.returncode, 1)
-        self.assertIn("start one: plugin-bridge run --dev", ended.stderr)
+        self.assertIn("run: plugin-bridge run --dev", ended.stderr)
         self.assertEqual(self.trees(), [])
 
     def test_attack_page(self):

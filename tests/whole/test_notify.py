@@ -102,7 +102,7 @@ class NotifyTests(SynchronousTestCase):
             self.assertEqual(page.result("notify", "targets"), {"targets": []})
             message = page.refusal("notify", "send", {"title": "a"})
         self.assertEqual(message, "no notification sink has started")
-        self.assertIn("no notification sink is started", "".join(daemon.lines))
+        self.assertIn("no notification sink has started", "".join(daemon.lines))
         chosen = ("--host=vrcnext", "--sink=wayvr", "--sink=ovrtoolkit", self.address)
         with running(self.home, *chosen) as daemon, daemon.page() as page:
             targets = page.result("notify", "targets")["targets"]

@@ -103,9 +103,9 @@ def main() -> int:
         with open_browser() as browser:
             sys.stdout.write("\nIn headless Chromium:\n")
             walk(browser, shown, say)
-        sys.stdout.write(f"\nIt works. Pictures of the page: {ARTEFACTS}\n")
+        sys.stdout.write(f"\nIt works. Screenshots: {ARTEFACTS}\n")
         if sys.stdout.isatty():
-            sys.stdout.write("Now try it yourself, as above; Ctrl-C ends it.\n")
+            sys.stdout.write("Now try it yourself, as above. Press Ctrl-C to stop.\n")
             try:
                 process.wait()
             except KeyboardInterrupt:

@@ -29,8 +29,8 @@ NO_DAEMON: Final = 3
 INTERRUPTED: Final = 130
 
 EXIT_STATUS: Final = (
-    "Exit status: 0 done, 1 refused, with the code and the message on standard error, "
-    "2 wrong usage, 3 no daemon, or one without --dev."
+    "Exit status: 0 done, 1 refused (standard error has the code and the message), "
+    "2 wrong usage, 3 no daemon with --dev is running."
 )
 
 CONNECT_SECONDS: Final = 10.0
@@ -48,12 +48,12 @@ class CallerOptions(HostOptions):
         *HOST_OPTIONS,
         evolve(
             BY_NAME["listen"],
-            about="the daemon's address; by default its data directory tells it",
+            about="address of the daemon; from its data directory by default",
             default=None,
         ),
     )
     optFlags: ClassVar[list[list[str | None]]] = [
-        ["compact", None, "print the JSON on one line"]
+        ["compact", None, "print JSON on one line"]
     ]
 
     def print(self, value: Any) -> None:
@@ -91,7 +91,7 @@ class Client:
         code, message = refusal(answer)
         if code is Code.NOT_FOUND:
             why = f"the daemon at {self.address} was started without --dev"
-            raise NoDaemonError(f"{why}; start it so: {self.start}")
+            raise NoDaemonError(f"{why}; run: {self.start}")
         raise BridgeError(code, message)
 
     def _post(self, path: str, body: bytes) -> tuple[int, Any]:
@@ -107,12 +107,12 @@ class Client:
             return status, loads_own(answer)
         except NobodyListensError:
             why = f"no daemon listens on {self.address}"
-            raise NoDaemonError(f"{why}; start one: {self.start}") from None
+            raise NoDaemonError(f"{why}; run: {self.start}") from None
         except BrokenOffError:
             raise CommandError("the daemon ended before it answered") from None
         except BridgeError:
             raise CommandError(
-                f"what answers on {self.address} is no plugin-bridge"
+                f"the program that answers on {self.address} is not plugin-bridge"
             ) from None
 
 
@@ -150,7 +150,7 @@ def refusal(answer: Any) -> tuple[Code, str]:
         error = answer["error"]
         return _CODES[error["code"]], visible(error["message"])
     except (KeyError, TypeError, ValueError):
-        raise CommandError("the daemon's answer is of another version") from None
+        raise CommandError("the daemon has another version") from None
 
 
 def find(options: CallerOptions, *, dev: bool = True) -> Client:
@@ -169,7 +169,7 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     start = shlex.join(
         ["plugin-bridge", "run", *(["--dev"] * dev), *options.naming(place)]
     )
-    nobody = f"no daemon uses {data.root}; start one: {start}"
+    nobody = f"no daemon uses {data.root}; run: {start}"
     if not is_held(data.lock):
         raise NoDaemonError(nobody)
     if data.is_open():
@@ -190,8 +190,8 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     except FileNotFoundError:
         make = ["plugin-bridge", "run", "--rotate-token", *options.naming(place)]
         raise NoDaemonError(
-            f"the daemon of {data.root} has no token: it starts just now, or the file "
-            f"was removed; make another: {shlex.join(make)}"
+            f"the daemon of {data.root} has no token: it is just starting, or the file "
+            f"was removed; to create a token, run: {shlex.join(make)}"
         ) from None
     except TokenError as e:
         raise CommandError(str(e)) from None

@@ -14,8 +14,8 @@ from ..terminal import CommandError, private_file
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
 KEY_HELP: Final = (
-    f"the key file; else {KEY_VARIABLE} holds the key's 64 digits, else the file that "
-    "keygen makes is read"
+    f"the key file (default: the 64 digits in {KEY_VARIABLE}, or else the file that "
+    "keygen creates)"
 )
 
 SEED_BYTES: Final = 32
@@ -50,7 +50,7 @@ def read_seed(path: Path) -> bytes:
             content = file.read(_KEY_FILE_BYTES)
     except FileNotFoundError:
         raise CommandError(
-            f"there is no key file {path}; plugin-bridge keygen makes one"
+            f"there is no key file {path}; plugin-bridge keygen creates one"
         ) from None
     except OSError as e:
         raise CommandError(f"{path} cannot be read: {e.strerror}") from None

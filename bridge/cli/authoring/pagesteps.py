@@ -41,18 +41,18 @@ def compare_id(tree: Path, plugin_id: str) -> str:
         raise LeftOutError(f"{ENTRY_FILE} is over {SOURCE_BYTES} bytes") from None
     if lacks_default_export(source):
         raise CommandError(
-            f"{ENTRY_FILE} has no default export; pages do not start such a plugin"
+            f"{ENTRY_FILE} has no default export; pages cannot start the plugin"
         )
     exported = exported_id(source, plugin_id)
     if exported is None:
         raise LeftOutError(
-            f"{ENTRY_FILE} does not export its id as a plain string, so it was not "
-            f"compared with the one in {MANIFEST_FILE}"
+            f"{ENTRY_FILE} does not export its id as a plain string, so check cannot "
+            f"compare it with {MANIFEST_FILE}"
         )
     if exported != plugin_id:
         raise CommandError(
             f"{ENTRY_FILE} exports the id {escaped(exported)}, {MANIFEST_FILE} has "
-            f"{plugin_id}; pages do not start such a plugin"
+            f"{plugin_id}; pages cannot start the plugin"
         )
     return f"{ENTRY_FILE} exports {plugin_id}"
 
@@ -65,7 +65,7 @@ def compare_version(api_range: str, host: Path) -> str:
     """
     version = api_version(host)
     if version is None:
-        raise LeftOutError("the host's sources do not name the version of their API")
+        raise LeftOutError("the host's sources do not contain the version of their API")
     if not admits(api_range, version):
         raise WarnedError(
             f"apiVersion does not admit {version}, the version of the API in the "
@@ -85,8 +85,8 @@ def compare_types(
     """
     if compiler is None:
         raise LeftOutError(
-            f"there is no {COMPILER} on PATH outside of the plugin; to have the types "
-            "checked, run: npm install --global typescript"
+            f"there is no {COMPILER} on PATH outside the plugin; to check types, run: "
+            "npm install --global typescript"
         )
     try:
         errors = check_types(compiler, tree, host, module)
@@ -94,4 +94,4 @@ def compare_types(
         raise LeftOutError(str(e)) from None
     if errors:
         raise CommandError("\n".join([counted(len(errors), "type error"), *errors]))
-    return "no type error"
+    return "no type errors"

@@ -111,7 +111,7 @@ class Trial:
             await self._async_step("build", self._build)
         else:
             for name in STEPS[1:]:
-                self._add(name, Outcome.NOT_DONE, "the files are refused")
+                self._add(name, Outcome.NOT_DONE, "the files were refused")
         outcome = whole_outcome(self._steps)
         manifest = self._manifest
         return Verdict(
@@ -181,7 +181,7 @@ class Trial:
 
     def _need_id(self) -> str:
         if self._plugin_id is None:
-            raise NotDoneError(f"{MANIFEST_FILE} names no usable id")
+            raise NotDoneError(f"{MANIFEST_FILE} has no valid id")
         return self._plugin_id
 
     async def _policy(self) -> str:
@@ -239,7 +239,7 @@ class Trial:
         profile = self._place.profile
         signed = verify_tree(self._tree, self._need_id(), profile, self._now())
         self._key_id = signed.key_id
-        return f"by the key {signed.key_id}"
+        return f"signed with the key {signed.key_id}"
 
     def _id(self) -> str:
         plugin_id = self._need_id()
@@ -248,7 +248,7 @@ class Trial:
 
     def _api(self) -> str:
         if self._manifest is None:
-            raise NotDoneError("the manifest is refused")
+            raise NotDoneError("the manifest was refused")
         self._need_sources()
         return compare_version(self._manifest.api_version, self._place.data.host)
 

@@ -134,7 +134,7 @@ def blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
     asked = "".join(f"{blob}\n" for blob in names.values()).encode()
     output = git(root, "cat-file", "--batch-check", given=asked).splitlines()
     if any(b" blob " not in line for line in output):
-        raise CommandError("git has lost the content of a committed file")
+        raise CommandError("git cannot read the content of a committed file")
     sizes = [int(line.split(b" ")[2]) for line in output]
     if sum(sizes) > TREE_BYTES:
         raise CommandError(f"the committed files are larger than {TREE_BYTES} bytes")

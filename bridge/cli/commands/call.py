@@ -21,9 +21,9 @@ class CallOptions(CallerOptions):
 
     synopsis = "Usage: plugin-bridge call [--compact] SERVICE METHOD [JSON|-]"
     longdesc = (
-        "Calls a method of the running daemon, which must have been started with "
-        "--dev, and prints its result. JSON is the parameters, {} by default; - reads "
-        "them from standard input. plugin-bridge-protocol(7) lists the methods. "
+        "Calls a method of the running daemon and prints the result. The daemon must "
+        "run with --dev. JSON contains the parameters, {} by default; - reads them "
+        "from standard input. plugin-bridge-protocol(7) lists the methods. "
         + EXIT_STATUS
     )
 
@@ -64,9 +64,9 @@ def _params(text: str) -> Any:
     try:
         params = loads(text.encode("utf-8"))
     except UnicodeEncodeError:
-        raise usage.UsageError(f"JSON: not UTF-8; give {_OBJECT}") from None
+        raise usage.UsageError(f"JSON must be UTF-8, and {_OBJECT}") from None
     except BridgeError as e:
-        raise usage.UsageError(f"JSON: {e.message}; give {_OBJECT}") from None
+        raise usage.UsageError(f"JSON: {e.message}; it must be {_OBJECT}") from None
     if type(params) is not dict:
         raise usage.UsageError(f"JSON must be {_OBJECT}")
     return params

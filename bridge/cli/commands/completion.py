@@ -18,8 +18,9 @@ class CompletionOptions(TableOptions):
 
     synopsis = "Usage: plugin-bridge completion bash|zsh|fish"
     longdesc = (
-        "Prints the completion script of a shell. Put it where the shell looks for "
-        "such, for bash: ~/.local/share/bash-completion/completions/plugin-bridge"
+        "Prints the completion script for a shell. Save it where the shell looks for "
+        "completions, for bash: "
+        "~/.local/share/bash-completion/completions/plugin-bridge"
     )
 
     def parseArgs(  # type: ignore[override]

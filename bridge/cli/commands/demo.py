@@ -29,8 +29,8 @@ class DemoOptions(TableOptions):
     ]
     longdesc = (
         "Starts a daemon, the reference page, and a git server with a signed sample "
-        "plugin, all temporary and on this machine only; Ctrl-C ends and removes them. "
-        "It needs git, and plugin-bridge installed with its extra: plugin-bridge[demo]."
+        "plugin. Everything is temporary and local to this machine; Ctrl-C stops and "
+        "removes it. The demo needs git and the package plugin-bridge[demo]."
     )
 
 
@@ -78,12 +78,12 @@ def _broke(failure: Failure, reactor: Any, failures: list[str]) -> None:
 def _say_where(started: Started) -> None:
     sys.stdout.write(
         "\n"
-        "Open the page, pair it with the token, install the plugin, reload.\n\n"
+        "Open the page, pair it with the token, install the plugin, and reload.\n\n"
         f"  Page:    {started.page}\n"
         f"  Token:   {started.token}\n"
         f"  Plugin:  {started.plugin}\n"
         f"  Data:    {started.data}\n\n"
-        "From another terminal, once the page is paired:\n\n"
+        "In another terminal, when the page is paired:\n\n"
         f"  plugin-bridge eval --host reference --data-dir {started.data} "
         "'return document.title'\n\n"
         "Ctrl-C ends the demo.\n"

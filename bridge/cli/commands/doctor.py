@@ -43,23 +43,23 @@ class DoctorOptions(HostOptions):
 
     synopsis = "Usage: plugin-bridge doctor [--prompt] [--json] [--bundle FILE]"
     longdesc = (
-        "Looks at the data directory, the token, the bundler, the host's sources, the "
-        "theme directory, the port and the notification server, and says for each "
-        "what would mend it. With --prompt it shows a test prompt and waits for your "
-        "answer. With --bundle it writes what a bug report needs: it lists first what "
-        "that is, and leaves the token, settings and your home's name out. Exit "
-        "status: 0 when nothing is wrong, 1 otherwise, 2 wrong usage."
+        "Checks the data directory, the token, the bundler, the host's sources, the "
+        "theme directory, the port and the notification server, and shows how to fix "
+        "each problem. With --prompt it shows a test prompt and waits for your answer. "
+        "With --bundle it writes a file for a bug report and lists its contents; the "
+        "file does not contain the token, your settings or the name of your home "
+        "directory. Exit status: 0 no problem, 1 a problem, 2 wrong usage."
     )
     table: ClassVar[tuple[Option, ...]] = (
         *HOST_OPTIONS,
-        evolve(BY_NAME["listen"], about="where the daemon listens, or would"),
+        evolve(BY_NAME["listen"], about="address on which the daemon should listen"),
     )
     optFlags: ClassVar[list[list[str | None]]] = [
-        ["prompt", None, "show a test prompt, and wait for the answer"],
+        ["prompt", None, "show a test prompt and wait for the answer"],
         ["json", None, "print one JSON object"],
     ]
     optParameters: ClassVar[list[list[str | None]]] = [
-        ["bundle", None, None, "write what a bug report needs to this file (tar.gz)"]
+        ["bundle", None, None, "write a file for a bug report (tar.gz)"]
     ]
 
 
@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> int:
         try:
             support.write(Path(options["bundle"]), say)
         except FileExistsError:
-            return failed("doctor", f"{options['bundle']} exists, and is not replaced")
+            return failed("doctor", f"{options['bundle']} exists already")
         except OSError as e:
             return failed(
                 "doctor", f"{options['bundle']} cannot be written: {e.strerror}"
@@ -128,7 +128,7 @@ async def on_desktop(
                 os.urandom,
             )
             if all(finding.level is Level.OK for finding in findings):
-                _aside("a prompt is shown: answer it")
+                _aside("answer the prompt on the desktop")
             findings.append(await answered(approver.approve(TEST_PROMPT)))
         return findings
     finally:
@@ -144,6 +144,6 @@ async def answered(approving: Deferred[None]) -> Finding:
     except BridgeError as e:
         prefix = e.message.partition(":")[0]
         if prefix == "denied":
-            return Finding(name, Level.OK, f"it was not confirmed: {e.message}")
+            return Finding(name, Level.OK, f"you did not confirm it: {e.message}")
         return Finding(name, Level.WRONG, e.message, "see notification server")
-    return Finding(name, Level.OK, "it was confirmed")
+    return Finding(name, Level.OK, "you confirmed it")

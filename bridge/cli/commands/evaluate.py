@@ -18,20 +18,20 @@ class EvalOptions(CallerOptions):
 
     synopsis = "Usage: plugin-bridge eval [--timeout-ms N] [--compact] [CODE|-]"
     longdesc = (
-        "Evaluates CODE, or what standard input has, in the page that is paired with "
-        "the running daemon, which must have been started with --dev, and prints what "
-        "it returns. CODE is the body of an async JavaScript function; in scope are "
-        "host, manager, text(selector), click(selector), visible(selector), "
-        "rects(selector) and sleep(ms). For example: "
-        "plugin-bridge eval 'return text(\"h1\")'. What the code throws is told on "
-        "standard error, with status 1. " + EXIT_STATUS
+        "Evaluates CODE in the page that is paired with the running daemon, and prints "
+        "the result. The daemon must run with --dev. CODE is the body of an async "
+        "JavaScript function; without it, or with -, the command reads standard input. "
+        "In scope are host, manager, text(selector), click(selector), "
+        "visible(selector), rects(selector) and sleep(ms). For example: "
+        "plugin-bridge eval 'return text(\"h1\")'. If the code throws, standard error "
+        "has the message and the status is 1. " + EXIT_STATUS
     )
     optParameters: ClassVar[list[list[str | None]]] = [
         [
             "timeout-ms",
             None,
             str(REMOTE_MILLISECONDS),
-            f"wait that long for the page, at most {REMOTE_MOST_MILLISECONDS}",
+            f"how long to wait for the page, at most {REMOTE_MOST_MILLISECONDS}",
         ]
     ]
 

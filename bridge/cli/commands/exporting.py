@@ -19,12 +19,12 @@ from ..terminal import failed, private_file
 class ExportOptions(HostOptions):
     """The command line of ``plugin-bridge export``."""
 
-    synopsis = "Usage: plugin-bridge export [--host HOST] FILE"
+    synopsis = "Usage: plugin-bridge export [--host NAME|PATH] FILE"
     longdesc = (
-        "Writes where each plugin came from, and the page's settings, to FILE (- for "
-        "standard output), for plugin-bridge import on another computer. Accepted "
-        "keys and the pairing token stay here. Settings may hold secrets of plugins: "
-        "the file is yours alone, mode 0600, and an existing one is never replaced."
+        "Writes the URLs of the installed plugins, and the page's settings, to FILE (- "
+        "for standard output), for plugin-bridge import on another computer. FILE does "
+        "not contain accepted keys or the pairing token. Settings can contain secrets "
+        "of plugins, so FILE gets mode 0600. An existing file is never replaced."
     )
 
     def parseArgs(  # type: ignore[override]
@@ -42,8 +42,8 @@ def main(arguments: list[str]) -> int:
     if not place.data.root.is_dir():
         return failed(
             "export",
-            f"there is no data directory {place.data.root}; name the one to export "
-            "with --host or --data-dir",
+            f"there is no data directory {place.data.root}; choose one with --host or "
+            "--data-dir",
         )
     try:
         view = StateView.read(place.data.state)
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     try:
         _write(options["file"], text)
     except FileExistsError:
-        return failed("export", "the file exists, and is not replaced")
+        return failed("export", "the file exists already")
     except OSError as e:
         return failed("export", f"the file cannot be written: {e.strerror}")
     values = sum(len(entries) for entries in export.state.values())

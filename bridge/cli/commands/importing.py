@@ -26,15 +26,15 @@ _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
 class ImportOptions(CallerOptions):
     """The command line of ``plugin-bridge import``."""
 
-    synopsis = "Usage: plugin-bridge import [--replace] [--host HOST] FILE"
+    synopsis = "Usage: plugin-bridge import [--replace] [--host NAME|PATH] FILE"
     longdesc = (
-        "Asks the running daemon to install each plugin of FILE, which takes the same "
-        "steps and prompts as from the page, and sets the page's settings. What "
-        "is installed or set already stays, with --replace the settings of FILE win. "
-        "Exit status: 0 done, 1 when something was refused, 2 wrong usage, 3 no daemon."
+        "Has the running daemon install each plugin of FILE, with the same steps and "
+        "prompts as from the page, and set the page's settings. Installed plugins "
+        "stay, and so do existing settings unless --replace is given. Exit status: 0 "
+        "done, 1 something was refused, 2 wrong usage, 3 no daemon is running."
     )
     optFlags: ClassVar[list[list[str | None]]] = [
-        ["replace", None, "replace settings that are there"]
+        ["replace", None, "replace existing settings"]
     ]
 
     def parseArgs(  # type: ignore[override]
@@ -82,15 +82,15 @@ def read_export(path: Path) -> Export:
         raise CommandError(f"the file cannot be read: {e.strerror}") from None
     except BridgeError as e:
         raise CommandError(
-            f"the file is not of plugin-bridge export: {e.message}"
+            f"the file was not written by plugin-bridge export: {e.message}"
         ) from None
     if type(value) is dict and value.get("version") != VERSION:
-        raise CommandError(f"the file is not of version {VERSION} of export")
+        raise CommandError(f"the file must have version {VERSION} of the export format")
     try:
         return structure(converter, value, Export)
     except BridgeError as e:
         raise CommandError(
-            f"the file is not of plugin-bridge export: {e.message}"
+            f"the file was not written by plugin-bridge export: {e.message}"
         ) from None
 
 
@@ -102,8 +102,8 @@ def check_application(export: Export, application: str) -> None:
     """
     if export.application not in ("", application):
         raise CommandError(
-            f"the file is of {visible(export.application)}, not of {application}; "
-            "name the host with --host"
+            f"the file is for {visible(export.application)}, not for {application}; "
+            "choose the host with --host"
         )
 
 
@@ -140,9 +140,9 @@ class Importer:
         for plugin in export.plugins:
             name = visible(plugin.id)
             if plugin.id in installed:
-                self.say(f"{name}: is installed already\n")
+                self.say(f"{name}: already installed\n")
                 continue
-            self.say(f"{name}: asked for; if a prompt is shown, answer it\n")
+            self.say(f"{name}: installing; answer the prompt if one appears\n")
             try:
                 await self._page.call("plugins", "install", {"url": plugin.url})
             except BridgeError as e:
@@ -168,7 +168,7 @@ class Importer:
                 except BridgeError as e:
                     refused += 1
                     self.say(f"a setting of {visible(ns)}: refused: {e.message}\n")
-        self.say(f"settings: {made} set, {kept} left, {refused} refused\n")
+        self.say(f"settings: {made} set, {kept} kept, {refused} refused\n")
         return refused
 
     async def _present(self, ns: str) -> dict[str, Any]:

@@ -34,18 +34,18 @@ class LogsOptions(HostOptions):
         "[--json]"
     )
     longdesc = (
-        "Shows the last lines that the page and its plugins have logged, and with -f "
-        "every further one until Ctrl-C. No daemon needs to run. The daemon's own "
-        "lines are where it prints them. Exit status: 0 done, 1 there is no log file "
-        "or it can't be read, 2 wrong usage."
+        "Shows the last lines of the log of the page and its plugins, and with -f new "
+        "lines until Ctrl-C. It works without a daemon. The daemon's own log lines are "
+        "not in this log. Exit status: 0 done, 1 there is no readable log file, 2 "
+        "wrong usage."
     )
     optFlags: ClassVar[list[list[str | None]]] = [
-        ["follow", "f", "go on with what is logged from now on"],
+        ["follow", "f", "also show new lines, until Ctrl-C"],
         ["json", None, "print each line as a JSON object"],
     ]
     optParameters: ClassVar[list[list[str | None]]] = [
-        ["lines", "n", str(_LINES), "show so many of the last lines"],
-        ["level", None, LOG_LEVELS[0], "show only this level and those above"],
+        ["lines", "n", str(_LINES), "how many of the last lines to show"],
+        ["level", None, LOG_LEVELS[0], "show only this level and above"],
         ["scope", None, None, "show only this scope, such as a plugin's id"],
     ]
 

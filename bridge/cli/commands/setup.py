@@ -23,38 +23,39 @@ class SetupOptions(HostOptions):
         "--bundler-only] [--force]"
     )
     longdesc = (
-        "Installs what the daemon builds with: the bundler, which is esbuild "
-        "(verified by its digest), and the sources of the host application's plugin "
-        "system. Run it once before the daemon; what is in place already is left "
-        "alone. Exit status: 0 everything is in place, 1 something is not, 2 wrong "
-        "usage."
+        "Installs the bundler (esbuild, verified by its digest) and the sources of the "
+        "host application's plugin system. Run it once before you run the daemon. It "
+        "does not reinstall what is up to date. Exit status: 0 everything is "
+        "installed, 1 something is missing, 2 wrong usage."
     )
     optParameters: ClassVar[list[Any]] = [
         [
             "bundler",
             None,
             None,
-            f"the bundler, esbuild {VERSION}: its binary, or its package as npm pack "
-            "makes it (default: what came with plugin-bridge, else npm is asked)",
+            f"binary of esbuild {VERSION}, or its package as npm pack writes it "
+            "(default: the one that ships with plugin-bridge, or else from npm)",
         ],
         [
             "host-sources",
             None,
             None,
-            "the host's sources: a directory or a tar archive with packages/api/src "
-            "and packages/host/src",
+            "the host's sources: a directory or tar archive with packages/api/src and "
+            "packages/host/src",
         ],
     ]
     optFlags: ClassVar[list[Any]] = [
-        ["force", None, "install again what is in place already"],
-        ["bundler-only", None, "install the bundler alone, for plugin-bridge check"],
+        ["force", None, "reinstall everything"],
+        ["bundler-only", None, "install only the bundler, for plugin-bridge check"],
     ]
 
     def postOptions(self) -> None:
         """Refuse sources that would not be installed."""
         super().postOptions()
         if self["bundler-only"] and self["host-sources"]:
-            raise usage.UsageError("--bundler-only installs no --host-sources")
+            raise usage.UsageError(
+                "--bundler-only and --host-sources exclude each other"
+            )
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -77,5 +78,5 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"plugin-bridge: {e}\n")
         return 1
     what = "the bundler" if options["bundler-only"] else "everything"
-    print(f"{what} is in place in {place.data.root}")
+    print(f"{what} is installed in {place.data.root}")
     return 0

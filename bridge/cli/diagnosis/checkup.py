@@ -91,10 +91,10 @@ def _directory(place: Paths, command: str) -> Finding:
         found = root.stat()
     except OSError:
         fix = _run_setup(place, command)
-        return Finding(name, Level.WRONG, f"{root} is not there", fix)
+        return Finding(name, Level.WRONG, f"{root} does not exist", fix)
     if not stat.S_ISDIR(found.st_mode):
         text = f"{root} is not a directory"
-        return Finding(name, Level.WRONG, text, "name another with --data-dir")
+        return Finding(name, Level.WRONG, text, "choose another with --data-dir")
     if os.name != "nt" and found.st_uid != os.geteuid():
         text = f"{root} belongs to another user"
         return Finding(
@@ -113,17 +113,17 @@ def _token(place: Paths) -> Finding:
     try:
         PairingToken.load(place.data.token)
     except FileNotFoundError:
-        return Finding(name, Level.NOTE, "not made yet; the first start makes it")
+        return Finding(name, Level.NOTE, "missing; the first start creates it")
     except TokenError as e:
-        return Finding(name, Level.WRONG, str(e), "follow its advice, then pair again")
-    return Finding(name, Level.OK, f"{place.data.token}, yours alone")
+        return Finding(name, Level.WRONG, str(e), "do this, then pair again")
+    return Finding(name, Level.OK, f"{place.data.token}; only you can read it")
 
 
 def _state(place: Paths) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
-        fix = "follow its advice, or start the daemon: it loads the previous generation"
+        fix = "start the daemon; it loads the previous version, or reports why"
         return Finding("settings", Level.WRONG, str(e), fix)
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
     counted = f"{values} value{'' if values == 1 else 's'}"
@@ -135,7 +135,7 @@ def _interrupted(place: Paths) -> Iterator[Finding]:
     try:
         Journal(place.data.journal).read()
     except JournalError as e:
-        fix = "follow its advice, then start the daemon"
+        fix = "follow this message, then start the daemon"
         yield Finding("journal", Level.WRONG, str(e), fix)
 
 
@@ -151,7 +151,7 @@ def _unrecorded(place: Paths) -> Iterator[Finding]:
     for name in entries:
         if not name.startswith(".") and name not in known:
             text = f"{place.data.plugins / name} belongs to no installed plugin"
-            fix = "move it away; then the plugin can be installed again"
+            fix = "move it elsewhere; then you can install the plugin again"
             yield Finding("plugin tree", Level.WRONG, visible(text), fix)
 
 
@@ -163,10 +163,10 @@ def _bundler(place: Paths, command: str) -> Finding:
     if installed_bundler(place.data, pin):
         return Finding(name, Level.OK, f"esbuild {VERSION}, with the right digest")
     if (place.data.bin / BINARY_NAME).exists():
-        text = f"bin/{BINARY_NAME} is not esbuild {VERSION} as it was pinned"
+        text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}"
         if would_run(place.data):
             return Finding(name, Level.NOTE, text, f"{fix} --force")
-        text += f", and does not match bin/{CHECKSUM_NAME}, so nothing can be built"
+        text += f", and does not match bin/{CHECKSUM_NAME}, so the daemon cannot build"
         return Finding(name, Level.WRONG, text, f"{fix} --force")
     return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", fix)
 
@@ -175,9 +175,9 @@ def _sources(place: Paths, command: str) -> Finding:
     name = "host sources"
     missing = missing_sources(place)
     if missing:
-        text = f"{missing[0]} is missing, so nothing can be built"
+        text = f"{missing[0]} is missing, so the daemon cannot build"
         return Finding(name, Level.WRONG, text, _run_setup(place, command))
-    return Finding(name, Level.OK, "in place")
+    return Finding(name, Level.OK, "installed")
 
 
 def _run_setup(place: Paths, command: str) -> str:
@@ -193,9 +193,9 @@ def _theme(place: Paths) -> Finding:
         directory = directory.parent
     if not os.access(directory, os.W_OK | os.X_OK):
         text = f"{place.theme_dir} cannot be written"
-        fix = "make it a directory that you can write to, or name another with "
+        fix = "make it writable, or choose another directory with "
         return Finding(name, Level.WRONG, text, f"{fix}--theme-dir")
-    text = f"no bundle in {place.theme_dir} yet; the first build makes it"
+    text = f"no bundle in {place.theme_dir} yet; the first build creates it"
     return Finding(name, Level.NOTE, text)
 
 
@@ -206,7 +206,7 @@ def _databases(place: Paths) -> Iterator[Finding]:
         if path.is_file():
             yield Finding(name, Level.OK, str(path))
         else:
-            yield Finding(name, Level.NOTE, f"{path} is not there yet")
+            yield Finding(name, Level.NOTE, f"{path} does not exist yet")
 
 
 def daemon(place: Paths, listen: Address, command: str) -> Finding:
@@ -221,21 +221,21 @@ def daemon(place: Paths, listen: Address, command: str) -> Finding:
         try:
             address = listens_on(place.data)
         except (OSError, ValueError):
-            return Finding(name, Level.NOTE, "it is starting or stopping")
+            return Finding(name, Level.NOTE, "starting or shutting down")
         version = _version(address)
         if version is None:
-            text = f"it runs but does not answer on {address}"
+            text = f"running, but does not answer on {address}"
             return Finding(name, Level.WRONG, text, "restart it")
         text = f"version {version} listens on {address}"
         if _is_dev(address):
             text += " with --dev: EVERY operation is approved without asking"
-            fix = "start it without --dev, unless you develop plugins"
+            fix = "restart it without --dev, unless you develop plugins"
             return Finding(name, Level.NOTE, text, fix)
         return Finding(name, Level.OK, text)
     if _is_taken(listen):
         ours = _version(listen) is not None
         who = "the daemon of another data directory" if ours else "another program"
-        fix = "end it, or choose another address with --listen"
+        fix = "stop it, or choose another address with --listen"
         return Finding(name, Level.WRONG, f"{who} listens on {listen}", fix)
     text = f"not running; {listen} is free"
     return Finding(name, Level.NOTE, text, f"run: plugin-bridge run {command}")
@@ -282,18 +282,16 @@ async def notification_server(notifications: INotifications) -> Finding:
     try:
         server = await notifications.find()
     except DesktopError as e:
-        text = f"none answers, so without --dev no plugin can be installed: {e}"
-        fix = "log in to a desktop, or install one, such as notification-daemon"
+        text = f"none answers, so you can install plugins only with --dev: {e}"
+        fix = "log in to a desktop, or install a server such as notification-daemon"
         return Finding(name, Level.WRONG, text, fix)
-    server_name = visible(f"{server.name} {server.version}")
+    called = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))
     if "actions" not in server.capabilities:
-        text = (
-            f"{server_name} has no buttons, so every prompt is refused (it has: {able})"
-        )
-        return Finding(name, Level.WRONG, text, "use one that has, such as dunst")
+        text = f"{called} has no buttons, so prompts are refused (it supports: {able})"
+        return Finding(name, Level.WRONG, text, "use one with actions, such as dunst")
     click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
-    return Finding(name, Level.OK, f"{server_name}: {click} (it has: {able})")
+    return Finding(name, Level.OK, f"{called}: {click} (it supports: {able})")
 
 
 def finding_lines(findings: list[Finding]) -> Iterator[str]:

@@ -77,11 +77,14 @@ class Support:
         :raise OSError: It can't be written.
         """
         with private_file(path) as file:
-            say("the bundle holds, without the token, settings and your home's name:")
+            say(
+                "the file contains these parts, without token, settings and home "
+                "directory:"
+            )
             for name, content in self.files.items():
                 say(f"  {name:<14} {len(content)} bytes")
             self._pack(file)
-        say(f"written to {path}; read it before you send it")
+        say(f"wrote {path}; read it before you send it")
 
     def _pack(self, file: BinaryIO) -> None:
         with tarfile.open(fileobj=file, mode="w:gz") as tar:

@@ -13,7 +13,7 @@ export default definePlugin({
   activate(ctx) {
     let presses = ctx.settings.get("presses", 0);
     const card = ctx.ui.card("Hello from a plugin");
-    card.text("This card was cloned, checked, signed for and compiled into the page.");
+    card.text("This plugin was cloned, verified and compiled into the page.");
     const count = card.text(sentence(presses));
     card.button("Press me", async () => {
       presses += 1;

@@ -69,9 +69,11 @@ class ClientTests(CallCase):
         self.data.token.unlink()
         status, err = self.outcome()
         self.assertEqual((status, err.count("\n")), (3, 1))
-        self.assertIn("has no token: it starts just now", err)
+        self.assertIn("has no token: it is just starting", err)
         where = f"--host reference --data-dir {self.data.root}"
-        self.assertIn(f"make another: plugin-bridge run --rotate-token {where}", err)
+        self.assertIn(
+            f"to create a token, run: plugin-bridge run --rotate-token {where}", err
+        )
 
     def test_nothing_listens(self):
         """A port nobody listens on is said so."""
@@ -127,7 +129,7 @@ class ClientTests(CallCase):
             self.answering(code, body)
             status, err = self.outcome()
             self.assertEqual(status, 1)
-            self.assertRegex(err, "is no plugin-bridge|of another version")
+            self.assertRegex(err, "is not plugin-bridge|has another version")
 
     def test_interrupted(self):
         """Ctrl-C ends it without a traceback."""

@@ -105,6 +105,9 @@ class AskingTests(SynchronousTestCase):
 
     def test_interrupted(self) -> None:
         """Ctrl-C ends the waiting, and a later request can be made."""
+        # A reactor that ran before has left its own handler.
+        previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, previous)
         server, address = self.listening(socket.AF_INET, "127.0.0.1")
         with server:
             timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))

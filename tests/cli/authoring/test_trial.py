@@ -239,7 +239,7 @@ class TrialTests(TestCase):
     async def test_types(self):
         """With a compiler on PATH the types are checked against the host's."""
         self.environ = compiler_environ()
-        self.assertEqual((await self.step("types")).message, "no type error")
+        self.assertEqual((await self.step("types")).message, "no type errors")
         source = MAIN.replace("activate()", "activate: 1, stop()")
         (self.root / "main.ts").write_text(source)
         made = await self.verdict(unsigned=True)

@@ -55,9 +55,9 @@ class CallTests(CallCase):
         """What is wrong with the parameters is reported, object or not."""
         for text, said in (
             ("[]", "JSON must be an object"),
-            ("{", "JSON: not JSON; give an object, such as"),
+            ("{", "JSON: not JSON; it must be an object, such as"),
             ('{"value": 100000000000000000001}', "JSON: an integer that cannot be"),
-            ('{"\udce9": 1}', "JSON: not UTF-8"),
+            ('{"\udce9": 1}', "JSON must be UTF-8"),
         ):
             with self.assertRaises(usage.UsageError) as caught:
                 self.run_main("state", "set", text)

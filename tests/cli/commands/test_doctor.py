@@ -117,9 +117,7 @@ class DoctorTests(SynchronousTestCase):
         self.assertIn(
             "WRONG daemon: the daemon of another data directory", other.stdout
         )
-        self.assertEqual(
-            again.stderr, f"plugin-bridge doctor: {file} exists, and is not replaced\n"
-        )
+        self.assertEqual(again.stderr, f"plugin-bridge doctor: {file} exists already\n")
         self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         listed = [
@@ -148,7 +146,7 @@ class DoctorTests(SynchronousTestCase):
         self.assertIn("with --dev", found["daemon"]["text"])
         self.assertIn("start it without --dev", found["daemon"]["mend"])
         self.assertIn("doctor.json", done.stderr)
-        self.assertIn(f"written to {file}", done.stderr)
+        self.assertIn(f"wrote {file}", done.stderr)
 
     def doctor(self, session: Session, *options: str) -> subprocess.Popen[str]:
         """Start it in a desktop session."""
@@ -193,7 +191,7 @@ class DoctorTests(SynchronousTestCase):
         said, _ = process.communicate(timeout=60)
         report = json.loads(said)
         found = {f["name"]: f for f in report["findings"]}
-        self.assertEqual(found["test prompt"]["text"], "it was confirmed")
+        self.assertEqual(found["test prompt"]["text"], "you confirmed it")
         self.assertIn("Notification Daemon", found["notification server"]["text"])
         self.assertIs(report["ok"], True)
         self.assertEqual(process.returncode, 0)

@@ -116,12 +116,12 @@ class ReadTests(SynchronousTestCase):
         """What is none of ours is refused, and not repeated."""
         for text in (b"", b"[]", b"SECRET", b'{"version":1,"SECRET":2}'):
             said = self.refused(text)
-            self.assertIn("not of plugin-bridge export", said)
+            self.assertIn("not written by plugin-bridge export", said)
             self.assertNotIn("SECRET", said)
 
     def test_newer(self) -> None:
         """A newer version is refused whole."""
-        self.assertIn("not of version 1", self.refused(b'{"version":2}'))
+        self.assertIn("must have version 1", self.refused(b'{"version":2}'))
 
     def test_of_another_host(self) -> None:
         """What another application's page has set is not brought to this one."""
@@ -131,7 +131,8 @@ class ReadTests(SynchronousTestCase):
             check_application(export, "plugin-bridge")
         self.assertEqual(
             str(raised.exception),
-            "the file is of VRCNext, not of plugin-bridge; name the host with --host",
+            "the file is for VRCNext, not for plugin-bridge; choose the host with "
+            "--host",
         )
 
     def test_no_file(self) -> None:
@@ -180,8 +181,8 @@ class RoundTripTests(InstallCase):
             page.result("state", "set", setting)
             file = self.exported(daemon)
             again = self.imported(daemon, file)
-            self.assertIn("good: is installed already", again.stdout)
-            self.assertIn("0 set, 1 left, 0 refused", again.stdout)
+            self.assertIn("good: already installed", again.stdout)
+            self.assertIn("0 set, 1 kept, 0 refused", again.stdout)
             page.result("state", "set", {**setting, "value": "light"})
             self.imported(daemon, file)
             there = page.result("state", "get", {"ns": "host", "key": "theme"})
@@ -192,7 +193,7 @@ class RoundTripTests(InstallCase):
             page.result("plugins", "uninstall", {"id": "good"})
             back = self.imported(daemon, file)
             self.assertEqual(back.returncode, 0, back.stdout + back.stderr)
-            self.assertIn("if a prompt is shown, answer it\n", back.stdout)
+            self.assertIn("answer the prompt if one appears\n", back.stdout)
             self.assertIn("good: installed", back.stdout)
             listed = page.result("plugins", "list")["plugins"]
             self.assertEqual([plugin["id"] for plugin in listed], ["good"])
@@ -212,7 +213,7 @@ class RoundTripTests(InstallCase):
             done = self.imported(daemon, file)
         self.assertEqual(done.returncode, 1)
         self.assertIn("gone: refused: clone_failed", done.stdout)
-        self.assertIn("1 set, 0 left, 1 refused", done.stdout)
+        self.assertIn("1 set, 0 kept, 1 refused", done.stdout)
 
     def test_without_dev(self) -> None:
         """A daemon without --dev is asked as by a page; a file is not replaced."""
@@ -236,7 +237,7 @@ class RoundTripTests(InstallCase):
                 str(file),
             )
             self.assertEqual(again.returncode, 1)
-            self.assertIn("not replaced", again.stderr)
+            self.assertIn("exists already", again.stderr)
 
     def test_no_daemon(self) -> None:
         """Without a daemon it says how to start one."""

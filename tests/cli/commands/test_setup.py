@@ -65,7 +65,7 @@ class ReferenceTests(SetupCase):
         self.assertFalse((self.data.root / "host/page").exists())
         self.assertTrue(self.said[0].startswith("bundler: installed esbuild 0.28.2"))
         self.assertTrue(self.said[1].startswith("host sources: installed ("))
-        self.assertEqual(self.said[2], "sample database: made")
+        self.assertEqual(self.said[2], "sample database: installed")
         path = self.data.root / "sample.db"
         with contextlib.closing(sqlite3.connect(path)) as database:
             count = database.execute("SELECT count(*) FROM places").fetchone()
@@ -76,7 +76,9 @@ class ReferenceTests(SetupCase):
         self.setup_host()
         before = self.tree()
         self.setup_host(bundler=None, environ={})
-        self.assertTrue(all("in place" in line for line in self.said), self.said)
+        self.assertTrue(
+            all("already installed" in line for line in self.said), self.said
+        )
         self.assertEqual(len(self.said), 3)
         self.assertEqual(self.tree(), before)
 
@@ -120,8 +122,8 @@ class OtherHostTests(SetupCase):
         told = self.refused("vrcnext")
         self.assertEqual(
             told,
-            "the sources of VRCNext's plugin system are missing: get the release "
-            "archive of its plugin host, or a checkout of it, and give it with "
+            "the sources of VRCNext's plugin system are missing: download the release "
+            "archive of its plugin host, or check it out, and pass its path with "
             "--host-sources",
         )
         self.assertTrue((self.data.bin / "esbuild").exists())
@@ -132,7 +134,7 @@ class OtherHostTests(SetupCase):
         reference = Path(bridge.__file__).parent / "reference"
         self.setup_host("vrcnext", host_sources=reference)
         self.setup_host("vrcnext")
-        self.assertEqual(self.said[1], "host sources: in place")
+        self.assertEqual(self.said[1], "host sources: already installed")
 
 
 class FailureTests(SetupCase):
@@ -142,7 +144,7 @@ class FailureTests(SetupCase):
         """A bundler that is not the pinned one is refused; the rest is installed."""
         (self.root / "evil").write_bytes(b"#!/bin/sh\n")
         told = self.refused(bundler=self.root / "evil")
-        self.assertIn("this is not esbuild", told)
+        self.assertIn("not have the digest of esbuild", told)
         self.assertFalse((self.data.bin / "esbuild").exists())
         self.assertTrue(self.data.host.exists())
 
@@ -209,14 +211,14 @@ class CommandTests(SetupCase):
         """It says what it did, and where; the exit status is 0."""
         status, out, err = self.run_main("--bundler", str(esbuild()), "--force")
         self.assertEqual((status, err), (0, ""))
-        self.assertTrue(out.endswith(f"everything is in place in {self.data.root}\n"))
+        self.assertTrue(out.endswith(f"everything is installed in {self.data.root}\n"))
 
     def test_bundler_only(self):
         """What was installed is not reported as everything."""
         given = ("--bundler", str(esbuild()), "--bundler-only")
         status, out, err = self.run_main(*given)
         self.assertEqual((status, err), (0, ""))
-        self.assertTrue(out.endswith(f"the bundler is in place in {self.data.root}\n"))
+        self.assertTrue(out.endswith(f"the bundler is installed in {self.data.root}\n"))
         with self.assertRaises(SystemExit):
             self.run_main(*given, "--host-sources", ".")
 

@@ -85,7 +85,7 @@ class DiskTests(SynchronousTestCase):
         self.root.write_text("")
         found = self.found()["data directory"]
         self.assertEqual(found.level, Level.WRONG)
-        self.assertEqual(found.fix, "name another with --data-dir")
+        self.assertEqual(found.fix, "choose another with --data-dir")
 
     def test_journal_of_another_version(self) -> None:
         """What keeps the daemon from starting is reported."""
@@ -312,7 +312,7 @@ class ServerTests(SynchronousTestCase):
         with patch.object(screen, "find", lambda: fail(DesktopError("no bus"))):
             found = self.found(screen)
         self.assertEqual(found.level, Level.WRONG)
-        self.assertIn("without --dev no plugin can be installed: no bus", found.text)
+        self.assertIn("you can install plugins only with --dev: no bus", found.text)
 
 
 class ToldTests(SynchronousTestCase):

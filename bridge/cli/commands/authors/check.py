@@ -23,19 +23,18 @@ from ...terminal import DirectoryArgument
 class CheckOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge check``."""
 
-    synopsis = "Usage: plugin-bridge check [--unsigned] [--json] [--host HOST] DIR"
+    synopsis = "Usage: plugin-bridge check [--unsigned] [--json] [--host NAME|PATH] DIR"
     longdesc = (
-        "Takes the steps the daemon takes when it installs the plugin in DIR: its "
-        "files, its manifest, the source policy, the signature, and a trial build "
-        "with the bundler and the host's sources of the data directory. It also "
-        "compares the id that main.ts exports with the manifest's, apiVersion with "
-        "the version of the host's sources, and has tsc check the types, if there is "
-        "one on PATH. When DIR is a git work tree, what git ignores is left out. Exit "
-        "status: 0 passed, 1 something was refused, 2 wrong usage, 4 nothing was "
-        "refused, but a step could not be done."
+        "Checks the plugin in DIR as the daemon does when it installs it: the files, "
+        "the manifest, the source policy, the signature, and a trial build with the "
+        "bundler and the host's sources of the data directory. It also compares the id "
+        "that main.ts exports with the manifest, compares apiVersion with the host's "
+        "sources, and runs tsc if it is on PATH. In a git work tree it ignores what "
+        "git ignores. Exit status: 0 passed, 1 something was refused, 2 wrong usage, 4 "
+        "nothing was refused, but a step could not run."
     )
     optFlags: ClassVar[list[list[str | None]]] = [
-        ["unsigned", None, "leave the signature out"],
+        ["unsigned", None, "accept a plugin without a signature"],
         ["json", None, "print one JSON object"],
     ]
 

@@ -38,10 +38,10 @@ class DevOptions(DirectoryArgument, HostOptions):
 
     synopsis = "Usage: plugin-bridge dev [--host NAME|PATH] [--data-dir DIR] DIR"
     longdesc = (
-        "Links the plugin in DIR into the running daemon of the data directory, which "
-        "must have been started with --dev, and has the bundle built again whenever "
-        "a file changes. It needs no signature; the source policy holds. An installed "
-        "plugin of the same id is left as it is. Ctrl-C takes the plugin out again."
+        "Links the plugin in DIR into the running daemon of the data directory, and "
+        "rebuilds the bundle whenever a file changes. The daemon must run with --dev. "
+        "The plugin needs no signature, but the source policy applies. An installed "
+        "plugin with the same id is not changed. Ctrl-C removes the link."
     )
 
 
@@ -66,7 +66,7 @@ def dev(reactor: Any, options: DevOptions) -> int:
     if not root.is_dir():
         return failed("dev", f"there is no directory {root}")
     start = shlex.join(["plugin-bridge", "run", "--dev", *options.naming(place)])
-    nobody = f"no daemon with --dev uses {place.data.root}; start one: {start}"
+    nobody = f"no daemon with --dev uses {place.data.root}; run: {start}"
     if not hasattr(reactor, "connectUNIX"):
         return failed("dev", "this system has no Unix sockets")
     try:
@@ -94,7 +94,7 @@ def is_ours(path: Path) -> bool:
     except OSError as e:
         raise CommandError(f"{path} cannot be used: {e.strerror}") from None
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
-        raise CommandError(f"{path} is not a socket of yours, so it is not used")
+        raise CommandError(f"{path} is not a socket of your user")
     return True
 
 
@@ -161,7 +161,7 @@ class Session:
         """Receive a message of the daemon."""
         kind = message.get("type")
         if kind == "ready":
-            self._say(f"watching {self._root}; Ctrl-C ends it")
+            self._say(f"watching {self._root}; press Ctrl-C to stop")
             self._watch.start().addErrback(self._broke)
         elif kind == "linked":
             self._waiting = False
@@ -196,7 +196,7 @@ class Session:
         what = f"{message['id']} {message['version']}"
         if what != self._told:
             self._told = what
-            more = "; it stands for the installed one" if message["shadows"] else ""
+            more = "; it replaces the installed plugin" if message["shadows"] else ""
             self._say_at(f"linked {escaped(what)}{more}")
         report = message["report"]
         self._say_at(f"built in {report['durationMs']} ms")
@@ -211,7 +211,7 @@ class Session:
             for line in hit_lines(hit, source_line(self._root, hit)):
                 self._say(line)
         if self._told is not None:
-            self._say("  the last good build stays")
+            self._say("  the last good build stays in use")
 
     def _say_lines(self, lines: list[str]) -> None:
         for line in lines:
@@ -232,10 +232,10 @@ class _Connection(LineReceiver):
         try:
             self._session.received(loads(line))
         except (BridgeError, AttributeError, KeyError, TypeError):
-            self._session.fail("what answers there is no daemon of this version")
+            self._session.fail("the daemon has another version")
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        self._session.fail("the daemon has ended")
+        self._session.fail("the daemon has stopped")
 
     def send(self, message: Any) -> None:
         self._wire.write(dumps(message) + b"\n")

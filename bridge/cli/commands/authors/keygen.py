@@ -17,16 +17,16 @@ class KeygenOptions(TableOptions):
 
     synopsis = "Usage: plugin-bridge keygen [--out FILE]"
     longdesc = (
-        "Makes a signing key and prints its fingerprint, which users compare. "
-        "Whoever has the key file can sign as you: keep a copy, publish none."
+        "Creates a signing key and prints its fingerprint, which users compare. Anyone "
+        "who has the key file can sign as you: keep a backup, and never publish it."
     )
     optParameters: ClassVar[list[list[str | None]]] = [
         [
             "out",
             "o",
             None,
-            "the file to make (default: plugin-bridge/signing-key in the user's "
-            "configuration directory); an existing one is never replaced",
+            "the file to create (default: plugin-bridge/signing-key in the user's "
+            "configuration directory); an existing file is never replaced",
         ]
     ]
 
@@ -52,9 +52,9 @@ def keygen(options: KeygenOptions) -> int:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_seed(path, seed)
     except FileExistsError:
-        return failed("keygen", f"{path} exists; a key is never replaced")
+        return failed("keygen", f"{path} exists already; keygen never replaces a key")
     except OSError as e:
-        return failed("keygen", f"{path} could not be made: {e.strerror}")
-    print(f"key file     {path} (keep a copy; publish none)")
+        return failed("keygen", f"{path} cannot be created: {e.strerror}")
+    print(f"key file     {path} (keep a backup; never publish it)")
     print(f"fingerprint  {key_id(public_key_of(seed))} (publish it for users)")
     return 0

@@ -43,8 +43,8 @@ class SignOptions(DirectoryArgument, HostOptions):
 
     synopsis = "Usage: plugin-bridge sign [--key FILE] [--host NAME|PATH] DIR"
     longdesc = (
-        "Signs the plugin in DIR and writes its plugin.sig. When DIR is a git work "
-        "tree, what is committed is signed, and nothing else may be in it."
+        "Signs the plugin in DIR and writes its plugin.sig. In a git work tree it "
+        "signs the committed files, and refuses to sign if anything is not committed."
     )
     optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
 
@@ -102,7 +102,7 @@ def _check_key_unsigned(
     if files is None or inside in files:
         raise CommandError(
             "the key file is one of the plugin's files; anyone who has it can sign as "
-            "you: keep it elsewhere"
+            "you, so keep it elsewhere"
         )
 
 

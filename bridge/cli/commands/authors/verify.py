@@ -21,9 +21,9 @@ class VerifyOptions(DirectoryArgument, HostOptions):
 
     synopsis = "Usage: plugin-bridge verify [--host NAME|PATH] DIR"
     longdesc = (
-        "Verifies the signature of the plugin in DIR, as the daemon does, and prints "
-        "the fingerprint of the key. Whether anybody trusts the key is not asked. "
-        "When DIR is a git work tree, what git ignores is left out."
+        "Verifies the signature of the plugin in DIR as the daemon does, and prints "
+        "the fingerprint of the key. It does not check whether the key is trusted. In "
+        "a git work tree it ignores what git ignores."
     )
 
 

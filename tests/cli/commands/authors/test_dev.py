@@ -122,8 +122,8 @@ class SessionTests(SessionTestCase):
         self.assertEqual(
             self.said,
             [
-                f"watching {self.tree}; Ctrl-C ends it",
-                "12:00:00 linked demo 1.0.0; it stands for the installed one",
+                f"watching {self.tree}; press Ctrl-C to stop",
+                "12:00:00 linked demo 1.0.0; it replaces the installed plugin",
                 "12:00:00 built in 12 ms",
                 "  other is left out:\\x1b gone",
                 "12:00:00 built in 12 ms",
@@ -154,7 +154,7 @@ class SessionTests(SessionTestCase):
             [
                 "12:00:00 refused: build_failed: a",
                 "  b",
-                "  the last good build stays",
+                "  the last good build stays in use",
             ],
         )
 
@@ -188,7 +188,7 @@ class SessionTests(SessionTestCase):
         """When the daemon ends, so does this, and says why."""
         self.wire.loseConnection()
         self.assertTrue(self.reactor.hasStopped)
-        self.assertEqual(self.session.failure, "the daemon has ended")
+        self.assertEqual(self.session.failure, "the daemon has stopped")
         self.assertEqual(self.reactor.getDelayedCalls(), [])
 
     def test_daemon_says_why(self):
@@ -201,9 +201,7 @@ class SessionTests(SessionTestCase):
         for line in (b"x", b"[]", b'{"type":"linked"}', b'{"type":"refused"}'):
             self.setUp()
             self.answer(line)
-            self.assertEqual(
-                self.session.failure, "what answers there is no daemon of this version"
-            )
+            self.assertEqual(self.session.failure, "the daemon has another version")
 
     def test_watching_breaks(self):
         """A defect of the watch ends it, instead of watching nothing."""
@@ -257,8 +255,7 @@ class CommandTests(CommandTestCase):
     def test_no_daemon(self):
         """Without a daemon in developer mode, the start command is reported."""
         self.assert_failed(
-            "start one: plugin-bridge run --dev --host reference "
-            f"--data-dir {self.root}\n",
+            f"run: plugin-bridge run --dev --host reference --data-dir {self.root}\n",
             str(self.root),
         )
 
@@ -270,14 +267,14 @@ class CommandTests(CommandTestCase):
         """A path that is no socket of this user is not connected to."""
         path = self.root / "dev.socket"
         path.symlink_to("/run/docker.sock")
-        self.assert_failed("not a socket of yours", str(self.root))
+        self.assert_failed("not a socket of your user", str(self.root))
         path.unlink()
         listening = socket.socket(socket.AF_UNIX)
         self.addCleanup(listening.close)
         listening.bind(str(path))
         self.assertTrue(is_ours(path))
         with mock.patch.object(module.os, "geteuid", lambda: os.getuid() + 1):
-            self.assert_failed("not a socket of yours", str(self.root))
+            self.assert_failed("not a socket of your user", str(self.root))
 
     def test_unreachable(self):
         """A data directory that can't be looked into is said so."""

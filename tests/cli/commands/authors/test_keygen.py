@@ -77,8 +77,8 @@ class KeygenTests(CommandTestCase):
             self.assertEqual((status, out), (1, ""))
             self.assertEqual(
                 err,
-                f"plugin-bridge keygen: {self.root / name} exists; a key is never "
-                "replaced\n",
+                f"plugin-bridge keygen: {self.root / name} exists already; keygen "
+                "never replaces a key\n",
             )
         self.assertEqual(key.read_text(), "precious")
         self.assertFalse((self.root / "nowhere").exists())
@@ -88,7 +88,7 @@ class KeygenTests(CommandTestCase):
         path = self.root / "nowhere" / "key"
         status, _, err = self.keygen("--out", str(path))
         self.assertEqual(status, 1)
-        self.assertIn("could not be made: No such file or directory", err)
+        self.assertIn("cannot be created: No such file or directory", err)
 
     def test_disk_full(self):
         """A key that could not be written whole is not left behind."""
@@ -140,7 +140,7 @@ class ReadSeedTests(CommandTestCase):
         """A key file that is not there, or is a directory, is said so."""
         with self.assertRaises(CommandError) as caught:
             read_seed(self.root / "key")
-        self.assertIn("plugin-bridge keygen makes one", str(caught.exception))
+        self.assertIn("plugin-bridge keygen creates one", str(caught.exception))
         with self.assertRaises(CommandError) as caught:
             read_seed(self.root)
         self.assertIn("cannot be read: Is a directory", str(caught.exception))

@@ -122,7 +122,7 @@ class SignTests(SignTestCase):
         """A key file that is not there is named."""
         self.key.unlink()
         self.assert_refused(
-            f"there is no key file {self.key}; plugin-bridge keygen makes one"
+            f"there is no key file {self.key}; plugin-bridge keygen creates one"
         )
 
     def test_host(self):
@@ -177,7 +177,7 @@ class SignTests(SignTestCase):
         for path in (inside, self.root / "link"):
             self.assert_refused(
                 "the key file is one of the plugin's files; anyone who has it can sign "
-                "as you: keep it elsewhere",
+                "as you, so keep it elsewhere",
                 "--key",
                 str(path),
             )
@@ -316,7 +316,7 @@ class WorkTreeTests(SignTestCase):
         self.git("commit", "--quiet", "--message", "x")
         self.assert_refused(
             "the key file is one of the plugin's files; anyone who has it can sign as "
-            "you: keep it elsewhere"
+            "you, so keep it elsewhere"
         )
 
     def test_too_large(self):
@@ -328,7 +328,7 @@ class WorkTreeTests(SignTestCase):
         """A damaged repository is said so."""
         blob = self.git("rev-parse", "HEAD:main.ts").strip()
         (self.plugin / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-        self.assert_refused("git has lost the content of a committed file")
+        self.assert_refused("git cannot read the content of a committed file")
 
     def test_not_a_repository(self):
         """A .git that is none is not looked for further up."""

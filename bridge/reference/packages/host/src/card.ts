@@ -114,7 +114,7 @@ export class BridgeCard {
         return `The daemon answers at ${endpoint}; opening the socket.`;
       case "not-paired":
         return refusal === "unauthorized"
-          ? "The daemon refused this pairing token. Run it with --print-token to see the right one."
+          ? "The daemon refused this pairing token. Run it with --print-token to print the right one."
           : "Paste the daemon's pairing token; running it with --print-token prints it.";
       case "connected":
         return `Paired with the daemon at ${endpoint}.`;
@@ -135,7 +135,7 @@ export class BridgeCard {
     say(
       this.#endpointError,
       endpoint === undefined
-        ? "Write http://127.0.0.1 or http://localhost, a colon and a port."
+        ? "Enter http://127.0.0.1 or http://localhost, followed by a colon and a port."
         : "",
     );
     this.#endpoint.setAttribute("aria-invalid", String(endpoint === undefined));

@@ -32,8 +32,8 @@ export class BuildNotice {
     say(
       this.#words,
       ok
-        ? `The page was rebuilt with ${count}. Reload it to use what is new.`
-        : "The page could not be rebuilt. This one goes on as it is.",
+        ? `The page was rebuilt with ${count}. Reload it to use the changes.`
+        : "The page could not be rebuilt. It continues with the previous bundle.",
     );
     say(this.#errors, errors.join("\n"));
     this.#reload.hidden = !ok;

@@ -102,7 +102,7 @@ export class PluginPanel {
   #nothing(): string {
     return this.#parts.connection.state === "connected"
       ? "No plugin is installed yet."
-      : "What is installed shows here once the page is connected.";
+      : "Connect the page to see the installed plugins.";
   }
 
   #showOperation(): void {

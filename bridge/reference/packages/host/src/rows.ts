@@ -45,7 +45,7 @@ export function rows(
       ? { status: stage, words: worded(stage, error) }
       : {
           status: "uninstalled" as const,
-          words: "Uninstalled; gone after a reload",
+          words: "Uninstalled; disappears after a reload",
         }),
     installed: false,
   }));
@@ -57,7 +57,7 @@ function standing(
   compiled: Compiled | undefined,
 ): Pick<Row, "status" | "words"> {
   if (entry.broken !== "") {
-    return { status: "broken", words: `Left out of the page: ${entry.broken}` };
+    return { status: "broken", words: `Not in the page: ${entry.broken}` };
   }
   if (compiled === undefined) {
     return { status: "needs-reload", words: "Installed; starts after a reload" };

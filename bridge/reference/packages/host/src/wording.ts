@@ -18,8 +18,8 @@ function detailed(sentence: string): Wording {
 
 // By what the message of a refused plugin operation starts with.
 const REFUSALS: { readonly [prefix: string]: Wording } = {
-  not_https: detailed("That is not the https:// address of a repository."),
-  denied: fixed("It was not confirmed on the desktop."),
+  not_https: detailed("This is not an https:// address of a repository."),
+  denied: fixed("You did not confirm it on the desktop."),
   approval_unavailable: fixed(
     "The daemon could not ask on the desktop, so it refused. " +
       "Is a notification service running there?",
@@ -31,21 +31,21 @@ const REFUSALS: { readonly [prefix: string]: Wording } = {
   unsigned: detailed("The plugin is not properly signed."),
   already_installed: fixed("This plugin is already installed."),
   not_installed: fixed("This plugin is not installed."),
-  not_trusted: fixed("The author's key was not accepted on the desktop."),
+  not_trusted: fixed("You did not accept the author's key on the desktop."),
   invalid_id: detailed("The plugin's id breaks a rule."),
-  downgrade: detailed("The repository offers something older than what is installed."),
+  downgrade: detailed("The repository has an older version than the installed one."),
   build_failed: detailed("The page could not be built with this plugin."),
-  reinstall_required: fixed("The plugin was never signed for: uninstall it, install it again."),
+  reinstall_required: fixed("No signing key is recorded. Uninstall the plugin, then install it again."),
 };
 
 // By code, for everything else.
 const FAILURES: { readonly [code: string]: Wording } = {
-  timeout: fixed("The daemon did not answer in time. It may still be at work."),
-  disconnected: fixed("The connection closed. The daemon may still be at work."),
-  rate_limited: fixed("That was too much at once. Wait a moment and try again."),
+  timeout: fixed("The daemon did not answer in time. It may still be working."),
+  disconnected: fixed("The connection closed. The daemon may still be working."),
+  rate_limited: fixed("Too many requests at once. Wait a moment and try again."),
   unknown_service: fixed("This daemon has no such service."),
   unknown_method: fixed("This daemon cannot do that."),
-  internal: fixed("Something went wrong in the daemon; its log says what."),
+  internal: fixed("Something went wrong in the daemon. Its log has the details."),
 };
 
 /** Why an operation failed, in plain words. */
