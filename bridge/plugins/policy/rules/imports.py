@@ -29,7 +29,7 @@ def import_rule(
     importer: str, specifier: str, modules: Collection[str] = ()
 ) -> str | None:
     """
-    Judge one import specifier.
+    Check one import specifier.
 
     :param importer: The importing file's path in the tree.
     :param specifier: With its string escapes decoded.

@@ -20,7 +20,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 def package_hits(path: str, content: bytes) -> Iterator[tuple[int, str]]:
     """
-    Judge the fields of a ``package.json`` that name files or packages.
+    Check the fields of a ``package.json`` that name files or packages.
 
     :param path: The file's, in the tree.
     :return: Line numbers, from 1, and names of rules.

@@ -27,7 +27,7 @@ _ELSEWHERE = re.compile(r"(?i)(?:https?|data):|//|#")
 
 def style_hits(path: str, content: bytes) -> Iterator[tuple[int, str]]:
     """
-    Judge what the ``@import`` and ``url()`` of a style sheet name.
+    Check what the ``@import`` and ``url()`` of a style sheet name.
 
     :param path: The file's, in the tree.
     :return: Line numbers, from 1, and names of rules.
