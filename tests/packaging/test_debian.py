@@ -103,7 +103,7 @@ def test_metadata(root: Path) -> None:
     """The desktop entry, the metadata and the units say what they should."""
     share = root / "usr" / "share"
     debian.ran(
-        ["desktop-file-validate", share / "applications" / "plugin-bridge.freedesktop"]
+        ["desktop-file-validate", share / "applications" / "plugin-bridge.desktop"]
     )
     [metadata] = (share / "metainfo").iterdir()
     debian.ran(["appstreamcli", "validate", "--no-net", str(metadata)])

@@ -1,7 +1,7 @@
 /** The endpoint and the token, kept in this browser. */
 
 const ENDPOINT_KEY = "plugin-bridge.endpoint";
-const TOKEN_KEY = "plugin-bridge.datadir.token";
+const TOKEN_KEY = "plugin-bridge.token";
 const DEFAULT_ENDPOINT = "http://127.0.0.1:42081";
 
 /**
