@@ -45,7 +45,7 @@ class LifeTests(SynchronousTestCase):
             "privileged operations will be refused",
             "developer mode: off",
             "loopback only",
-            "5 requests a second",
+            "5 requests per second",
             "burst 10",
         ):
             self.assertIn(said, log)
