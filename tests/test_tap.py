@@ -203,7 +203,7 @@ class DaemonTests(TestCase):
     def test_attack_planted_files(self):
         """What others left in an open directory ends the start with one line."""
         options = self.options()
-        data = options.place.data
+        data = options.paths.data
         data.create()
         for path in (data.bin, data.host, data.lock, data.state, data.journal):
             path.mkdir() if path in (data.bin, data.host) else path.write_text("{}")
@@ -258,7 +258,7 @@ class DaemonTests(TestCase):
 
     async def test_directories_removed(self):
         """A build makes its directories again, for the user alone."""
-        place = self.options().place
+        place = self.options().paths
         place.data.create()
         builder = oneshot.make_builder(reactor, place, at_once)
         shutil.rmtree(place.data.build)
@@ -270,7 +270,7 @@ class DaemonTests(TestCase):
 
     async def test_attack_planted_directory(self):
         """A daemon does not build with what was planted since it started."""
-        place = self.options().place
+        place = self.options().paths
         place.data.create()
         builder = oneshot.make_builder(reactor, place, at_once)
         place.data.build.chmod(0o777)
@@ -301,7 +301,7 @@ class DaemonTests(TestCase):
         """It is settled before the daemon listens; the banner says so, and builds."""
         paths = self.interrupt()
         daemon = self.start()
-        self.assertIn("the uninstall of good was interrupted, and is fin", self.said())
+        self.assertIn("the uninstall of good was interrupted, and was fin", self.said())
         self.assertEqual(list(paths.data.plugins.iterdir()), [])
         await daemon.stopService()
         self.assertFalse(paths.data.journal.exists())

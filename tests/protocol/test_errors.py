@@ -13,6 +13,7 @@ from bridge.protocol.errors import (
     Code,
     Prefix,
     plugin_error,
+    shutting_down,
 )
 
 
@@ -98,3 +99,9 @@ class BridgeErrorTests(SynchronousTestCase):
         error = plugin_error(Prefix.NOT_HTTPS, "url: must be an https URL")
         self.assertIs(error.code, Code.BAD_REQUEST)
         self.assertEqual(error.message, "not_https: url: must be an https URL")
+
+    def test_shutting_down(self) -> None:
+        """What comes during a shutdown is refused as unavailable."""
+        error = shutting_down()
+        self.assertIs(error.code, Code.UNAVAILABLE)
+        self.assertEqual(error.message, "the daemon is shutting down")

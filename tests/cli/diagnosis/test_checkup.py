@@ -124,7 +124,7 @@ class DiskTests(SynchronousTestCase):
             self.root.chmod(mode)
             found = self.found()["data directory"]
             self.assertEqual(found.level, Level.WRONG)
-            self.assertIn("chmod 700", found.mend)
+            self.assertIn("chmod 700", found.fix)
 
     def test_attack_planted_files(self) -> None:
         """Whatever another user may have written is wrong, each with its command."""
@@ -152,8 +152,8 @@ class DiskTests(SynchronousTestCase):
         self.assertEqual({f.level for f in found}, {Level.WRONG})
         named = {f.text.partition(" ")[0] for f in found}
         self.assertEqual(named, set(map(str, [data.plugins, *paths])))
-        self.assertIn(f"chmod -R go-w {data.plugins}", found[0].mend)
-        self.assertTrue(all("run: " in f.mend for f in found))
+        self.assertIn(f"chmod -R go-w {data.plugins}", found[0].fix)
+        self.assertTrue(all("run: " in f.fix for f in found))
 
     def test_attack_planted_state_and_journal(self) -> None:
         """Neither is read."""
