@@ -53,6 +53,14 @@ class FoundTests(SynchronousTestCase):
             self.assertEqual(self.rules(code), [rule], code)
         self.assertEqual(self.rules("f(d.createElement.bind(d)('div'))"), [])
 
+    def test_attack_folded_in_a_file_with_pragmas(self) -> None:
+        """Constants are folded in files that are read twice, too."""
+        code = """/* @jsx h */
+for (o[(`i${"nn"}` + `erHTML`)] of x) f(<b/>)
+"""
+        found = [hit.rule for hit in scan_source("src/a.tsx", code.encode())]
+        self.assertEqual(found, ["innerHTML assignment"])
+
     def test_empty_array_after_a_block(self) -> None:
         """An array that begins a statement after a block is no member."""
         self.assertEqual(self.rules("class A{}\n([]/x/g)"), [])

@@ -40,16 +40,16 @@ _PLAIN: Final = (
     "--log-level=silent",
     "--supported:template-literal=false",
     "--jsx=transform",
-    f"--tsconfig-raw={_TSCONFIG}",
-)
-_WHOLE: Final = (
-    *_PLAIN,
-    "--format=esm",
     "--minify-syntax",
     "--tree-shaking=false",
     "--ignore-annotations",
     # The build's own value, for a browser and minified.
     '--define:process.env.NODE_ENV="production"',
+    f"--tsconfig-raw={_TSCONFIG}",
+)
+_WHOLE: Final = (
+    *_PLAIN,
+    "--format=esm",
     "--sources-content=false",
     "--sourcemap=external",
 )
