@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from bridge.plugins.policy.listing import SOURCE_SUFFIXES
+from bridge.plugins.esbuild.language import LOADERS
 from bridge.plugins.tree.exempt import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
@@ -80,7 +80,7 @@ def digest(files: dict[str, bytes]) -> str:
 
 
 def _is_wanted(path: Path, package: Package) -> bool:
-    if path.suffix not in SOURCE_SUFFIXES or not path.is_file():
+    if path.suffix not in LOADERS or not path.is_file():
         return False
     # Declarations compile to nothing: one package of them is enough.
     if _DECLARATIONS.search(path.name) and not package.has_declarations:

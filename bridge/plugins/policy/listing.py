@@ -10,12 +10,9 @@ from pathlib import Path
 from attrs import Factory, frozen
 
 from ...protocol.text import printable
+from ..esbuild.language import is_source_name
 from ..tree.exempt import EXEMPT, is_test_name
 from .hits import Hit
-
-SOURCE_SUFFIXES = frozenset(
-    {".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"}
-)
 
 
 @frozen
@@ -85,5 +82,4 @@ def _sorted(directory: os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 def _is_scanned(path: str) -> bool:
     name = os.path.basename(path)
-    suffix = os.path.splitext(name)[1]
-    return suffix in SOURCE_SUFFIXES and path not in EXEMPT and not is_test_name(name)
+    return is_source_name(name) and path not in EXEMPT and not is_test_name(name)

@@ -17,7 +17,6 @@ from bridge.plugins.esbuild.language import (
     loader_arguments,
     suffix_of,
 )
-from bridge.plugins.policy.listing import SOURCE_SUFFIXES
 
 
 class NameTests(SynchronousTestCase):
@@ -28,7 +27,10 @@ class NameTests(SynchronousTestCase):
         for suffix in LOADERS:
             for stem in ("a", "a.test", "..a", "src/a", "a b", "a."):
                 self.assertTrue(is_source_name(stem + suffix), stem + suffix)
-        self.assertEqual(set(LOADERS), set(SOURCE_SUFFIXES))
+        self.assertEqual(
+            set(LOADERS),
+            {".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"},
+        )
 
     def test_attack_names_without_a_stem(self):
         """What the bundler reads by its whole name is no source."""
