@@ -23,7 +23,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from twisted.internet.threads import deferToThread
 
-from bridge.plugins.bundle.run import arguments
+from bridge.plugins.bundle.bundlerprocess import arguments
 from bridge.plugins.clone.cloner import GitCloner
 from bridge.plugins.esbuild.executable import temporary_copy
 from bridge.plugins.policy.scan import Scanner

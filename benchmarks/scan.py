@@ -25,8 +25,8 @@ from twisted.internet.threads import deferToThread
 
 from bridge.plugins.esbuild.executable import temporary_copy
 from bridge.plugins.policy import scan
-from bridge.plugins.policy.reader import conversation, transform
-from bridge.plugins.policy.reader.packets import encoded
+from bridge.plugins.policy.reader import queries, transform
+from bridge.plugins.policy.reader.encoding import encoded
 from bridge.plugins.policy.reader.service import converse
 from bridge.protocol.limits import KIB, SOURCE_BYTES, SOURCE_FILES
 from tests.plugins.bundle.workshop import Workshop
@@ -117,9 +117,7 @@ class Bench:
         executable = await deferToThread(self.executable)
         plain = encoded(["--loader=ts", "--log-level=silent", "--sourcemap=external"])
         with mock.patch.object(transform, "_whole_flags", lambda *_: plain):
-            await converse(
-                self.reactor, executable, conversation.Conversation(sources, "$")
-            )
+            await converse(self.reactor, executable, queries.Queries(sources, "$"))
         executable.close()
         return time.perf_counter() - begun
 

@@ -24,7 +24,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.operations.progress import Progress
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree
-from bridge.plugins.upstream.check import Update
+from bridge.plugins.upstream.updates import Update
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event

@@ -3,7 +3,7 @@ Approval by the user before something privileged is done.
 
 ::
 
-    DesktopApprover     a notification with buttons       bridge.approval.notification
+    DesktopApprover     a notification with buttons       bridge.approval.desktop
     WindowsApprover     a message box                     bridge.approval.windows
     NobodyApprover      no prompt can be shown: everything is refused
     DevApprover         --dev: everything is approved, and announced

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from ..freedesktop import INotifications, Note, Shown
 from .approvers import IApprover, NobodyApprover
-from .notification import DESKTOP_ENTRY, DesktopApprover
+from .desktop import DESKTOP_ENTRY, DesktopApprover
 from .prompts import sender
 from .windows import WindowsApprover
 

@@ -17,7 +17,7 @@ from typing import Final
 from attrs import frozen
 
 from ..datadir.paths import DataDir, DataDirError
-from ..plugins.bundle.run import API_ENTRY, HOST_ENTRY
+from ..plugins.bundle.bundlerprocess import API_ENTRY, HOST_ENTRY
 from ..plugins.esbuild.pins import VERSION, Pin, pin_for
 from ..settings.host import HostProfile
 from .bundlersource import (

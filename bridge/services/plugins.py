@@ -23,7 +23,7 @@ from ..plugins.operations.progress import Progress
 from ..plugins.operations.rebuild import Rebuild
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
-from ..plugins.upstream.check import Update, Updates
+from ..plugins.upstream.updates import Update, Updates
 from ..protocol.wire import unstructure
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method

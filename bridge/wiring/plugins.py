@@ -27,8 +27,8 @@ from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.recovery import RecoveredBuild, recover
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
-from ..plugins.upstream.check import Updates
 from ..plugins.upstream.look import GitUpstream
+from ..plugins.upstream.updates import Updates
 from ..services.plugins import PluginService, Pushes
 from . import oneshot
 from .core import Core

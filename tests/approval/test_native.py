@@ -4,7 +4,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import NobodyApprover, Prompts, announcer, native_approver
-from bridge.approval.notification import DesktopApprover
+from bridge.approval.desktop import DesktopApprover
 from bridge.approval.windows import WindowsApprover
 from bridge.freedesktop import Note
 from bridge.protocol.errors import BridgeError

@@ -13,7 +13,7 @@ from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
 from bridge.approval import Prompts
-from bridge.approval.notification import DesktopApprover
+from bridge.approval.desktop import DesktopApprover
 
 from ..freedesktop.buses import notifications, program, until
 from ..freedesktop.session import Box, Session

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins.operations.progress import Audience, Progress, Step
-from bridge.plugins.upstream.check import Updates
+from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from ...approval.notification import ANSWERING
+from ...approval.desktop import ANSWERING
 from ...daemon.listening import StartError, bind
 from ...datadir.lock import is_held
 from ...datadir.token import PairingToken, TokenError

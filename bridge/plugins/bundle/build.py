@@ -22,9 +22,9 @@ from ...settings.host import HostProfile
 from ..esbuild.executable import BundlerError
 from ..esbuild.pins import BINARY_NAME
 from ..esbuild.process import settled
+from .bundlerprocess import BuildReactor, arguments, run_bundler
 from .metafile import BuildError
 from .plugintable import plugin_of
-from .run import BuildReactor, arguments, run_bundler
 from .staging import Staging
 
 _CLAIM_SECONDS: Final = 0.1

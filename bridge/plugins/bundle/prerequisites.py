@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ..esbuild.pins import BINARY_NAME, CHECKSUM_NAME
-from .run import API_ENTRY, HOST_ENTRY
+from .bundlerprocess import API_ENTRY, HOST_ENTRY
 
 BUNDLER_BINARY: Final = f"bin/{BINARY_NAME}"
 BUNDLER_CHECKSUM: Final = f"bin/{CHECKSUM_NAME}"

@@ -27,6 +27,7 @@ from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
 from ..esbuild.executable import Executable, verified_copy
 from ..tree.files import TooLargeError, read_bounded, shown
+from .bundlerprocess import METAFILE
 from .metafile import PLUGINS, BuildError, check_metafile
 from .plugintable import TABLE_FILE, plugin_of, table_text
 from .prerequisites import (
@@ -36,7 +37,6 @@ from .prerequisites import (
     HOST_FILES,
     missing_files,
 )
-from .run import METAFILE
 from .sourcemap import check_map, map_pieces, parse_map
 
 INFO_FILE: Final = "info.json"

@@ -56,8 +56,8 @@ class GitCloner(RepositoryAccess):
 
     def _clone(self, url: str, into: Path, transfer: Transfer) -> str:
         # These load dulwich, which the daemon's start does not need.
-        from .client import fetch
         from .dotgit import write_repository
+        from .gitprotocol import fetch
         from .pack import unpack
         from .snapshot import read_snapshot, write_files
 

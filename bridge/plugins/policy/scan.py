@@ -22,8 +22,8 @@ from ..esbuild.executable import BundlerError, Executable
 from .hits import Hit
 from .javascript.constructs import output_hits
 from .listing import Listing, list_tree
-from .reader.conversation import Conversation
-from .reader.packets import PacketError
+from .reader.encoding import PacketError
+from .reader.queries import Queries
 from .reader.service import ReadingReactor, TooComplexError, converse
 from .reader.transform import Answer, has_pragma
 from .rules.imports import TOOLING, document_lines
@@ -104,12 +104,12 @@ class Scanner:
         survey: Survey = await self._in_thread(survey_tree, root)
         mark = f"${self._random(8).hex()}$"
         sources = survey.readable()
-        conversation = Conversation(sources, mark)
+        queries = Queries(sources, mark)
         stopped = None
         if sources:
             executable: Executable = await self._in_thread(self._executable)
             try:
-                await converse(self._reactor, executable, conversation)
+                await converse(self._reactor, executable, queries)
             except TooComplexError as e:
                 stopped = Hit(printable(sources[e.index][0]), 1, "too complex to check")
             except PacketError as e:
@@ -118,7 +118,7 @@ class Scanner:
                 executable.close()
         try:
             hits: list[Hit] = await self._in_thread(
-                all_hits, survey, conversation, modules, mark, stopped
+                all_hits, survey, queries, modules, mark, stopped
             )
         except PacketError as e:
             raise BundlerError(f"the bundler is not the pinned one: {e}") from None
@@ -154,7 +154,7 @@ def survey_source(name: str, content: bytes) -> Source:
 
 def all_hits(
     survey: Survey,
-    conversation: Conversation,
+    queries: Queries,
     modules: Collection[str],
     mark: str,
     stopped: Hit | None = None,
@@ -162,11 +162,11 @@ def all_hits(
     """
     Put everything together that was found; blocks.
 
-    :param conversation: At its end, unless ``stopped``.
+    :param queries: At its end, unless ``stopped``.
     :param stopped: What to report in place of what the bundler did not answer.
     :raise PacketError: An answer is not what the pinned version writes.
     """
-    answers: Sequence[Answer] = [] if stopped else conversation.answers()
+    answers: Sequence[Answer] = [] if stopped else queries.answers()
     hits = _ordered(survey, iter(answers), modules, mark, stopped)
     return list(islice(hits, POLICY_HITS))
 

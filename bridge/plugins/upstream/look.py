@@ -89,7 +89,7 @@ class GitUpstream(RepositoryAccess):
         transfer: Transfer,
         also: str | None = None,
     ) -> Behind | None:
-        from ..clone.client import fetch
+        from ..clone.gitprotocol import fetch
 
         fetched = fetch(
             url,

@@ -16,7 +16,7 @@ from bridge.cli.diagnosis.checkup import Finding, Level
 from bridge.datadir.lock import acquire
 from bridge.datadir.token import PairingToken
 from bridge.freedesktop import DesktopError, Server
-from bridge.plugins.bundle.run import API_ENTRY, HOST_ENTRY
+from bridge.plugins.bundle.bundlerprocess import API_ENTRY, HOST_ENTRY
 from bridge.settings.options import Paths, locate
 from bridge.settings.values import Address
 

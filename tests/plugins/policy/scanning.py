@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 from bridge.concurrency.threads import InThread
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.policy.hits import Hit
-from bridge.plugins.policy.reader.conversation import Conversation
+from bridge.plugins.policy.reader.queries import Queries
 from bridge.plugins.policy.reader.transform import Answer
 from bridge.plugins.policy.scan import (
     Survey,
@@ -30,7 +30,7 @@ MARK = "$mark$"
 
 @define
 class _Service:
-    """One process, asked by one conversation after the other."""
+    """One process, asked by one queries after the other."""
 
     process: subprocess.Popen[bytes] = field(init=False)
 
@@ -53,19 +53,19 @@ class _Service:
         assert self.process.stdout is not None
         return self.process.stdout.fileno()
 
-    def converse(self, conversation: Conversation) -> None:
-        """Carry a conversation on to its end."""
+    def converse(self, queries: Queries) -> None:
+        """Carry a queries on to its end."""
         assert self.process.stdin is not None
-        sent = [*conversation.begin(), *conversation.receive(self.greeting)]
+        sent = [*queries.begin(), *queries.receive(self.greeting)]
         while True:
             for packet in sent:
                 self.process.stdin.write(packet)
             self.process.stdin.flush()
-            if conversation.is_over:
+            if queries.is_over:
                 return
             data = os.read(self._out(), _CHUNK)
             assert data, "the bundler's service has ended"
-            sent = conversation.receive(data)
+            sent = queries.receive(data)
 
 
 _services: list[_Service] = []
@@ -107,17 +107,17 @@ def _service() -> _Service:
 
 
 def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
-    conversation = Conversation(survey.readable(), MARK)
+    queries = Queries(survey.readable(), MARK)
     if survey.readable():
-        _service().converse(conversation)
-    return all_hits(survey, conversation, modules, MARK)
+        _service().converse(queries)
+    return all_hits(survey, queries, modules, MARK)
 
 
 def read_source(name: str, content: bytes) -> Answer:
     """What the bundler makes of one source."""
-    conversation = Conversation([(name, content)], MARK)
-    _service().converse(conversation)
-    return conversation.answers()[0]
+    queries = Queries([(name, content)], MARK)
+    _service().converse(queries)
+    return queries.answers()[0]
 
 
 def scan_source(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:

@@ -17,7 +17,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.plugins.esbuild.executable import BundlerError, Executable, temporary_copy
 from bridge.plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION
-from bridge.plugins.policy.reader import conversation as conversations
+from bridge.plugins.policy.reader import queries as queries_module
 from bridge.plugins.policy.reader import service
 from bridge.plugins.policy.scan import Scanner
 from bridge.protocol.limits import POLICY_HITS
@@ -133,14 +133,14 @@ class ScanTests(ScannerCase):
     async def test_attack_known_mark(self) -> None:
         """The mark is another one in every scan, so that no source can hold it."""
         marks: list[str] = []
-        real: Callable[..., Any] = conversations.first_request
+        real: Callable[..., Any] = queries_module.first_request
 
         def first(name: str, content: bytes, mark: str) -> Any:
             marks.append(mark)
             return real(name, content, mark)
 
         self.write("a.ts", "x = 1")
-        with mock.patch.object(conversations, "first_request", first):
+        with mock.patch.object(queries_module, "first_request", first):
             await self.reports()
             await self.reports()
         self.assertEqual(len(set(marks)), 2)

@@ -20,8 +20,8 @@ from ....protocol.limits import SCAN_SECONDS
 from ...esbuild.executable import Executable
 from ...esbuild.pins import BINARY_NAME, VERSION
 from ...esbuild.process import limit_memory, settled
-from .conversation import Conversation
-from .packets import OversizeError, PacketError
+from .encoding import OversizeError, PacketError
+from .queries import Queries
 
 
 class ReadingReactor(IReactorProcess, IReactorTime):
@@ -41,7 +41,7 @@ class TooComplexError(Exception):
 
 
 async def converse(
-    reactor: ReadingReactor, executable: Executable, conversation: Conversation
+    reactor: ReadingReactor, executable: Executable, queries: Queries
 ) -> None:
     """
     Ask the bundler everything, within the limits on its time and memory.
@@ -52,7 +52,7 @@ async def converse(
     :raise PacketError: It is not the pinned version.
     :raise OSError: It cannot be started.
     """
-    service = _Service(conversation)
+    service = _Service(queries)
     command: Sequence[str] = (BINARY_NAME, f"--service={VERSION}")
     reactor.spawnProcess(service, executable.path, command, {}, "/")
     deadline = reactor.callLater(SCAN_SECONDS, service.kill)
@@ -62,15 +62,15 @@ async def converse(
         if deadline.active():
             deadline.cancel()
     service.check()
-    if not conversation.is_over:
-        raise TooComplexError(conversation.unanswered)
+    if not queries.is_over:
+        raise TooComplexError(queries.unanswered)
 
 
 @define(eq=False)
 class _Service(ProcessProtocol):
     """The process, as long as there is something to ask it."""
 
-    conversation: Conversation
+    queries: Queries
     transport: IProcessTransport | None = field(default=None, init=False)
     ended: Deferred[Any] = field(factory=Deferred, init=False)
     failure: PacketError | None = field(default=None, init=False)
@@ -79,7 +79,7 @@ class _Service(ProcessProtocol):
         """Limit it before it has anything to read."""
         process: Any = self.transport
         limit_memory(process.pid)
-        process.writeSequence(self.conversation.begin())
+        process.writeSequence(self.queries.begin())
 
     def outReceived(self, data: bytes) -> None:
         """Go on with the next sources; its standard error is read and dropped."""
@@ -87,7 +87,7 @@ class _Service(ProcessProtocol):
             return
         process: Any = self.transport
         try:
-            process.writeSequence(self.conversation.receive(data))
+            process.writeSequence(self.queries.receive(data))
         except PacketError as e:
             # A source can blow its own output up; then the service is not at fault.
             if not isinstance(e, OversizeError):
@@ -98,7 +98,7 @@ class _Service(ProcessProtocol):
             self.kill()
 
     def _is_done(self) -> bool:
-        return self.failure is not None or self.conversation.is_over
+        return self.failure is not None or self.queries.is_over
 
     def processEnded(self, reason: Failure) -> None:
         """Report the end; how it ended does not matter, what it has answered does."""

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from ...esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
 from ..rules.table import GLOBALS
-from .packets import Encoded, PacketError, encoded
+from .encoding import Encoded, PacketError, encoded
 
 FACTORY: Final = "jsx"
 """What the mark of an element's factory ends with."""

@@ -16,10 +16,10 @@ from twisted.trial.unittest import TestCase
 from bridge.plugins.esbuild.executable import Executable
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.esbuild.process import limit_memory
-from bridge.plugins.policy.reader import conversation as conversations
+from bridge.plugins.policy.reader import queries as queries_module
 from bridge.plugins.policy.reader import service
-from bridge.plugins.policy.reader.conversation import Conversation
-from bridge.plugins.policy.reader.packets import PacketError
+from bridge.plugins.policy.reader.encoding import PacketError
+from bridge.plugins.policy.reader.queries import Queries
 from bridge.plugins.policy.reader.service import TooComplexError, converse
 from bridge.protocol.limits import MIB
 
@@ -63,12 +63,12 @@ class ServiceCase(TestCase):
 
     def converse(
         self, sources: list[tuple[str, bytes]], path: Path | None = None
-    ) -> tuple[Conversation, Deferred[None]]:
-        """Begin a conversation with the bundler, or with another program."""
-        conversation = Conversation(sources, MARK)
+    ) -> tuple[Queries, Deferred[None]]:
+        """Begin queries with the bundler, or with another program."""
+        queries = Queries(sources, MARK)
         executable = Executable(str(path or esbuild()))
-        work = converse(self.spy, executable, conversation)
-        return conversation, Deferred.fromCoroutine(work)
+        work = converse(self.spy, executable, queries)
+        return queries, Deferred.fromCoroutine(work)
 
     def script(self, text: str) -> Path:
         """A program in place of the bundler."""
@@ -81,10 +81,10 @@ class ServiceCase(TestCase):
         self, sources: list[tuple[str, bytes]], path: Path | None = None
     ) -> int:
         """Expect that it does not get to the end; return where it stopped."""
-        conversation, work = self.converse(sources, path)
+        queries, work = self.converse(sources, path)
         with self.assertRaises(TooComplexError) as caught:
             await work
-        self.assertFalse(conversation.is_over)
+        self.assertFalse(queries.is_over)
         return int(caught.exception.index)
 
 
@@ -93,9 +93,9 @@ class ServiceTests(ServiceCase):
 
     async def test_answers(self) -> None:
         """Every source is answered, and the process ends."""
-        conversation, work = self.converse(GOOD * 10)
+        queries, work = self.converse(GOOD * 10)
         await work
-        codes = [answer.code for answer in conversation.answers()]
+        codes = [answer.code for answer in queries.answers()]
         self.assertEqual(codes[0], f"x = {MARK}fetch(u);\n")
         self.assertIn('h("b", null)', codes[19])
         self.assertEqual(len(self.spy.pids), 1)
@@ -103,9 +103,9 @@ class ServiceTests(ServiceCase):
     async def test_large_answers(self) -> None:
         """Answers that come in pieces are put together."""
         content = b"x = '" + b"a" * 200 + b"'\n"
-        conversation, work = self.converse([("a.ts", content * 3_000)] * 3)
+        queries, work = self.converse([("a.ts", content * 3_000)] * 3)
         await work
-        for answer in conversation.answers():
+        for answer in queries.answers():
             self.assertEqual(answer.code.count("a" * 200), 3_000)
 
     async def test_cancelled(self) -> None:
@@ -144,7 +144,7 @@ class ServiceTests(ServiceCase):
 
     async def test_attack_output(self) -> None:
         """A source whose output is too large is too complex, and no wrong bundler."""
-        with mock.patch.object(conversations, "SCAN_OUTPUT_BYTES", 20_000):
+        with mock.patch.object(queries_module, "SCAN_OUTPUT_BYTES", 20_000):
             sources = [*GOOD, ("c.ts", b"x = 'abcdef'\n" * 3_000)]
             self.assertEqual(await self.stopped_at(sources), 2)
 
@@ -174,9 +174,9 @@ class ServiceTests(ServiceCase):
         """A flood of messages is read and dropped."""
         flood = "head -c 3000000 /dev/zero >&2"
         path = self.script(f"{flood}\nexec '{esbuild()}' \"$@\"")
-        conversation, work = self.converse(GOOD, path)
+        queries, work = self.converse(GOOD, path)
         await work
-        self.assertTrue(conversation.is_over)
+        self.assertTrue(queries.is_over)
 
     async def test_arguments(self) -> None:
         """It is started for this alone: no environment, and no place of its own."""

@@ -7,7 +7,7 @@ import json
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.esbuild.language import LOADERS
-from bridge.plugins.policy.reader.packets import PacketError
+from bridge.plugins.policy.reader.encoding import PacketError
 from bridge.plugins.policy.reader.transform import Answer, answer, has_pragma
 from bridge.plugins.policy.rules.table import GLOBALS
 

@@ -1,4 +1,4 @@
-"""A conversation with the bundler's service."""
+"""queries with the bundler's service."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.esbuild.pins import VERSION
-from bridge.plugins.policy.reader import conversation as module
-from bridge.plugins.policy.reader.conversation import Conversation
-from bridge.plugins.policy.reader.packets import OversizeError, PacketError, response
+from bridge.plugins.policy.reader import queries as module
+from bridge.plugins.policy.reader.encoding import OversizeError, PacketError, response
+from bridge.plugins.policy.reader.queries import Queries
 from bridge.plugins.policy.reader.transform import (
     Answer,
     first_request,
@@ -35,73 +35,73 @@ def number_of(packet: bytes) -> int:
     return int(struct.unpack_from("<I", packet, 4)[0]) >> 1
 
 
-class ConversationTests(SynchronousTestCase):
+class QueriesTests(SynchronousTestCase):
     """Bytes in, bytes out."""
 
     def test_begin(self) -> None:
         """A few sources are asked at once, the next one after each answer."""
-        conversation = Conversation(SOURCES, MARK)
-        sent = conversation.begin()
+        queries = Queries(SOURCES, MARK)
+        sent = queries.begin()
         self.assertEqual([number_of(one) for one in sent], [0, 2, 4, 6])
         self.assertIn(SOURCES[0][1], sent[0])
-        self.assertEqual(conversation.receive(GREETING), [])
-        (more,) = conversation.receive(replied(4, "a"))
+        self.assertEqual(queries.receive(GREETING), [])
+        (more,) = queries.receive(replied(4, "a"))
         self.assertEqual(number_of(more), 8)
-        self.assertFalse(conversation.is_over)
-        self.assertEqual(conversation.unanswered, 0)
+        self.assertFalse(queries.is_over)
+        self.assertEqual(queries.unanswered, 0)
 
     @given(st.permutations(range(6)), st.lists(st.integers(1, 40)))
     def test_any_order(self, order: list[int], sizes: list[int]) -> None:
         """Answers are kept in the order of the sources, however they come."""
-        conversation = Conversation(SOURCES, MARK)
-        asked = [number_of(one) for one in conversation.begin()]
+        queries = Queries(SOURCES, MARK)
+        asked = [number_of(one) for one in queries.begin()]
         waiting = GREETING
-        while not conversation.is_over:
+        while not queries.is_over:
             at = min(asked, key=lambda number: order[number // 2])
             asked.remove(at)
             waiting += replied(at, f"code {at // 2}")
             while waiting:
                 size = sizes.pop() if sizes else len(waiting)
-                sent = conversation.receive(waiting[:size])
+                sent = queries.receive(waiting[:size])
                 asked += [number_of(one) for one in sent]
                 waiting = waiting[size:]
-        codes = [answer.code for answer in conversation.answers()]
+        codes = [answer.code for answer in queries.answers()]
         self.assertEqual(codes, [f"code {n}" for n in range(6)])
 
     def test_nothing_to_ask(self) -> None:
         """Without sources it is over before it begins."""
-        conversation = Conversation([], MARK)
-        self.assertTrue(conversation.is_over)
-        self.assertEqual(conversation.begin(), [])
-        self.assertEqual(conversation.answers(), [])
+        queries = Queries([], MARK)
+        self.assertTrue(queries.is_over)
+        self.assertEqual(queries.begin(), [])
+        self.assertEqual(queries.answers(), [])
 
     def test_attack_other_versions(self) -> None:
         """Another program, or another version, is found out at once."""
         for greeting in ("0.0.0", "", VERSION + "0"):
-            conversation = Conversation(SOURCES, MARK)
+            queries = Queries(SOURCES, MARK)
             packet = struct.pack("<I", len(greeting)) + greeting.encode()
-            self.assertRaises(PacketError, conversation.receive, packet)
+            self.assertRaises(PacketError, queries.receive, packet)
 
     def test_attack_too_much(self) -> None:
         """More output than is allowed is refused before it is kept."""
-        conversation = Conversation(SOURCES, MARK)
+        queries = Queries(SOURCES, MARK)
         with mock.patch.object(module, "SCAN_OUTPUT_BYTES", 100):
-            conversation.receive(b"\xff" * 100)
-            self.assertRaises(OversizeError, conversation.receive, b"\xff")
+            queries.receive(b"\xff" * 100)
+            self.assertRaises(OversizeError, queries.receive, b"\xff")
 
     def test_attack_unasked_answers(self) -> None:
         """An answer to nothing, and one too short for a number, are refused."""
         for packet in (response(12, {}), response(2**31 - 1, {}), b"\1\0\0\0\0"):
-            conversation = Conversation(SOURCES, MARK)
-            conversation.receive(GREETING)
-            self.assertRaises(PacketError, conversation.receive, packet)
+            queries = Queries(SOURCES, MARK)
+            queries.receive(GREETING)
+            self.assertRaises(PacketError, queries.receive, packet)
 
     def test_attack_unreadable_answers(self) -> None:
         """An answer that cannot be read is refused when it is needed."""
-        conversation = Conversation(SOURCES[:1], MARK)
-        conversation.receive(GREETING + b"\5\0\0\0\1\0\0\0\7")
-        self.assertTrue(conversation.is_over)
-        self.assertRaises(PacketError, conversation.answers)
+        queries = Queries(SOURCES[:1], MARK)
+        queries.receive(GREETING + b"\5\0\0\0\1\0\0\0\7")
+        self.assertTrue(queries.is_over)
+        self.assertRaises(PacketError, queries.answers)
 
 
 class PragmaTests(SynchronousTestCase):
@@ -109,28 +109,28 @@ class PragmaTests(SynchronousTestCase):
 
     SOURCE = ("a.tsx", b"/* @jsx h */ <b />")
 
-    def conversation(self) -> Conversation:
-        """A conversation on one such source, after the greeting."""
-        conversation = Conversation([self.SOURCE], MARK)
-        (sent,) = conversation.begin()
+    def queries(self) -> Queries:
+        """Queries on one such source, after the greeting."""
+        queries = Queries([self.SOURCE], MARK)
+        (sent,) = queries.begin()
         self.assertEqual(sent, module.request(0, first_request(*self.SOURCE, MARK)))
-        conversation.receive(GREETING)
-        return conversation
+        queries.receive(GREETING)
+        return queries
 
     def test_second_reading(self) -> None:
         """What the first reading makes of it is read again."""
-        conversation = self.conversation()
-        (sent,) = conversation.receive(replied(0, "h('b')"))
+        queries = self.queries()
+        (sent,) = queries.receive(replied(0, "h('b')"))
         second = second_request(Answer("h('b')", "{}"), MARK)
         self.assertEqual(sent, module.request(1, second))
-        self.assertFalse(conversation.is_over)
-        self.assertEqual(conversation.receive(replied(1, "done")), [])
-        self.assertTrue(conversation.is_over)
-        self.assertEqual(conversation.answers(), [Answer("done", "{}")])
+        self.assertFalse(queries.is_over)
+        self.assertEqual(queries.receive(replied(1, "done")), [])
+        self.assertTrue(queries.is_over)
+        self.assertEqual(queries.answers(), [Answer("done", "{}")])
 
     def test_error(self) -> None:
         """What does not compile is not read again."""
-        conversation = self.conversation()
+        queries = self.queries()
         errors = [{"location": {"line": 3}}]
-        conversation.receive(response(0, {"errors": errors}))
-        self.assertEqual(conversation.answers(), [Answer("", "", 3)])
+        queries.receive(response(0, {"errors": errors}))
+        self.assertEqual(queries.answers(), [Answer("", "", 3)])

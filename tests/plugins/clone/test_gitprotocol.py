@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.client``: what else than a clone it can fetch."""
+"""Tests of ``bridge.plugins.clone.gitprotocol``: what it fetches except clones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Iterable
 
-from bridge.plugins.clone.client import Fetched, fetch
+from bridge.plugins.clone.gitprotocol import Fetched, fetch
 from bridge.plugins.clone.https import open_server
 from bridge.plugins.clone.pack import unpack
 from bridge.plugins.clone.transfer import CloneLimits, Transfer

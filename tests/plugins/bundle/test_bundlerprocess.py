@@ -6,7 +6,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.run import arguments
+from bridge.plugins.bundle.bundlerprocess import arguments
 from bridge.settings.host import load_profile
 
 

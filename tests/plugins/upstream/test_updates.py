@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.upstream.check``."""
+"""Tests of ``bridge.plugins.upstream.updates``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge.concurrency.threads import Pool
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.records import RECORDS, Record
-from bridge.plugins.upstream.check import Update, Updates
 from bridge.plugins.upstream.look import GitUpstream
+from bridge.plugins.upstream.updates import Update, Updates
 from bridge.protocol.errors import BridgeError, shutting_down
 
 from ...forge import RogueServer, shared_forge

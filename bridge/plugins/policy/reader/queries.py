@@ -1,4 +1,4 @@
-"""A conversation with the bundler's service: every source asked, every answer kept."""
+"""The queries to the bundler's service, one for each source, and their answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from ....protocol.limits import SCAN_OUTPUT_BYTES
 from ...esbuild.pins import VERSION
-from .packets import OversizeError, PacketError, read_response, request
+from .encoding import OversizeError, PacketError, read_response, request
 from .transform import Answer, answer, first_request, has_pragma, second_request
 
 _AT_ONCE: Final = 4
@@ -17,7 +17,7 @@ _AT_ONCE: Final = 4
 _LENGTH: Final = struct.Struct("<I")
 
 
-class Conversation:
+class Queries:
     """
     What goes to the service and comes from it, in bytes.
 

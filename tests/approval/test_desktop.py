@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.approval import Prompts
-from bridge.approval.notification import ANSWERING, DesktopApprover
+from bridge.approval.desktop import ANSWERING, DesktopApprover
 from bridge.freedesktop import DesktopError, QuestionExpiredError, Urgency
 from bridge.freedesktop.messages import BUS, Call
 from bridge.protocol.errors import BridgeError

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.esbuild.pins import VERSION
-from bridge.plugins.policy.reader.packets import (
+from bridge.plugins.policy.reader.encoding import (
     Encoded,
     PacketError,
     encoded,
