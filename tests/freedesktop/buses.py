@@ -14,7 +14,6 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorUNIX
 from twisted.internet.protocol import Factory, Protocol
-from twisted.internet.task import deferLater
 from zope.interface import implementer
 
 from bridge.freedesktop.address import VARIABLE
@@ -139,15 +138,6 @@ def at_once(f: Any, *args: Any) -> Deferred[Any]:
 def notifications(bus: SessionBus, clock: Any = reactor) -> Notifications:
     """A client on a bus."""
     return Notifications(clock, bus.environment, at_once)
-
-
-async def until(met: Any, seconds: float = 10.0) -> None:
-    """Wait until ``met()`` is true."""
-    for _ in range(int(seconds * 100)):
-        if met():
-            return
-        await deferLater(reactor, 0.01)
-    raise AssertionError("it did not happen")
 
 
 class FakeBus(Protocol):

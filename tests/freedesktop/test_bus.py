@@ -18,7 +18,8 @@ from bridge.freedesktop.connection import connect
 from bridge.freedesktop.messages import BUS, Call, RemoteInterface
 
 from ..directories import fresh_directory
-from .buses import HastyReactor, SessionBus, at_once, fake_bus, join, until
+from ..waiting import until
+from .buses import HastyReactor, SessionBus, at_once, fake_bus, join
 
 GUID = b"OK 0123456789abcdef0123456789abcdef\r\n"
 
@@ -103,7 +104,7 @@ class ConnectTests(TestCase):
         ):
             self.path += str(number)
             fake_bus(self, self.path, *lines)
-            self.assertIn("session bus", await self.refused())
+            self.assertIn("session bus", await self.refused(HastyReactor()))
 
     async def test_cancelled(self):
         """A caller can stop waiting."""
