@@ -26,8 +26,8 @@ from bridge.protocol.errors import CloseReason
 from bridge.wiring import oneshot
 
 from .directories import fresh_directory
-from .freedesktop.buses import at_once
 from .npm import esbuild
+from .threads import at_once
 
 
 class DaemonTests(TestCase):

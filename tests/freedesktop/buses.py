@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define, field
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorUNIX
 from twisted.internet.protocol import Factory, Protocol
 from zope.interface import implementer
@@ -20,6 +20,8 @@ from bridge.freedesktop.address import VARIABLE
 from bridge.freedesktop.connection import connect
 from bridge.freedesktop.messages import BUS, Call
 from bridge.freedesktop.notifications import REMOTE, SERVICE, Notifications
+
+from ..threads import at_once
 
 _CONFIG = """\
 <busconfig>
@@ -128,11 +130,6 @@ class HastyReactor:
     def callLater(self, seconds: float, *args: Any, **kwargs: Any) -> Any:
         """See ``IReactorTime``."""
         return reactor.callLater(seconds / self._times, *args, **kwargs)
-
-
-def at_once(f: Any, *args: Any) -> Deferred[Any]:
-    """Call a function that a thread would call."""
-    return succeed(f(*args))
 
 
 def notifications(bus: SessionBus, clock: Any = reactor) -> Notifications:

@@ -18,8 +18,9 @@ from bridge.freedesktop.connection import connect
 from bridge.freedesktop.messages import BUS, Call, RemoteInterface
 
 from ..directories import fresh_directory
+from ..threads import at_once
 from ..waiting import until
-from .buses import HastyReactor, SessionBus, at_once, fake_bus, join
+from .buses import HastyReactor, SessionBus, fake_bus, join
 
 GUID = b"OK 0123456789abcdef0123456789abcdef\r\n"
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from unittest import mock
 
 from twisted.internet import reactor
-from twisted.internet.defer import maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.cli.authoring.trial import Trial
@@ -34,6 +33,7 @@ from ...directories import fresh_directory
 from ...npm import TYPESCRIPT, node, npm_package
 from ...plugins.bundle.workshop import MAIN, Workshop
 from ...plugins.operations.bench import SEED, files_of, write_tree
+from ...threads import at_once
 from .test_worktree import commit
 
 NOW = 1_700_000_000
@@ -43,11 +43,6 @@ def compiler_environ() -> dict[str, str]:
     """An environment in which the TypeScript compiler is on PATH."""
     modules = npm_package(TYPESCRIPT).parent
     return {"PATH": os.pathsep.join([str(modules / ".bin"), str(Path(node()).parent)])}
-
-
-def at_once(work, *arguments):
-    """Call a function as if in a thread."""
-    return maybeDeferred(work, *arguments)
 
 
 class TrialTests(TestCase):
