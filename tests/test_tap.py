@@ -12,11 +12,11 @@ from unittest import mock
 
 import treq
 from twisted.internet import reactor
-from twisted.internet.defer import ensureDeferred, maybeDeferred
+from twisted.internet.defer import Deferred, ensureDeferred, maybeDeferred
 from twisted.internet.task import deferLater
 from twisted.logger import ILogObserver, globalLogPublisher
 from twisted.python.components import Componentized
-from twisted.trial.unittest import TestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
 from bridge.datadir.lock import acquire
@@ -26,8 +26,9 @@ from bridge.protocol.errors import CloseReason
 from bridge.wiring import oneshot
 
 from .directories import fresh_directory
-from .freedesktop.buses import at_once
 from .npm import esbuild
+from .reactors import brief_reactor
+from .threads import at_once
 
 
 class DaemonTests(TestCase):
@@ -338,44 +339,34 @@ class DaemonTests(TestCase):
         self.assertEqual(list(paths.data.plugins.iterdir()), [])
 
 
-class OneReactor:
-    """A reactor that runs calls at once."""
-
-    def __init__(self):
-        self.begun = []
-        self.stopped = False
-
-    def callWhenRunning(self, begin):
-        """Keep what to begin with."""
-        self.begun.append(begin)
-
-    def callLater(self, seconds, call):
-        """Call at once."""
-        call()
-
-    def stop(self):
-        """Note it."""
-        self.stopped = True
-
-    def run(self):
-        """Begin."""
-        for begin in self.begun:
-            begin()
-
-
-class RunTests(TestCase):
+class RunTests(SynchronousTestCase):
     """Tests for running a reactor for one thing."""
 
-    def test_result_and_failure(self):
-        """What was done is given back, or what it raised is raised."""
+    def test_result(self):
+        """The result is that of what ran; the reactor has stopped."""
+        running = brief_reactor(self)
 
-        async def well():
+        async def work():
+            await deferLater(running, 0)
             return 7
 
-        async def badly():
-            raise ZeroDivisionError
+        self.assertEqual(oneshot.run(running, work), 7)
+        self.assertFalse(running.running)
 
-        ran = OneReactor()
-        self.assertEqual(oneshot.run(ran, well), 7)
-        self.assertTrue(ran.stopped)
-        self.assertRaises(ZeroDivisionError, oneshot.run, OneReactor(), badly)
+    def test_failure(self):
+        """What it raises is raised, at once or later."""
+        for pauses in (0, 1):
+            running = brief_reactor(self)
+
+            async def work(running=running, pauses=pauses):
+                for _ in range(pauses):
+                    await deferLater(running, 0)
+                raise ZeroDivisionError
+
+            self.assertRaises(ZeroDivisionError, oneshot.run, running, work)
+
+    def test_interrupted(self):
+        """A reactor that was stopped first has been interrupted."""
+        running = brief_reactor(self)
+        running.callLater(0, running.stop)
+        self.assertRaises(KeyboardInterrupt, oneshot.run, running, Deferred)

@@ -17,14 +17,8 @@ from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
 from ..contracts import ApproverContract
-from ..freedesktop.buses import (
-    HastyReactor,
-    SessionBus,
-    join,
-    notifications,
-    serve,
-    until,
-)
+from ..freedesktop.buses import HastyReactor, SessionBus, join, notifications, serve
+from ..waiting import until
 from .screens import SERVER, FakeScreen
 
 PROMPT = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")

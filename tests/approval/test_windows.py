@@ -15,7 +15,7 @@ from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
 from ..contracts import ApproverContract
-from ..freedesktop.buses import until
+from ..waiting import until
 
 PROMPT = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
 IDYES, IDNO = 6, 7

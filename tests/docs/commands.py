@@ -7,11 +7,9 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -21,9 +19,10 @@ from websocket import WebSocketException
 from bridge.freedesktop.notifications import SERVICE
 
 from ..freedesktop.buses import SessionBus
+from ..ports import free_port, free_udp_port
+from ..waiting import PATIENCE_SECONDS, wait_until
 from ..whole.daemon import Page, environment
 
-PATIENCE_SECONDS: Final = 60.0
 _FENCE: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
 
@@ -46,14 +45,6 @@ def commands(page: Path) -> list[str]:
         for line in text.replace("\\\n", "").splitlines()
         if line.strip()
     ]
-
-
-def free_port(kind: int = socket.SOCK_STREAM) -> int:
-    """Find a port nobody has."""
-    with socket.socket(type=kind) as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 class World:
@@ -98,7 +89,7 @@ class World:
             "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}",
             "PYTHON": sys.executable,
             "BRIDGE_LISTEN": f"127.0.0.1:{self.port}",
-            "BRIDGE_OVERLAY_ADDR": f"127.0.0.1:{free_port(socket.SOCK_DGRAM)}",
+            "BRIDGE_OVERLAY_ADDR": f"127.0.0.1:{free_udp_port()}",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_AUTHOR_NAME": "Author",
             "GIT_AUTHOR_EMAIL": "author@example.org",
@@ -168,10 +159,11 @@ class World:
 
     def wait_for(self, output: Path, pattern: str) -> None:
         """Wait until a file has what a pattern matches."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while re.search(pattern, output.read_text("utf-8", "replace")) is None:
-            assert time.monotonic() < deadline, f"{pattern}:\n{output.read_text()}"
-            time.sleep(0.05)
+
+        def written() -> object:
+            return re.search(pattern, output.read_text("utf-8", "replace"))
+
+        wait_until(written, f"{output} has no line that matches {pattern}")
 
     def stop(self, kind: str = "") -> None:
         """End what was started, and begins so."""

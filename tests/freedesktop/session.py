@@ -17,6 +17,7 @@ from attrs import define, evolve, field, frozen
 
 from bridge.freedesktop.notifications import SERVICE
 
+from ..waiting import wait_until
 from .buses import DIES_WITH_US, SessionBus, program
 
 ARTEFACTS: Final = Path(__file__).parents[2] / "artefacts"
@@ -180,15 +181,14 @@ class Session:
 
     def settled(self, before: Picture) -> Picture:
         """Wait until the screen differs from ``before``, and stands still."""
-        end = time.monotonic() + PATIENCE_SECONDS
-        last = before
-        while time.monotonic() < end:
-            time.sleep(0.2)
-            seen = self.picture()
-            if seen == last != before:
-                return seen
-            last = seen
-        raise AssertionError("nothing new stands on the screen")
+        seen = [before, self.picture()]
+
+        def stands_still() -> bool:
+            seen[:] = [seen[1], self.picture()]
+            return seen[0] == seen[1] != before
+
+        wait_until(stands_still, "nothing new stands on the screen", pause=0.2)
+        return seen[1]
 
     def buttons(self, area: Box) -> list[Box]:
         """

@@ -17,7 +17,8 @@ from bridge.freedesktop import (
 from bridge.freedesktop.messages import BUS, Call
 from bridge.freedesktop.notifications import SERVICE
 
-from .buses import HastyReactor, SessionBus, join, notifications, serve, until
+from ..waiting import until
+from .buses import HastyReactor, SessionBus, join, notifications, serve
 
 NOTE = Note("Sample", "Title", "Body")
 CHOICES = [("yes-1", "Yes"), ("no-1", "No")]

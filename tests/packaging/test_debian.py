@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,12 +17,13 @@ from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
 from ..forge import start_forge_process
+from ..ports import free_port
+from ..waiting import PATIENCE_SECONDS, wait_until
 from ..whole.daemon import Page
 from ..whole.test_install import SEED, tree
 from . import debian
 
 UNITS = "usr/lib/systemd/user"
-PATIENCE_SECONDS = 60.0
 EXPOSURE = 68
 """In tenths: what ``systemd-analyze security`` may score at most."""
 
@@ -45,14 +45,6 @@ def root(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     shutil.rmtree(directory)
 
 
-def free_port() -> int:
-    """Find a port nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
 def configure(root: Path, unit: str, *lines: str) -> None:
     """Add to a unit's configuration, as its user would."""
     user = root / "home" / "tester" / ".config" / "systemd" / "user"
@@ -69,14 +61,6 @@ def health(port: int) -> Any:
     answer = json.loads(connection.getresponse().read())
     connection.close()
     return answer
-
-
-def until(true: Any) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
 
 
 def test_lintian(package: Path) -> None:
@@ -144,7 +128,7 @@ def test_under_systemd(root: Path) -> None:
             said = session.do(shown)
             return "NRestarts=1" in said and "ActiveState=active" in said
 
-        until(back)
+        wait_until(back)
         assert health(port)["ok"] is True
         session.do("systemctl --user reload plugin-bridge")
         assert health(port)["ok"] is True

@@ -23,7 +23,10 @@ from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.osc import Osc
-from tests.osc.liblo import free_port, oscdump, oscsend, readable
+from tests.osc.liblo import oscdump, oscsend, readable
+from tests.ports import free_udp_port
+
+from ..waiting import until
 
 
 @define(eq=False)
@@ -67,7 +70,7 @@ class OscCase(TestCase):
         self.registry = Registry()
         self.registry.register("osc", self.osc)
         self.page = Page()
-        self.port = free_port()
+        self.port = free_udp_port()
 
     def on_close(self, call: Callable[[], None]) -> None:
         """Never go."""
@@ -94,8 +97,7 @@ class OscCase(TestCase):
 
     async def pushed(self, count: int) -> list[tuple[str, Any]]:
         """Wait for that many pushes."""
-        while len(self.pushes) < count:
-            await deferLater(reactor, 0.01, lambda: None)
+        await until(lambda: len(self.pushes) >= count)
         return self.pushes
 
 
@@ -305,8 +307,7 @@ class ListenTests(OscCase):
             await self.call("send", address="/a", args=[number], port=self.port)
         while (await self.call("status"))["received"] < 200:
             await deferLater(reactor, 0.01, lambda: None)
-        while self.pushes[-1][1]["args"][0]["value"] != 199:
-            await deferLater(reactor, 0.01, lambda: None)
+        await until(lambda: self.pushes[-1][1]["args"][0]["value"] == 199)
         status = await self.call("status")
         self.assertEqual(status["dropped"] + len(self.pushes), 200)
         self.assertGreater(status["dropped"], 100)

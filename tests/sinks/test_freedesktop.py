@@ -4,7 +4,6 @@ from typing import Any
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.task import deferLater
 from twisted.logger import globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -22,9 +21,9 @@ from tests.freedesktop.buses import (
     join,
     notifications,
     serve,
-    until,
 )
 
+from ..waiting import until
 from .samples import FULL, LEAST, png, text64
 from .screens import Screen
 
@@ -322,7 +321,7 @@ class RealServerTests(SinkCase):
         self.addCleanup(screen.remove)
         sink = self.sink()
         sink._desktop.start()
-        await until(lambda: self.desktop.health == "up", 30)
+        await until(lambda: self.desktop.health == "up")
         await sink.start()
         return screen, sink
 
@@ -334,18 +333,10 @@ class RealServerTests(SinkCase):
         empty = screen.picture()
         image = text64(png(96, 96, bytes((*magenta, 255))))
         await sink.deliver(evolve(FULL, image=image, timeout=None))
-        await self.until_drawn(lambda: screen.count(magenta) > 200)
+        await until(lambda: screen.count(magenta) > 200)
         self.assertNotEqual(screen.picture().tobytes(), empty.tobytes())
         screen.keep(f"notify-{name}")
         return screen
-
-    async def until_drawn(self, met: Any) -> None:
-        """Wait for what the server draws."""
-        for _ in range(100):
-            if met():
-                return
-            await deferLater(reactor, 0.1)
-        raise AssertionError("it was not drawn")
 
     async def test_dunst(self) -> None:
         """Dunst shows it, framed as critical ones are."""
@@ -367,9 +358,9 @@ class RealServerTests(SinkCase):
         self.assertEqual(server.name, "dunst")
         red = "<span background='#ff0000' foreground='#ff0000'>injected</span>"
         await self.desktop.show(Note("Sample", "raw", red))
-        await self.until_drawn(lambda: screen.count((255, 0, 0)) > 200)
+        await until(lambda: screen.count((255, 0, 0)) > 200)
         rendered = screen.count((255, 0, 0))
         await sink.deliver(evolve(LEAST, title=red, content=red, urgency="critical"))
-        await self.until_drawn(lambda: screen.count((0, 255, 0)) > 200)
+        await until(lambda: screen.count((0, 255, 0)) > 200)
         self.assertEqual(screen.count((255, 0, 0)), rendered)
         screen.keep("notify-dunst-markup")

@@ -9,7 +9,6 @@ import socket
 import stat
 import subprocess
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run, running, set_up
 from .test_install import tree
 
@@ -114,13 +114,6 @@ class DevTests(SynchronousTestCase):
         """What is in ``plugins/``."""
         return sorted(path.name for path in (self.data / "plugins").iterdir())
 
-    def wait_until(self, fact):
-        """Wait for what a daemon does by itself."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not fact():
-            self.assertLess(time.monotonic(), deadline, "it never came true")
-            time.sleep(0.05)
-
     def test_edit_and_see(self):
         """The bundle follows the files: good ones are in it, bad ones are told."""
         with running(self.home, "--dev") as daemon, daemon.page() as page:
@@ -153,8 +146,8 @@ class DevTests(SynchronousTestCase):
                 dev.wait_for("built in")
                 self.assertIn(b"Marker of mine", self.bundle)
                 self.assertEqual(dev.stop(), 0)
-            self.wait_until(lambda: b"Marker of mine" not in self.bundle)
-            self.wait_until(lambda: self.trees() == [])
+            wait_until(lambda: b"Marker of mine" not in self.bundle)
+            wait_until(lambda: self.trees() == [])
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
 
     def test_metafile_rules_hold(self):
@@ -174,7 +167,7 @@ class DevTests(SynchronousTestCase):
         self.assertIn(b"Marker of mine", self.bundle)
         self.assertEqual(self.trees(), [LINK])
         with running(self.home) as daemon, daemon.page() as page:
-            self.wait_until(lambda: b"Marker of mine" not in self.bundle)
+            wait_until(lambda: b"Marker of mine" not in self.bundle)
             self.assertEqual(self.trees(), [])
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
 

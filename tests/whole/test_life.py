@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..waiting import wait_until
 from .daemon import command, environment, run, running
 
 
@@ -337,11 +338,7 @@ class LifeTests(SynchronousTestCase):
         self.assertEqual(status, 1)
         self.assertIn("another daemon", line)
         os.kill(pid, signal.SIGTERM)
-        for _ in range(300):
-            if not (self.home / "bridge.pid").exists():
-                break
-            time.sleep(0.1)
-        self.assertFalse((self.home / "bridge.pid").exists())
+        wait_until(lambda: not (self.home / "bridge.pid").exists())
 
 
 def _kill(pid):

@@ -14,6 +14,7 @@ from bridge.settings.host import load_profile
 from ..approval.test_servers import notification_daemon, xfce4_notifyd
 from ..forge import empty_forge
 from ..freedesktop.session import Session
+from ..waiting import wait_until
 from .daemon import running, set_up
 from .test_install import tree
 
@@ -171,14 +172,8 @@ class PromptTests(SynchronousTestCase):
 
     def wait_for_server(self):
         """Wait until the notification server has its name."""
-        end = time.monotonic() + 60
-        while not self.session.has_server():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        wait_until(self.session.has_server)
 
     def until_empty(self):
         """Wait until nothing is left on the screen."""
-        end = time.monotonic() + 60
-        while self.session.picture() != self.empty:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        wait_until(lambda: self.session.picture() == self.empty)

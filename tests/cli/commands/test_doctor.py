@@ -8,7 +8,6 @@ import os
 import stat
 import subprocess
 import tarfile
-import time
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,6 +26,7 @@ from ...approval.test_servers import notification_daemon
 from ...directories import fresh_directory
 from ...freedesktop.session import Session
 from ...npm import esbuild
+from ...waiting import wait_until
 from ...whole.daemon import ROOT, command, run, running
 
 
@@ -163,10 +163,7 @@ class DoctorTests(SynchronousTestCase):
         session = Session()
         self.addCleanup(session.end)
         session.serve(notification_daemon())
-        deadline = time.monotonic() + 60
-        while not session.has_server():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
+        wait_until(session.has_server)
         return session
 
     def test_no_prompt_is_shown(self) -> None:
@@ -180,11 +177,7 @@ class DoctorTests(SynchronousTestCase):
         session = self.desktop()
         before = session.picture()
         process = self.doctor(session, "--prompt", "--json")
-        box: Any = None
-        deadline = time.monotonic() + 60
-        while box is None:
-            self.assertLess(time.monotonic(), deadline)
-            box = session.settled(before).changed(before)
+        box: Any = session.settled(before).changed(before)
         session.save("doctor-prompt.png")
         buttons = session.buttons(box.half("lower"))
         session.click(*buttons[0].middle)

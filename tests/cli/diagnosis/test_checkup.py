@@ -245,7 +245,8 @@ class DaemonTests(SynchronousTestCase):
 
     def test_another_program(self) -> None:
         """Without our daemon, the program on the port is another one."""
-        found = checkup.daemon(self.place, self.address, COMMAND)
+        with patch.object(checkup, "_REQUEST_SECONDS", 0.1):
+            found = checkup.daemon(self.place, self.address, COMMAND)
         self.assertEqual(found.level, Level.WRONG)
         self.assertIn("another program", found.text)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from hashlib import sha256
+from pathlib import Path
 from unittest import mock
 
 from twisted.internet import reactor
@@ -21,6 +22,7 @@ from bridge.protocol.wire import unstructure
 
 from ...directories import fresh_directory
 from ...npm import ROOT
+from ...waiting import until
 from .workshop import BuildCase, SlowClock, Workshop
 
 SECRET = "hunter2-secret"
@@ -682,44 +684,44 @@ class BundlerEndTests(BuildCase):
         await self._until_dead("leader")
 
     async def _child_of(self, parent: int) -> int:
-        children = f"/proc/{parent}/task/{parent}/children"
-        for _ in range(200):
-            await deferLater(reactor, 0.05)
-            with open(children) as file:
-                pids = file.read().split()
+        children = Path(f"/proc/{parent}/task/{parent}/children")
+
+        def bundlers() -> list[str]:
             # Not between fork and exec: then it is the daemon's twin.
-            if pids and os.path.realpath(f"/proc/{pids[0]}/exe").startswith("/memfd:"):
-                await deferLater(reactor, 0.1)
-                return int(pids[0])
-        raise AssertionError("the bundler never started")
+            return [
+                pid
+                for pid in children.read_text().split()
+                if os.path.realpath(f"/proc/{pid}/exe").startswith("/memfd:")
+            ]
+
+        await until(bundlers, "the bundler never started")
+        await deferLater(reactor, 0.1)
+        return int(bundlers()[0])
 
     def _pid(self, name: str) -> int:
         return int((self.shop.root / name).read_text())
 
     async def _until_written(self, name: str) -> None:
         path = self.shop.root / name
-        for _ in range(200):
-            if path.exists() and path.read_text().endswith("\n"):
-                return
-            await deferLater(reactor, 0.05)
-        raise AssertionError("the bundler never started")
+        await until(
+            lambda: path.exists() and path.read_text().endswith("\n"),
+            "the bundler never started",
+        )
 
     async def _until_dead(self, *names: str) -> None:
         """Processes end a moment after they are killed."""
-        deadline = time.monotonic() + 10
         for name in names:
-            while _alive(self._pid(name)):
-                self.assertLess(time.monotonic(), deadline, f"{name} is alive")
-                await deferLater(reactor, 0.02)
+            dead = functools.partial(_is_dead, self._pid(name))
+            await until(dead, f"{name} is alive")
 
 
-def _alive(pid: int) -> bool:
-    """Whether it runs; one that nobody has reaped does not."""
+def _is_dead(pid: int) -> bool:
+    """Whether it has ended, be it reaped or not."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return True
 
 
 class FullDiskTests(BuildCase):
