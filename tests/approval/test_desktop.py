@@ -172,7 +172,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             "none: privileged operations will be refused, since a?b 1.0 shows no "
             "buttons",
         )
-        self.screen.server = None
+        self.screen.is_known = False
         self.assertTrue(self.asker.description.startswith("desktop notification"))
         self.screen.failure = "x"
         self.assertEqual(
