@@ -188,7 +188,8 @@ class TcpTransportTests(TransportContract, TestCase):
     def end(self) -> Any:
         """Cut both ends, and wait for them."""
         self.transport.abortConnection()
-        self.peer.transport.abortConnection()
+        peer: Any = self.peer.transport
+        peer.abortConnection()
         return DeferredList([self.ours.lost, self.peer.lost])
 
     async def received(self, count):

@@ -106,7 +106,7 @@ class AnswerTests(UpdatesTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_entry(self) -> None:
-        """An update says from where, to where, and what is new."""
+        """An update has the old and the new commit, and what is new."""
         self.install("one")
         self.upstream.answers[url_of("one")] = new_commits(2)
         (update,) = self.successResultOf(self.check())
@@ -203,7 +203,7 @@ class FreshnessTests(UpdatesTestCase):
     """How long an outcome is good for."""
 
     def test_fresh(self) -> None:
-        """Nobody is asked twice within 60 s, whatever he said."""
+        """No remote is asked twice within 60 s, whatever it answered."""
         self.install("dead", "new", "same")
         self.upstream.answers[url_of("same")] = None
         self.upstream.answers[url_of("dead")] = clone_failed("nobody is there")
@@ -252,7 +252,7 @@ class FreshnessTests(UpdatesTestCase):
         self.assertEqual(self.asked(), ["one", "two", "one"])
 
     def test_updated_while_looking(self) -> None:
-        """A look at what was installed before is stopped, and says nothing."""
+        """A look at what was installed before is stopped, and has no result."""
         self.install("one")
         self.slow("one")
         before = self.check()
