@@ -66,7 +66,7 @@ class DaemonTests(TestCase):
         self.addCleanup(lambda: daemon.running and maybeDeferred(daemon.stopService))
         return daemon
 
-    def said(self):
+    def printed(self):
         """What was logged."""
         return "\n".join(event.get("line", "") for event in self.events)
 
@@ -79,11 +79,11 @@ class DaemonTests(TestCase):
         return answer.code, await answer.json()
 
     async def test_runs(self):
-        """It listens, says its banner, answers, and stops."""
+        """It listens, prints its banner, answers, and stops."""
         daemon = self.start("--dev", "--no-log-capture")
         self.assertLess(sys.getswitchinterval(), 0.005)
-        self.assertIn("developer mode: ON", self.said())
-        self.assertIn("log file of the page: disabled", self.said())
+        self.assertIn("developer mode: ON", self.printed())
+        self.assertIn("log file of the page: disabled", self.printed())
         status, health = await self.get(daemon, "/v1/health")
         self.assertEqual((status, health["ok"]), (200, True))
         token = (self.data / "token").read_text("ascii").strip()
@@ -133,12 +133,12 @@ class DaemonTests(TestCase):
         acquire(self.data / "lock").release()
 
     async def test_page_log_that_cannot_be_kept(self):
-        """A log directory others can write to is not used; the banner says so."""
+        """A log directory others can write to is not used; the banner reports it."""
         unsafe = self.data.with_name("unsafe")
         unsafe.mkdir()
         unsafe.chmod(0o777)
         self.start(f"--log-file={unsafe}/page.log")
-        self.assertIn("log lines are discarded", self.said())
+        self.assertIn("log lines are discarded", self.printed())
 
     def test_prints_its_log_unless_twistd_does(self):
         """The daemon is the application's log observer, unless twistd was given one."""
@@ -176,10 +176,10 @@ class DaemonTests(TestCase):
 
     def refused(self, make):
         """Run what ends the process: its status, and the line it prints."""
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        printed = io.StringIO()
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
             ended = self.assertRaises(SystemExit, make)
-        return ended.code, said.getvalue()
+        return ended.code, printed.getvalue()
 
     def test_locked_directory(self):
         """A directory in use, and one that can't be made, are reported in one line."""
@@ -247,7 +247,7 @@ class DaemonTests(TestCase):
         self.assertTrue(paths.bundle.exists())
 
     async def test_build_during_a_build_that_hangs(self):
-        """A build waits for another process's, and says when that takes too long."""
+        """A build waits for another process's, and fails when that takes too long."""
         paths = self.options().paths
         paths.data.create()
         lock = acquire(paths.data.build / "lock")
@@ -299,10 +299,12 @@ class DaemonTests(TestCase):
         return paths
 
     async def test_interrupted_operation(self):
-        """It is settled before the daemon listens; the banner says so, and builds."""
+        """It is settled before the daemon listens, and built; the banner reports it."""
         paths = self.interrupt()
         daemon = self.start()
-        self.assertIn("the uninstall of good was interrupted, and was fin", self.said())
+        self.assertIn(
+            "the uninstall of good was interrupted, and was fin", self.printed()
+        )
         self.assertEqual(list(paths.data.plugins.iterdir()), [])
         await daemon.stopService()
         self.assertFalse(paths.data.journal.exists())

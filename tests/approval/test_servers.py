@@ -83,7 +83,7 @@ class Answered(TestCase):
         return box
 
     async def answer(self) -> str:
-        """What the approver says, once it does."""
+        """Wait for the approver's answer."""
         await until(lambda: self.answers)
         return self.answers.pop()
 

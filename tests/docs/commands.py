@@ -116,9 +116,9 @@ class World:
 
         :raise AssertionError: It fails, or takes longer than anybody would wait.
         """
-        status, said = self._ask(line)
-        assert status == 0, f"{line}: status {status}\n{said}"
-        return said
+        status, reported = self._ask(line)
+        assert status == 0, f"{line}: status {status}\n{reported}"
+        return reported
 
     def _ask(self, line: str) -> tuple[int, str]:
         assert self._shell.stdin is not None
@@ -127,18 +127,18 @@ class World:
             PATIENCE_SECONDS, os.killpg, (self._shell.pid, signal.SIGKILL)
         )
         patience.start()
-        said: list[str] = []
+        reported: list[str] = []
         try:
             self._shell.stdin.write(f"{{ {line}\n}} </dev/null 2>&1\n")
             self._shell.stdin.write('printf "\\nexit %s\\n" "$?"\n')
             self._shell.stdin.flush()
             for text in self._shell.stdout:
                 if found := re.fullmatch(r"exit (\d+)\n", text):
-                    return int(found[1]), "".join(said)
-                said.append(text)
+                    return int(found[1]), "".join(reported)
+                reported.append(text)
         finally:
             patience.cancel()
-        raise AssertionError(f"it did not end: {line}\n" + "".join(said))
+        raise AssertionError(f"it did not end: {line}\n" + "".join(reported))
 
     def start(self, line: str, ready: str) -> Path:
         """
@@ -152,8 +152,8 @@ class World:
         self._started += 1
         output = self.home / f"output-{self._started}"
         output.touch()
-        said = self.do(f"{line} >{output} 2>&1 & echo $!")
-        self._background.append((kind, int(said.split()[-1])))
+        reported = self.do(f"{line} >{output} 2>&1 & echo $!")
+        self._background.append((kind, int(reported.split()[-1])))
         self.wait_for(output, ready)
         return output
 

@@ -44,7 +44,7 @@ DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def program(name: str, package: str, *elsewhere: str) -> str:
-    """Find a program of the system; an ``AssertionError`` says how to get it."""
+    """Find a program of the system; an ``AssertionError`` has the fix."""
     found = shutil.which(name)
     for path in elsewhere:
         found = found or shutil.which(path)
@@ -138,7 +138,7 @@ def notifications(bus: SessionBus, clock: Any = reactor) -> Notifications:
 
 
 class FakeBus(Protocol):
-    """A bus that says ``lines``, one for each line it receives, and then no more."""
+    """A bus that sends ``lines``, one for each line it receives, and then no more."""
 
     lines: tuple[bytes, ...] = ()
     closes = False

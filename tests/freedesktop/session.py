@@ -71,7 +71,7 @@ class Box:
         return (self.left + self.right) // 2, (self.top + self.bottom) // 2
 
     def holds(self, x: int, y: int) -> bool:
-        """Say whether a point is inside."""
+        """Whether a point is inside."""
         return self.left <= x < self.right and self.top <= y < self.bottom
 
     def half(self, which: str) -> Box:
@@ -134,7 +134,7 @@ class Session:
         return self._run(list(command))
 
     def has_server(self) -> bool:
-        """Say whether a notification server has its name on the bus."""
+        """Whether a notification server has its name on the bus."""
         asked = subprocess.run(
             [
                 *(program("dbus-send", "dbus-bin"), "--session", "--print-reply"),

@@ -71,7 +71,7 @@ class ConnectTests(TestCase):
         self.assertIn("did not let us in", await self.refused())
 
     async def test_stays_mute(self):
-        """A bus that says nothing is waited for, but not for ever."""
+        """A bus that sends nothing is waited for, but not for ever."""
         fake_bus(self, self.path)
         self.assertIn("does not answer", await self.refused(HastyReactor()))
 
@@ -90,8 +90,8 @@ class ConnectTests(TestCase):
         fake_bus(self, self.path, GUID, closes=True)
         self.assertIn("session bus", await self.refused())
 
-    async def test_never_says_hello(self):
-        """A bus that lets us in and then says nothing."""
+    async def test_never_sends_hello(self):
+        """A bus that lets us in and then sends nothing."""
         fake_bus(self, self.path, GUID)
         self.assertIn("answer", await self.refused(HastyReactor()))
 
@@ -324,7 +324,7 @@ class BusTests(SynchronousTestCase):
         self.connect()
         self.successResultOf(asked)
 
-    def test_whoever_waits_hears_of_a_failure(self):
+    def test_each_caller_that_waits_gets_the_failure(self):
         """A failed attempt ends the wait."""
         asked = self.bus.connected()
         self.opened[-1][1].errback(DesktopError("no"))

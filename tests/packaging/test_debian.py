@@ -65,9 +65,9 @@ def health(port: int) -> Any:
 
 def test_lintian(package: Path) -> None:
     """Debian's checker finds no error, and nothing amiss with the manual pages."""
-    said = debian.ran(["lintian", "--allow-root", "--fail-on", "error", package])
-    assert "manual-page" not in said, said
-    assert "groff-message" not in said, said
+    reported = debian.ran(["lintian", "--allow-root", "--fail-on", "error", package])
+    assert "manual-page" not in reported, reported
+    assert "groff-message" not in reported, reported
 
 
 def test_manual_pages(package: Path) -> None:
@@ -84,7 +84,7 @@ def test_manual_pages(package: Path) -> None:
 
 
 def test_metadata(root: Path) -> None:
-    """The desktop entry, the metadata and the units say what they should."""
+    """The desktop entry, the metadata and the units have what they should."""
     share = root / "usr" / "share"
     debian.ran(
         ["desktop-file-validate", share / "applications" / "plugin-bridge.desktop"]
@@ -98,8 +98,10 @@ def test_units(root: Path) -> None:
     with debian.session(root) as session:
         for unit in ("plugin-bridge.service", "plugin-bridge.socket"):
             # What is not known is only warned of.
-            said = session.do(f"systemd-analyze --user verify --man=no /{UNITS}/{unit}")
-            assert "plugin-bridge" not in said, said
+            reported = session.do(
+                f"systemd-analyze --user verify --man=no /{UNITS}/{unit}"
+            )
+            assert "plugin-bridge" not in reported, reported
         session.do(
             f"systemd-analyze security --user --offline=true "
             f"--threshold={EXPOSURE} /{UNITS}/plugin-bridge.service"
@@ -107,7 +109,7 @@ def test_units(root: Path) -> None:
 
 
 def test_under_systemd(root: Path) -> None:
-    """It starts with the session, is ready when said, and comes back when killed."""
+    """It starts with the session, reports it is ready, and comes back when killed."""
     port = free_port()
     with debian.session(root) as session:
         configure(
@@ -125,8 +127,8 @@ def test_under_systemd(root: Path) -> None:
         shown = "systemctl --user show plugin-bridge -p NRestarts -p ActiveState"
 
         def back() -> bool:
-            said = session.do(shown)
-            return "NRestarts=1" in said and "ActiveState=active" in said
+            reported = session.do(shown)
+            return "NRestarts=1" in reported and "ActiveState=active" in reported
 
         wait_until(back)
         assert health(port)["ok"] is True

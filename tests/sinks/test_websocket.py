@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 20.0
 
 
 def xsoverlay(path: str, text: str) -> Toast:
-    """Read a frame as XSOverlay's documentation of its WebSocket says."""
+    """Read a frame by XSOverlay's documentation of its WebSocket."""
     client = parse_qs(urlsplit(path).query)["client"]
     assert len(client) == 1 and client[0], "connections without a client are ignored"
     envelope = json.loads(text)
@@ -40,7 +40,7 @@ def xsoverlay(path: str, text: str) -> Toast:
 
 
 def ovrtoolkit(path: str, text: str) -> dict[str, str]:
-    """Read a frame as OVR Toolkit's wiki says."""
+    """Read a frame by OVR Toolkit's wiki."""
     assert path == "/api"
     envelope = json.loads(text)
     assert set(envelope) == {"messageType", "json"}

@@ -82,7 +82,7 @@ class Kettle:
 
     @method(Nothing, Anything)
     def wait(self, params: Nothing) -> Awaitable[Anything]:
-        """Answer when the test says so."""
+        """Answer when the test lets it."""
 
         def cancel(_: object) -> None:
             self.cancelled += 1
@@ -159,7 +159,7 @@ class Page:
         return self
 
     def hello(self, token: str = TOKEN) -> Page:
-        """Say hello; forget the welcome."""
+        """Send hello; forget the welcome."""
         self.send({"type": "hello", "token": token, "client": "test/1.0.0"})
         if self.got:
             assert self.got.pop()["type"] == "welcome"

@@ -24,7 +24,7 @@ class Client(WebSocketClientProtocol):
     """A page over TCP."""
 
     def onOpen(self) -> None:
-        """Say hello."""
+        """Send hello."""
         self.got: DeferredQueue[Any] = DeferredQueue()
         self.sendMessage(dumps({"type": "hello", "token": TOKEN, "client": "c"}))
 
@@ -94,7 +94,7 @@ class TcpTests(TestCase):
         client.transport.resumeProducing()
 
     async def test_attack_close_without_reading(self) -> None:
-        """A page that says it closes, but reads nothing, loses its place soon."""
+        """A page that sends a close frame, but reads nothing, loses its place soon."""
         stack = Stack(clock=reactor)
         client = await self.connect(stack)
         client.transport.pauseProducing()

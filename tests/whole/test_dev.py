@@ -115,7 +115,7 @@ class DevTests(SynchronousTestCase):
         return sorted(path.name for path in (self.data / "plugins").iterdir())
 
     def test_edit_and_see(self):
-        """The bundle follows the files: good ones are in it, bad ones are told."""
+        """The bundle follows the files: good ones are in it, bad ones are reported."""
         with running(self.home, "--dev") as daemon, daemon.page() as page:
             with self.dev() as dev:
                 dev.wait_for("linked mine 1.0.0")
@@ -184,7 +184,7 @@ class DevTests(SynchronousTestCase):
         self.assertNotIn("Traceback", "".join(daemon.lines))
 
     def test_without_dev(self):
-        """A daemon without ``--dev`` has no such socket; the command says so."""
+        """A daemon without ``--dev`` has no such socket; the command reports it."""
         with running(self.home):
             self.assertFalse((self.data / "dev.socket").exists())
             ended = run(self.home, "dev", *self.where, str(self.tree))
@@ -213,10 +213,10 @@ class DevTests(SynchronousTestCase):
                 client.settimeout(PATIENCE_SECONDS)
                 client.connect(str(self.data / "dev.socket"))
                 client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n")
-                said = b""
+                printed = b""
                 while more := client.recv(65536):
-                    said += more
-            self.assertEqual(json.loads(said.splitlines()[-1])["type"], "error")
+                    printed += more
+            self.assertEqual(json.loads(printed.splitlines()[-1])["type"], "error")
         self.assertEqual(self.trees(), [])
 
     def test_git_work_tree(self):
@@ -230,7 +230,7 @@ class DevTests(SynchronousTestCase):
         self.assertEqual(names, [".gitignore", "main.ts", "plugin.json"])
 
     def test_tree_that_goes(self):
-        """When the whole tree is gone the last good build stays, and it is told."""
+        """When the whole tree is gone the last good build stays; that is reported."""
         with running(self.home, "--dev"), self.dev() as dev:
             dev.wait_for("built in")
             shutil.rmtree(self.tree)

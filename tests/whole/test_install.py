@@ -202,8 +202,8 @@ class InstallTests(InstallCase):
         )
         self.bundle.write_text("of another set")
         with self.daemon() as daemon, daemon.page():
-            said = "the uninstall of good was interrupted, and was rolled back"
-            self.assertIn(said, "".join(daemon.lines))
+            reported = "the uninstall of good was interrupted, and was rolled back"
+            self.assertIn(reported, "".join(daemon.lines))
             wait_until(lambda: not (self.data / "journal").exists())
         self.assertEqual(self.left(), before)
 
@@ -227,8 +227,8 @@ class InstallTests(InstallCase):
             self.assertEqual(report["errors"], [])
             self.assertEqual((report["plugins"], *self.left()), before)
 
-    def test_build_plugins_beside_a_running_daemon(self):
-        """``--build-plugins`` works beside a daemon, as installers do it."""
+    def test_build_plugins_alongside_a_running_daemon(self):
+        """``--build-plugins`` works while a daemon runs, as installers do it."""
         with self.daemon("--dev"):
             ended = run(
                 self.home,
@@ -254,9 +254,9 @@ class InstallTests(InstallCase):
             self.data.chmod(0o777)
             ended = run(self.home, "run", *place, "--build-plugins")
             self.assertEqual(ended.returncode, 1)
-            said = ended.stdout + ended.stderr
-            self.assertIn(f"{path} can be written by other users", said)
-            self.assertIn(f"chmod -R go-w {path}", said)
+            reported = ended.stdout + ended.stderr
+            self.assertIn(f"{path} can be written by other users", reported)
+            self.assertIn(f"chmod -R go-w {path}", reported)
             found = run(self.home, "doctor", *place)
             self.assertEqual(found.returncode, 1)
             self.assertIn(f"WRONG files of others: {path} can be writ", found.stdout)

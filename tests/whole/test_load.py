@@ -62,7 +62,7 @@ def reset(raw: RawSocket) -> None:
 def silent_upgrades(
     daemon: Daemon, per_second: int, origin: str | None
 ) -> Iterator[None]:
-    """Open so many sockets a second that never say hello, while the block runs."""
+    """Open so many sockets a second that never send hello, while the block runs."""
     ended = threading.Event()
 
     def attack() -> None:
@@ -95,12 +95,12 @@ class LoadTests(SynchronousTestCase):
         """Run a daemon that asks nobody to wait, and find no defect in its log."""
         with running(self.home, *FREELY) as daemon:
             yield daemon
-        said = "".join(daemon.lines)
+        reported = "".join(daemon.lines)
         for wrong in ("Traceback", "Unhandled"):
-            self.assertNotIn(wrong, said)
+            self.assertNotIn(wrong, reported)
 
     def test_attack_page_that_never_reads(self) -> None:
-        """It is told 1013 if it reads soon after, and is cut off if it does not."""
+        """It gets 1013 if it reads soon after, and is cut off if it does not."""
         with self.daemon() as daemon:
             with RawSocket(daemon.port) as page:
                 page.hello(daemon.token)

@@ -132,8 +132,13 @@ class DoctorTests(SynchronousTestCase):
         whole = "\n".join(texts)
         for kept_out in (token, "hunter2", "password", str(self.home), "u:p"):
             self.assertNotIn(kept_out, whole)
-        for said in ("plugin:x: 1 values", "twisted ", "BRIDGE_LOG=debug", "[token]"):
-            self.assertIn(said, whole)
+        for printed in (
+            "plugin:x: 1 values",
+            "twisted ",
+            "BRIDGE_LOG=debug",
+            "[token]",
+        ):
+            self.assertIn(printed, whole)
 
     def test_json_is_all_there_is(self) -> None:
         """Other output goes to standard error; a daemon with --dev is reported."""
@@ -181,8 +186,8 @@ class DoctorTests(SynchronousTestCase):
         session.save("doctor-prompt.png")
         buttons = session.buttons(box.half("lower"))
         session.click(*buttons[0].middle)
-        said, _ = process.communicate(timeout=60)
-        report = json.loads(said)
+        printed, _ = process.communicate(timeout=60)
+        report = json.loads(printed)
         found = {f["name"]: f for f in report["findings"]}
         self.assertEqual(found["test prompt"]["text"], "you confirmed it")
         self.assertIn("Notification Daemon", found["notification server"]["text"])

@@ -32,7 +32,7 @@ class LinkedTests(BuildCase):
     """A build with a linked tree in it."""
 
     async def test_linked(self):
-        """A linked tree is compiled under its plugin's id, and the bundle says so."""
+        """A linked tree is compiled under its plugin's id, which the bundle names."""
         self.shop.plugin("bb")
         (self.shop.data.plugin("bb")).rename(self.shop.data.linked("bb"))
         report = await self.shop.build("aa", ".tmp-dev-bb")
@@ -131,7 +131,7 @@ class PublishingTests(BuildCase):
         self.assertEqual(self.shop.published(), other.published())
 
     async def test_warnings(self):
-        """What the bundler complains about in a good bundle is passed on."""
+        """What the bundler warns of in a good bundle is passed on."""
         self.shop.plugin("aa", main__ts="export default import.meta.url;")
         report = await self.shop.build("aa")
         self.assertTrue(report.ok)
@@ -197,7 +197,7 @@ class PublishingTests(BuildCase):
             )
 
     async def test_a_broken_tsconfig_of_a_plugin(self):
-        """A plugin's own tsconfig.json has no say in the build."""
+        """A plugin's own tsconfig.json changes nothing in the build."""
         self.shop.plugin("aa", tsconfig__json="{ this is no JSON")
         self.assertTrue((await self.shop.build("aa")).ok)
 
@@ -306,7 +306,7 @@ class AttackTests(BuildCase):
         )
 
     async def test_attack_source_map_that_names_its_own_file(self):
-        """Nor by a map that says the secret is the plugin's own main.ts."""
+        """Nor by a map that names the secret as the plugin's own main.ts."""
         self.shop.write(
             "plugins/aa/main.ts.map",
             '{"version": 3, "sources": ["main.ts"], "mappings": "AAAA", "names": [],'
@@ -447,7 +447,7 @@ class AttackTests(BuildCase):
         self.assertIn("may not import state.json", await self.refusal())
 
     async def test_style_sheet(self):
-        """A style sheet is refused, and what its author can do instead is said."""
+        """A style sheet is refused; the message has what its author can do instead."""
         self.shop.plugin("aa", main__ts="import './a.css'; export default 1")
         self.shop.write("plugins/aa/a.css", "a { color: red }")
         await self.attack(
@@ -562,7 +562,7 @@ class BundlerEndTests(BuildCase):
         self.assertEqual((await building).errors, ["esbuild did not finish within 60s"])
 
     async def test_attack_megabytes_of_output(self):
-        """What it says is cut at 4000 characters."""
+        """What it prints is cut at 4000 characters."""
         self.shop.replace_bundler(
             f"#!{sys.executable} -IS\nprint('ü' * 3000000)\nraise SystemExit(1)\n"
         )

@@ -29,13 +29,15 @@ class FakeUpstream:
     Finds what it is configured to; see ``UpstreamContract``.
 
     :ivar answers: By URL; an exception is raised, and one new commit is the default.
+    :ivar done: The URLs of looks that had everything when they were stopped.
     """
 
     answers: dict[str, Behind | Exception | None] = field(factory=dict)
+    done: set[str] = field(factory=set)
 
     def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
         """See ``Upstream``."""
-        if stop.is_set():
+        if stop.is_set() and url not in self.done:
             raise clone_failed("stopped before it was finished")
         answer = self.answers.get(url, new_commits(1))
         if isinstance(answer, Exception):

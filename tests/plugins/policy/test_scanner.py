@@ -157,7 +157,7 @@ class BundlerTests(ScannerCase):
         self.assertIn("bundler missing", error)
 
     async def test_attack_wrong_checksum(self) -> None:
-        """What is not what the checksum says is not run."""
+        """What does not have the checksum is not run."""
         self.write("a.ts", "x = 1")
         found = fresh_directory(self) / "found"
         script = f"#!/bin/sh\ntouch '{found}'\n".encode()
