@@ -105,7 +105,7 @@ class PageThread(threading.Thread):
             self._tally.answered[name] += 1
         else:
             error = got["error"]
-            why = error["message"].partition(":")[0]
+            why = error["message"]
             self._tally.refused[f"{name} {error['code']}: {why}"] += 1
         return got
 
