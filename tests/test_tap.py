@@ -5,6 +5,7 @@ import errno
 import io
 import os
 import shutil
+import signal
 import stat
 import sys
 from typing import Any
@@ -97,6 +98,12 @@ class DaemonTests(TestCase):
         await daemon.stopService()
         self.assertFalse((self.data / "address").exists())
         acquire(self.data / "lock").release()
+
+    async def test_forked_children_make_no_repr_of_settings(self):
+        """The repr of each signal handler, which Twisted makes there, is short."""
+        self.start()
+        for number in signal.valid_signals():
+            self.assertLess(len(repr(signal.getsignal(number))), 200)
 
     async def test_address_that_cannot_be_published(self):
         """When the address can't be published, that is logged, and the daemon runs."""

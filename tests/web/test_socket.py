@@ -341,6 +341,18 @@ class PendingSocketsTests(SocketCase):
         self.assertEqual(stack.ask("GET", "/v1/ws", *UPGRADE).status, 429)
         self.assertIsNone(stack.open(PAGE).hello().closed)
 
+    def test_attack_cheap_requests_for_the_socket(self) -> None:
+        """What a connection can ask for again and again costs no page's upgrade."""
+        evil = "evil.example"
+        for headers, host in (((PAGE,), HOST), ((PAGE, *UPGRADE), evil)):
+            stack = Stack(dev=False, rate=0.001, burst=10)
+            asked = write_request("GET", "/v1/ws", headers, host=host)
+            answers = [stack.raw(asked)[:12] for _ in range(11)]
+            self.assertEqual(answers[-1], b"HTTP/1.1 429")
+            self.assertEqual(stack.guard.upgrades.wait(), 0.0)
+            self.assertEqual(stack.guard.upgrades.burst, stack.guard.upgrades._level)
+            self.assertIsNone(stack.open(PAGE).hello().closed)
+
     def test_too_many_pages(self) -> None:
         """With 64 pages open the next upgrade is 503, until one goes."""
         pages = [self.stack.open().hello() for _ in range(SOCKETS_AUTHENTICATED)]

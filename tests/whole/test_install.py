@@ -140,6 +140,18 @@ class InstallTests(InstallCase):
             names, ["info.json", "reference-host.js", "reference-host.js.map"]
         )
 
+    def test_attack_settings_that_keep_plugins_out(self):
+        """However much a page stores, the bundler starts within its memory."""
+        url = self.publish("good", tree("good"))
+        with (
+            self.daemon("--dev", "--rate=200", "--burst=200") as daemon,
+            daemon.page() as page,
+        ):
+            for number in range(100):
+                value = {"ns": "host", "key": str(number), "value": "x" * 60_000}
+                page.result("state", "set", value)
+            page.result("plugins", "install", {"url": url})
+
     def test_it_is_still_there_after_a_restart(self):
         """Another daemon on the same directory lists and builds it."""
         url = self.publish("good", tree("good"))
