@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval import Operation
 from bridge.plugins.operations.operations import Operations
 from bridge.plugins.operations.progress import Step
-from bridge.plugins.operations.running import End, Ref
+from bridge.plugins.operations.running import End, Outcome, Ref, Running
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 
@@ -18,6 +18,12 @@ from .bench import NOW, FakeAudience
 from .test_undo import noting
 
 INSTALL = Operation.INSTALL
+
+
+def outcome_of(running: Running) -> Outcome:
+    """What an ended operation came to."""
+    assert running.outcome is not None
+    return running.outcome
 
 
 class OperationsTestCase(SynchronousTestCase):
@@ -209,9 +215,9 @@ class OutcomeTests(OperationsTestCase):
         running, done, failed = self.operations.recent()
         self.assertIsNone(running.outcome)
         self.assertTrue(running.cancellable)
-        self.assertEqual((done.outcome.end, done.outcome.result), (End.DONE, 5))
-        self.assertEqual(failed.outcome.end, End.REFUSED)
-        self.assertIs(failed.outcome.error, refused)
+        self.assertEqual((outcome_of(done).end, outcome_of(done).result), (End.DONE, 5))
+        self.assertEqual(outcome_of(failed).end, End.REFUSED)
+        self.assertIs(outcome_of(failed).error, refused)
         self.assertEqual(failed.started_at, NOW * 1000)
         self.assertFalse(done.cancellable)
         names = {one.name for one in (running, done, failed)}
@@ -231,7 +237,7 @@ class OutcomeTests(OperationsTestCase):
         """However many operations end, only the last ones are kept."""
         for number in range(OUTCOMES + 5):
             self.begin(succeed(number))
-        kept = [one.outcome.result for one in self.operations.recent()]
+        kept = [outcome_of(one).result for one in self.operations.recent()]
         self.assertEqual(kept, list(range(5, OUTCOMES + 5)))
 
     def test_same_ref_joins(self):
