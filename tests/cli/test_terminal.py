@@ -100,7 +100,7 @@ class PrintTests(SynchronousTestCase):
         self.assertEqual(raw.getvalue(), b"??x\n")
 
     def test_nobody_reads(self):
-        """When the reader has gone, that is said, and nothing complained of."""
+        """When the reader has gone, that is returned, and no error is shown."""
         code = (
             "import time; from bridge.cli.terminal import print_line\n"
             "while print_line('x'): time.sleep(0.01)\n"

@@ -155,10 +155,10 @@ class ActivationTests(SynchronousTestCase):
         """A path that others may connect to ends the start, in one line."""
         with self.listening_at(self.home / "socket", 0o666) as given:
             process = self.start(given)
-            said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+            reported, _ = process.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual(process.returncode, 1)
         self.assertEqual(
-            said,
+            reported,
             "plugin-bridge: the inherited Unix-domain socket must be a file of this "
             "user, mode 0600\n",
         )

@@ -161,7 +161,7 @@ class EdgeTests(SynchronousTestCase):
             self.assertGreaterEqual(int(answer.headers["retry-after"]), 1)
 
     def test_attack_idle_connections(self) -> None:
-        """64 pages and 500 connections that say nothing leave the next one served."""
+        """64 pages and 500 connections that send nothing leave the next one served."""
         options = "--rate=1000", "--burst=1000"
         with running(self.home, *options) as daemon, contextlib.ExitStack() as held:
             pages = [held.enter_context(daemon.page()) for _ in range(64)]

@@ -2,9 +2,9 @@
 
 import json
 import socket
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -14,6 +14,7 @@ from tests.sinks.overlays import wayvr
 from tests.sinks.samples import png, text64
 from tests.sinks.screens import Screen
 
+from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, running
 
 
@@ -70,10 +71,12 @@ class NotifyTests(SynchronousTestCase):
             running(self.home, self.address, more=bus.environment) as daemon,
             daemon.page() as page,
         ):
-            deadline = time.monotonic() + PATIENCE_SECONDS
-            while len(page.result("notify", "targets")["targets"]) < 2:
-                self.assertLess(time.monotonic(), deadline)  # dunst is yet to start
-                time.sleep(0.3)
+
+            def targets() -> list[Any]:
+                found: list[Any] = page.result("notify", "targets")["targets"]
+                return found
+
+            wait_until(lambda: len(targets()) == 2, "dunst did not start", pause=0.3)
             answer = page.result(
                 "notify",
                 "send",
@@ -88,11 +91,12 @@ class NotifyTests(SynchronousTestCase):
             )
             self.assertEqual(answer["delivered"], ["overlay", "freedesktop"])
             self.assertNotIn("icon", json.loads(self.overlay.recv(65_535)))
-            while screen.count(colour) < 200 or screen.count((0, 255, 0)) < 200:
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.1)
+            wait_until(
+                lambda: min(map(screen.count, (colour, (0, 255, 0)))) >= 200,
+                "it was not drawn",
+            )
             screen.keep("notify-whole")
-            health = [t["health"] for t in page.result("notify", "targets")["targets"]]
+            health = [target["health"] for target in targets()]
             self.assertEqual(health, ["unknown", "up"])
         self.assertEqual(list((self.home / "data" / "icons").iterdir()), [])
 

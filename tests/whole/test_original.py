@@ -64,7 +64,7 @@ class OriginalTests(SynchronousTestCase):
         self.data = self.home / ".vrcnext-plugins"
         self.theme = self.home / ".config/VRCNext/custom-themes/vrcnext-plugin-system"
         self.forge = empty_forge(self)
-        # It made the root as the umask said, and some directories for itself alone.
+        # It made the root by the umask, and some directories for itself alone.
         self.data.mkdir(mode=0o755)
         for name in ("plugins", "build"):
             (self.data / name).mkdir(mode=0o700)

@@ -6,7 +6,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..osc.liblo import free_port, oscdump, oscsend, readable
+from ..osc.liblo import oscdump, oscsend, readable
+from ..ports import free_udp_port
 from .daemon import running
 
 
@@ -19,7 +20,7 @@ class OscTests(SynchronousTestCase):
         directory = TemporaryDirectory(prefix="bridge-home-")
         self.addCleanup(directory.cleanup)
         self.home = Path(directory.name)
-        self.port = free_port()
+        self.port = free_udp_port()
 
     def test_received_by_every_page(self):
         """What liblo sends reaches every page, while any of them wants it."""

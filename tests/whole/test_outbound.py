@@ -60,7 +60,7 @@ class RefusedTests(SynchronousTestCase):
             self.assertTrue(got["ok"] or got["error"]["code"] == "unavailable")
 
     def test_no_option(self) -> None:
-        """No option, and so no variable, tells the daemon what else it may reach."""
+        """No option, and so no variable, adds to what the daemon may reach."""
         for option in OPTIONS:
             self.assertNotIn("outbound", option.name)
 

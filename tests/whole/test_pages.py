@@ -35,7 +35,7 @@ NEVER_READ = {
     "module": "error",
     "style": "error",
     "events": "error",
-    # That something was queued says nothing of what became of it.
+    # That something was queued does not mean that it was done.
     "beacon": "queued true",
     "beacon json": "queued true",
 }

@@ -14,6 +14,7 @@ from bridge.settings.host import load_profile
 from ..approval.test_servers import notification_daemon, xfce4_notifyd
 from ..forge import empty_forge
 from ..freedesktop.session import Session
+from ..waiting import wait_until
 from .daemon import running, set_up
 from .test_install import tree
 
@@ -22,7 +23,7 @@ CONFIRM, DENY = 0, 1
 
 @pytest.mark.whole
 class MuteBusTests(SynchronousTestCase):
-    """Tests for a daemon on a bus that accepts it and then says nothing."""
+    """Tests for a daemon on a bus that accepts it and then sends nothing."""
 
     def test_starts_and_refuses(self):
         """The start does not hang on it; nothing is installed, and it ends."""
@@ -35,8 +36,8 @@ class MuteBusTests(SynchronousTestCase):
         listening.listen()
         more = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
         with running(Path(directory.name), more=more) as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("none: privileged operations will be refused", said)
+            reported = "".join(daemon.lines)
+            self.assertIn("none: privileged operations will be refused", reported)
             url = {"url": "https://forge.example/x.git"}
             message = page.refusal("plugins", "install", url)
             self.assertTrue(message.startswith("approval_unavailable: "), message)
@@ -114,12 +115,12 @@ class PromptTests(SynchronousTestCase):
         """Confirmed twice, a plugin is installed; denied, it stays installed."""
         url = self.publish("good")
         self.empty = self.session.picture()
-        # notification-daemon 3.20 leaves on the screen what it was told to close.
+        # notification-daemon 3.20 leaves on the screen what it was asked to close.
         self.session.serve(xfce4_notifyd())
         self.wait_for_server()
         with self.daemon() as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("with the buttons Confirm and Deny, by Xfce Notify", said)
+            reported = "".join(daemon.lines)
+            self.assertIn("with the buttons Confirm and Deny, by Xfce Notify", reported)
             self.ask(page, "a", "install", {"url": url})
             self.until_asked(page, "install")
             self.press(CONFIRM, "prompt-install.png")
@@ -157,8 +158,8 @@ class PromptTests(SynchronousTestCase):
         url = self.publish("good")
         self.empty = self.session.picture()
         with self.daemon() as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("none: privileged operations will be refused", said)
+            reported = "".join(daemon.lines)
+            self.assertIn("none: privileged operations will be refused", reported)
             message = page.refusal("plugins", "install", {"url": url})
             self.assertTrue(message.startswith("approval_unavailable: "), message)
             self.session.serve(notification_daemon())
@@ -171,14 +172,8 @@ class PromptTests(SynchronousTestCase):
 
     def wait_for_server(self):
         """Wait until the notification server has its name."""
-        end = time.monotonic() + 60
-        while not self.session.has_server():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        wait_until(self.session.has_server)
 
     def until_empty(self):
         """Wait until nothing is left on the screen."""
-        end = time.monotonic() + 60
-        while self.session.picture() != self.empty:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        wait_until(lambda: self.session.picture() == self.empty)

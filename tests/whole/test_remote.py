@@ -160,7 +160,7 @@ class BrowserTests(SynchronousTestCase):
             self.assertIn("unavailable: no page answered in time", late.stderr)
             called = run(self.home, "call", *where, "--compact", "plugins", "list")
             self.assertEqual(json.loads(called.stdout)["plugins"], [])
-            self.assertEqual(browser.complaints(), [])
+            self.assertEqual(browser.console_errors(), [])
 
     def test_many_plugins_and_a_strict_page(self):
         """Sixty plugins start; a page not served for it evaluates nothing."""
@@ -190,7 +190,7 @@ class BrowserTests(SynchronousTestCase):
             self.assertTrue(refused["error"].startswith("EvalError: "), refused)
 
     def plugin(self, name):
-        """Make a plugin that says that it has started."""
+        """Make a plugin that logs that it has started."""
         tree = self.home / "plugins" / name
         tree.mkdir(parents=True)
         manifest = {

@@ -175,7 +175,7 @@ CLOSED: dict[str, tuple[list[bytes], tuple[int, str]]] = {
     ),
 }
 
-# The same, of a socket that has not said hello: whatever it is, no hello came.
+# The same, of a socket that has not sent hello: whatever it is, no hello came.
 EARLY: dict[str, list[bytes]] = {
     "over 4 KiB": [frame(TEXT, b" " * (HELLO_FRAME_BYTES + 1))],
     "over 4 KiB, said at once": [
@@ -199,7 +199,7 @@ class ConformanceTests(SynchronousTestCase):
     """Tests of the framing, over TCP."""
 
     def setUp(self) -> None:
-        """Start a daemon, which lets everybody in; its log tells of no defect."""
+        """Start a daemon, which lets everybody in; its log has no defect."""
         directory = TemporaryDirectory(prefix="bridge-home-")
         self.addCleanup(directory.cleanup)
         freely = "--rate=10000", "--burst=10000"

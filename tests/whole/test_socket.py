@@ -97,7 +97,7 @@ class SocketTests(SynchronousTestCase):
         self.assertIn("[host] a line", Path(info["location"]).read_text("utf-8"))
 
     def test_404_names_dev(self):
-        """Without ``--dev`` every other path says what would put something there."""
+        """Without ``--dev`` every other path names the option that it needs."""
         with running(self.home) as daemon:
             for method, path in (
                 ("GET", "/"),

@@ -47,7 +47,7 @@ class SqlTests(SynchronousTestCase):
             self.assertEqual(len(page.result("sql", "query", several)["rows"]), 10000)
 
     def test_attack_endless_statement_at_the_end(self):
-        """A daemon that is told to end does not wait for it."""
+        """A daemon that is asked to end does not wait for it."""
         _make_sample(self.data / "sample.db")
         with running(self.home) as daemon, daemon.page() as page:
             request = {"type": "request", "service": "sql", "method": "query"}

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import trustme
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.cloner import GitCloner
@@ -42,7 +41,6 @@ class CloneTestCase(SynchronousTestCase):
         self.base = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.base)
         self.into = self.base / "tree"
-        self.authority = trustme.CA()
         self.stop = threading.Event()
         self.progress: list[int] = []
         self.addCleanup(self.assert_nothing_open, open_sockets())
@@ -80,6 +78,6 @@ class CloneTestCase(SynchronousTestCase):
 
     def rogue(self, script: Script) -> RogueServer:
         """A server that follows ``script``."""
-        server = RogueServer(script, self.base / "rogue.pem", self.authority)
+        server = RogueServer(script, self.base / "rogue.pem")
         self.addCleanup(server.stop)
         return server

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.keys import KEYS, MARKS, Trust
@@ -16,16 +15,13 @@ from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
 from bridge.store import Edit, Put, Store
 
+from ...threads import at_once
+
 ONE = public_key_of(b"\x01" * 32)
 TWO = public_key_of(b"\x02" * 32)
 URL = "https://forge.example/one.git"
 SIGNED = Signed(key_id(ONE), ONE, 1000, "00" * 32)
 BY_TWO = Signed(key_id(TWO), TWO, 500, "00" * 32)
-
-
-def at_once(call: Any, *arguments: Any) -> Deferred[Any]:
-    """Call a function as if in a thread."""
-    return maybeDeferred(call, *arguments)
 
 
 class TrustTestCase(SynchronousTestCase):

@@ -19,7 +19,7 @@ from bridge.plugins.installed.records import (
 )
 from bridge.store import Drop, Edit, Put, Remove, Store
 
-from ..operations.bench import at_once
+from ...threads import at_once
 
 RECORD = Record("https://forge.example/a.git", "c0ffee", "1bc6", 5, 1000, 2000)
 FIELDS = {

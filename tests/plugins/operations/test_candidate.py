@@ -25,7 +25,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         return Deferred.fromCoroutine(fetching)
 
     def test_candidate(self):
-        """A candidate is a clone, what it says it is, and who signed it."""
+        """A candidate is a clone, its manifest, and who signed it."""
         self.bench.publish("good")
         candidate = self.successResultOf(self.fetch("good"))
         self.assertEqual(candidate.manifest.id, "good")

@@ -33,7 +33,7 @@ def write_tree(root: Path, files: dict[str, bytes]) -> None:
 
 
 def digest_by_the_rules(files: dict[str, bytes]) -> str:
-    """The digest as its rules say it, in one expression."""
+    """The digest by its rules, in one expression."""
     return hashlib.sha256(
         f"{DOMAIN}\n".encode()
         + b"".join(
@@ -57,7 +57,7 @@ class TreeTestCase(SynchronousTestCase):
         return tree_digest(self.root, DOMAIN)
 
     def assert_refused(self, words: str) -> None:
-        """The tree has no digest, and ``words`` say why."""
+        """The tree has no digest, and ``words`` are the reason."""
         with self.assertRaises(BridgeError) as caught:
             self.digest()
         self.assertEqual(caught.exception.message, f"unsigned: {words}")

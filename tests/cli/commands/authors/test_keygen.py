@@ -31,7 +31,7 @@ class CommandTestCase(SynchronousTestCase):
         self.addCleanup(shutil.rmtree, self.root)
 
     def run_command(self, command: Callable[[], int]) -> tuple[int, str, str]:
-        """Run a command: its exit status, and what it printed and complained of."""
+        """Run a command: its exit status, its output, and its error messages."""
         with (
             contextlib.redirect_stdout(io.StringIO()) as out,
             contextlib.redirect_stderr(io.StringIO()) as err,
@@ -137,7 +137,7 @@ class ReadSeedTests(CommandTestCase):
             )
 
     def test_unreadable(self):
-        """A key file that is not there, or is a directory, is said so."""
+        """A key file that is missing or is a directory is reported."""
         with self.assertRaises(CommandError) as caught:
             read_seed(self.root / "key")
         self.assertIn("plugin-bridge keygen creates one", str(caught.exception))

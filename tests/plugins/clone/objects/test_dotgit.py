@@ -39,7 +39,7 @@ class WriteRepositoryTests(SynchronousTestCase):
         return root
 
     def git(self, root: Path, *words: str) -> str:
-        """What git says."""
+        """What git prints."""
         environment = {"GIT_CONFIG_NOSYSTEM": "1", "HOME": str(root)}
         done = subprocess.run(
             ["git", *words],

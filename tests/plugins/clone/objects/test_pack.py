@@ -148,7 +148,7 @@ class HostilePackTests(SynchronousTestCase):
         self.assertEqual(self.message(bytes(pack)), DAMAGED)
 
     def test_count(self) -> None:
-        """There must be as many objects as the header says."""
+        """There must be as many objects as the header declares."""
         for count in (0, 2):
             self.assertEqual(
                 self.message(make_pack(packed(BASE), count=count)), DAMAGED
@@ -160,7 +160,7 @@ class HostilePackTests(SynchronousTestCase):
         self.assertEqual(self.message(pack), "clone_failed: more than 5000 objects")
 
     def test_lies_about_size(self) -> None:
-        """An object that is longer or shorter than it says is refused."""
+        """An object that is longer or shorter than it declares is refused."""
         for size in (9, 11, 0):
             pack = make_pack(entry(BLOB, BASE.content, size=size))
             self.assertEqual(self.message(pack), DAMAGED)
