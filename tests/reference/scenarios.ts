@@ -3,12 +3,14 @@
 import { connectionScenarios } from "./connection_scenarios.js";
 import { evaluationScenarios } from "./evaluation_scenarios.js";
 import { hostScenarios } from "./host_scenarios.js";
+import { runtimeScenarios } from "./runtime_scenarios.js";
 
 const results: { [name: string]: string } = {};
 const all: { [name: string]: () => void | Promise<void> } = {
   ...connectionScenarios,
   ...evaluationScenarios,
   ...hostScenarios,
+  ...runtimeScenarios,
 };
 for (const [name, scenario] of Object.entries(all)) {
   try {
