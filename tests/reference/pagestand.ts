@@ -81,7 +81,7 @@ export interface Given {
   readonly storage?: Memory;
   readonly safe?: boolean;
   /** The user's answers, in order; a question without one fails. */
-  readonly answers?: boolean[];
+  readonly answers?: (boolean | Promise<boolean>)[];
 }
 
 /** A page, and what happened on it. */

@@ -9,7 +9,7 @@ class StartTests(ScenarioTestCase):
     """Starting plugins."""
 
     def test_plugins_are_isolated(self) -> None:
-        """A plugin that fails, or throws while it is loaded, keeps no other from starting."""
+        """One that fails, or throws while it is loaded, stops no other."""
         self.prove()
 
     def test_evaluated_entries(self) -> None:
@@ -98,4 +98,96 @@ class GrantTests(ScenarioTestCase):
 
     def test_revoked_permission_is_asked_for_again(self) -> None:
         """A revoked permission is asked for again."""
+        self.prove()
+
+
+class ContextTests(ScenarioTestCase):
+    """What a plugin reaches through its context."""
+
+    def test_undeclared_services(self) -> None:
+        """Without the permission nobody is asked, and nothing is sent."""
+        self.prove()
+
+    def test_http_asks_for_each_host(self) -> None:
+        """The user is asked once for each host, and reads which is undeclared."""
+        self.prove()
+
+    def test_http_requests_and_responses(self) -> None:
+        """A request is passed on with its limits, and the response is read."""
+        self.prove()
+
+    def test_attack_urls_that_hide_their_host(self) -> None:
+        """The host in the question is the one that is contacted."""
+        self.prove()
+
+    def test_osc_of_several_listeners(self) -> None:
+        """The port is held from the first listener to the last."""
+        self.prove()
+
+    def test_osc_is_sent(self) -> None:
+        """A message is sent with its kinds."""
+        self.prove()
+
+    def test_osc_ends_with_its_permission(self) -> None:
+        """Revoking, or switching off, ends the plugin's listeners."""
+        self.prove()
+
+    def test_osc_port_that_is_taken(self) -> None:
+        """A listener whose port cannot be held is not kept."""
+        self.prove()
+
+    def test_sql_statements(self) -> None:
+        """Databases are listed and read after one question."""
+        self.prove()
+
+    def test_attack_grant_after_the_switch(self) -> None:
+        """A yes that comes after the plugin was switched off allows nothing."""
+        self.prove()
+
+    def test_grant_that_is_not_saved(self) -> None:
+        """A yes that cannot be saved is not used; the user is asked again."""
+        self.prove()
+
+    def test_grants_of_two_hosts_at_once(self) -> None:
+        """Neither of two grants at once is lost."""
+        self.prove()
+
+    def test_deadline_of_a_call(self) -> None:
+        """A call may have a deadline of its own."""
+        self.prove()
+
+    def test_permission_words(self) -> None:
+        """The words fit in prompts and in sentences."""
+        self.prove()
+
+
+class SchemaTests(ScenarioTestCase):
+    """Settings that a plugin declares."""
+
+    def test_settings_of_a_schema(self) -> None:
+        """A schema has defaults; the form saves, resets, and notifies the plugin."""
+        self.prove()
+
+    def test_settings_that_break_the_schema(self) -> None:
+        """A value that is not allowed changes nothing and names the rule."""
+        self.prove()
+
+    def test_stored_settings_of_an_older_schema(self) -> None:
+        """A stored value that is not allowed any more counts as the default."""
+        self.prove()
+
+    def test_settings_that_are_not_saved(self) -> None:
+        """A form that cannot be saved leaves the old values."""
+        self.prove()
+
+    def test_settings_listener_that_fails(self) -> None:
+        """A plugin's listener that throws is logged."""
+        self.prove()
+
+    def test_schemas_that_break_a_rule(self) -> None:
+        """Every rule of a schema is enforced, by field and rule."""
+        self.prove()
+
+    def test_values_of_fields(self) -> None:
+        """Every kind of field checks its values."""
         self.prove()

@@ -32,7 +32,8 @@ class TableTests(SynchronousTestCase):
             "import m1 from '../plugins/b2/plugin.json';\n"
             "export const COMPILED_PLUGINS = ["
             "{ manifest: m0, load: () => import('../plugins/a1/main.ts') }, "
-            "{ manifest: m1, load: () => import('../plugins/b2/main.ts') }] as const;\n",
+            "{ manifest: m1, load: () => import('../plugins/b2/main.ts') }"
+            "] as const;\n",
         )
 
     def test_no_plugins(self):
