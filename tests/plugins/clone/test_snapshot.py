@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -16,6 +13,7 @@ from bridge.plugins.clone.snapshot import File, Snapshot, read_snapshot, write_f
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
+from ...directories import fresh_directory
 from .packs import DIRECTORY, FILE, Object, blob, commit, make_pack, packed, tree
 
 
@@ -110,8 +108,7 @@ class WriteFilesTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Make a directory."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
 
     def test_written(self) -> None:
         """Files are written where they belong."""
