@@ -206,10 +206,11 @@ def slow_reader(port: int, token: str) -> None:
         page.socket.close()
 
 
-def one_by_one(whole: bytes) -> Callable[[int, str], None]:
+def one_by_one(make: Callable[[], bytes]) -> Callable[[int, str], None]:
     """Send a frame, and again when it is answered."""
 
     def attack(port: int, token: str) -> None:
+        whole = make()
         while True:
             with contextlib.suppress(OSError, AssertionError):
                 with paired(port, token) as page:
@@ -327,8 +328,8 @@ ABUSES: dict[str, Abuse] = {
     "120 reading": Abuse(pipelined(120, read=True), True),
     "60 busy pages": Abuse(busy),
     "slow reader": Abuse(slow_reader),
-    "8 MiB frames": Abuse(lambda *to: one_by_one(large_frame())(*to)),
-    "long integers": Abuse(lambda *to: one_by_one(long_integers())(*to)),
+    "8 MiB frames": Abuse(one_by_one(large_frame)),
+    "long integers": Abuse(one_by_one(long_integers)),
     "refused frames": Abuse(flooded(text([]) * 2000, read=True)),
     "too many requests": Abuse(flooded(request(1) * 500, read=True)),
     "log flood": Abuse(flooded(log_batch(), read=True)),
