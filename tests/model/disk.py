@@ -1,16 +1,16 @@
 """
 File-system calls that fail, or at which the process dies.
 
-Only calls that change something are counted, all over the process: the calls of the
-daemon's own code and those of the standard library's for it.
+Only calls that change something are counted, those of the standard library too.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 from unittest import mock
 
@@ -29,17 +29,23 @@ class Plan:
     :ivar first: The first call that does, counted from 0.
     :ivar count: How many do, from it on.
     :ivar number: The ``errno`` of their failure; ``None`` for a kill.
+    :ivar failures: How many have failed.
     """
 
     first: int
     count: int = 1
     number: int | None = None
-    calls: int = field(default=0, init=False)
-    failures: int = field(default=0, init=False)
+    calls: int = field(default=0, init=False, eq=False, repr=False)
+    failures: int = field(default=0, init=False, eq=False, repr=False)
+
+    @property
+    def kills(self) -> bool:
+        """Whether the process dies."""
+        return self.number is None
 
     def reached(self, name: str) -> None:
         """
-        Note a call that is about to be made.
+        Count a call that is about to be made.
 
         :raise OSError: It fails.
         """
@@ -51,8 +57,9 @@ class Plan:
             return
         if self.number is None:
             os.kill(os.getpid(), signal.SIGKILL)
-        self.failures += 1
-        raise OSError(self.number, os.strerror(self.number or 0))
+        else:
+            self.failures += 1
+            raise OSError(self.number, os.strerror(self.number))
 
 
 @contextmanager
@@ -68,9 +75,10 @@ def going_wrong(plan: Plan | None) -> Iterator[None]:
             plan.reached("open")
         return real_open(path, flags, *more, **named)
 
-    with mock.patch.multiple(
-        os, open=watched_open, **{n: _watched(plan, n) for n in CHANGING}
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(os, "open", watched_open))
+        for name in CHANGING:
+            stack.enter_context(mock.patch.object(os, name, _watched(plan, name)))
         yield
 
 
@@ -82,3 +90,36 @@ def _watched(plan: Plan, name: str) -> Callable[..., Any]:
         return real(*arguments, **named)
 
     return call
+
+
+Report = Callable[[Any], None]
+"""Accepts JSON from a process that may die at any time."""
+
+
+def in_a_child(work: Callable[[Report], object], plan: Plan) -> list[Any]:
+    """
+    Do something in a child, which is killed as planned.
+
+    :return: What the child has reported until its end.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.close(reading)
+
+            def report(value: Any) -> None:
+                os.write(writing, json.dumps(value).encode() + b"\n")
+
+            with going_wrong(plan):
+                work(report)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        reported = [json.loads(line) for line in pipe]
+    _, status = os.waitpid(child, 0)
+    assert status == 0 or os.WIFSIGNALED(status), "the child failed"
+    return reported

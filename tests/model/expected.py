@@ -68,7 +68,7 @@ class Model:
     installed: dict[str, Version] = field(factory=dict)
     settings: dict[str, dict[str, Any]] = field(factory=dict)
     keys: set[str] = field(factory=set)
-    marks: dict[tuple[str, str], int] = field(factory=dict, eq=False)
+    marks: dict[tuple[str, str], int] = field(factory=dict)
 
     def copy(self) -> Model:
         """Return a model that changes by itself."""
@@ -154,7 +154,9 @@ class Model:
         answered = {answer.number for answer in answers}
         unknown = [n for n in range(len(asks)) if n not in answered]
         for chosen in product((False, True), repeat=len(unknown)):
-            more = [n for n, is_chosen in zip(unknown, chosen, strict=True) if is_chosen]
+            more = [
+                n for n, is_chosen in zip(unknown, chosen, strict=True) if is_chosen
+            ]
             settings = [n for n in unknown if asks[n].is_setting]
             done = [n for n in more if asks[n].is_setting]
             # They become durable in the order in which they arrived.

@@ -16,7 +16,7 @@ from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.settings.host import load_profile
 
 PROFILE: Final = load_profile("reference")
-PLUGINS: Final = ("alpha", "beta", "gamma")
+PLUGINS: Final = ("alpha", "beta")
 NAMESPACES: Final = ("host", *(f"plugin:{one}" for one in PLUGINS))
 SEEDS: Final = (b"\x01" * 32, b"\x02" * 32)
 KEYS: Final = tuple(key_id(public_key_of(seed)) for seed in SEEDS)
@@ -114,7 +114,7 @@ class Forge:
         self.latest[version.plugin_id] = version
 
     def version(self, commit: str) -> Version:
-        """Return the version of a commit; ``KeyError`` if there was never such a one."""
+        """Return the version of a commit; ``KeyError`` if there was none."""
         return self._all[commit]
 
     def clone(

@@ -170,12 +170,14 @@ class Simulation:
     reactor: Reactor = field(init=False)
     daemon: Any = field(default=None, init=False)
     web: Web = field(init=False)
+    _observer: Any = field(init=False)
     _patches: ExitStack = field(factory=ExitStack, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.user = User(self.schedule)
+        self._observer = self._logged
         self._patch()
-        globalLogPublisher.addObserver(self._logged)
+        globalLogPublisher.addObserver(self._observer)
         if not self.data.exists():
             self.data.mkdir(mode=0o700)
             set_up(self.data)
@@ -205,7 +207,9 @@ class Simulation:
             _: Any, executable: Any, command: Sequence[str], directory: Path
         ) -> str:
             turn: Deferred[None] = Deferred()
-            schedule.add("bundler", lambda: turn.called or turn.callback(None))
+            schedule.add(
+                "bundler", lambda: None if turn.called else turn.callback(None)
+            )
             await turn
             _bundle(command, directory)
             return ""
@@ -309,7 +313,7 @@ class Simulation:
     def close(self) -> None:
         """End everything, and remove the files."""
         self.forget()
-        globalLogPublisher.removeObserver(self._logged)
+        globalLogPublisher.removeObserver(self._observer)
         self._patches.close()
         shutil.rmtree(self.root)
 
