@@ -65,7 +65,9 @@ class ConnectionTests(SynchronousTestCase):
         """More reads than the daemon answers a second succeed, if not too many."""
         with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
             page.state("connected")
-            calls = [page.ask("call", method="state/get", params=KEY) for _ in range(40)]
+            calls = [
+                page.ask("call", method="state/get", params=KEY) for _ in range(40)
+            ]
             outcomes = [page.outcome(n) for n in calls]
             answered = [n for n in outcomes if "result" in n]
             refused = [n["error"] for n in outcomes if "error" in n]
@@ -111,9 +113,7 @@ class ConnectionTests(SynchronousTestCase):
                     self.assertEqual(page.call("state/get", KEY), {"value": None})
                     mark = page.mark()
                 details = page.state("waiting", mark)
-                self.assertEqual(
-                    details["close"], {"code": 1001, "reason": "shutdown"}
-                )
+                self.assertEqual(details["close"], {"code": 1001, "reason": "shutdown"})
 
     def test_rotated_token(self) -> None:
         """A replaced token is named so, and the new one connects."""
@@ -207,8 +207,9 @@ class OperationTests(InstallCase):
         params = {"url": url, **more}
         asked = page.ask("operate", method="plugins/install", params=params)
         page.until(
-            lambda line: line.get("n") == asked
-            and line.get("progress", {}).get("step") == step
+            lambda line: (
+                line.get("n") == asked and line.get("progress", {}).get("step") == step
+            )
         )
         return asked
 
@@ -259,7 +260,9 @@ class OperationTests(InstallCase):
                 page.state("waiting")
                 with self.daemon("--dev", f"--listen=127.0.0.1:{port}"):
                     error = page.error(asked)
-                    self.assertEqual((error["name"], error["sent"]), ("LostError", True))
+                    self.assertEqual(
+                        (error["name"], error["sent"]), ("LostError", True)
+                    )
                     listed = page.call("plugins/list", {})["plugins"]
         names = [plugin["id"] for plugin in listed]
         self.assertEqual(self.left()[0], names)
