@@ -2,6 +2,7 @@
 
 import signal
 import socket
+from typing import Any
 
 import pytest
 
