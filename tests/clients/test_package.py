@@ -113,7 +113,9 @@ class TypesTests(SynchronousTestCase):
 
     def test_misuse(self) -> None:
         """What the protocol does not have is an error, each on its line."""
-        lines = [f"export const x{n} = {line};" for n, line in enumerate(MISUSE.values())]
+        lines = [
+            f"export const x{n} = {line};" for n, line in enumerate(MISUSE.values())
+        ]
         found = self.compile(USE + "\n".join(lines) + "\n")
         first = len(USE.splitlines()) + 1
         at = {int(line) - first for line in re.findall(r"use\.ts\((\d+),", found)}
@@ -122,7 +124,9 @@ class TypesTests(SynchronousTestCase):
 
     def test_readme(self) -> None:
         """The examples of its README compile, one after the other."""
-        blocks = [t for language, t in fences(PACKAGE / "README.md") if language == "ts"]
+        blocks = [
+            t for language, t in fences(PACKAGE / "README.md") if language == "ts"
+        ]
         self.assertGreater(len(blocks), 2)
         self.assertEqual(self.compile("\n".join(blocks)), "")
 
