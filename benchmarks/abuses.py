@@ -69,12 +69,14 @@ def other_origins(port: int, token: str) -> None:
 def wrong_hellos(port: int, token: str) -> None:
     """Sockets with a wrong token in their hello, as fast as they can."""
     while True:
-        with contextlib.suppress(OSError, AssertionError, IndexError):
-            with RawSocket(port) as raw:
-                if raw.status == 101:
-                    wrong = {"type": "hello", "token": "A" * 43, "client": "x/1"}
-                    raw.send(text(wrong))
-                    raw.ended()
+        with (
+            contextlib.suppress(OSError, AssertionError, IndexError),
+            RawSocket(port) as raw,
+        ):
+            if raw.status == 101:
+                wrong = {"type": "hello", "token": "A" * 43, "client": "x/1"}
+                raw.send(text(wrong))
+                raw.ended()
 
 
 def silent_upgrades(port: int, token: str) -> None:
@@ -178,6 +180,13 @@ def noise(port: int, token: str) -> None:
 # With the token.
 
 
+@contextlib.contextmanager
+def page_until_cut_off(port: int, token: str) -> Iterator[RawSocket]:
+    """Pair a socket; the block ends without an error when the daemon ends it."""
+    with contextlib.suppress(OSError, AssertionError), paired(port, token) as page:
+        yield page
+
+
 def busy(port: int, token: str) -> None:
     """Many pages that ask five times a second each."""
     pages = [paired(port, token) for _ in range(OTHERS)]
@@ -206,16 +215,16 @@ def slow_reader(port: int, token: str) -> None:
         page.socket.close()
 
 
-def one_by_one(whole: bytes) -> Callable[[int, str], None]:
+def one_by_one(make: Callable[[], bytes]) -> Callable[[int, str], None]:
     """Send a frame, and again when it is answered."""
 
     def attack(port: int, token: str) -> None:
+        whole = make()
         while True:
-            with contextlib.suppress(OSError, AssertionError):
-                with paired(port, token) as page:
-                    while True:
-                        page.send(whole)
-                        page.receive()
+            with page_until_cut_off(port, token) as page:
+                while True:
+                    page.send(whole)
+                    page.receive()
 
     return attack
 
@@ -274,11 +283,10 @@ def endless_statements(port: int, token: str) -> None:
     """A page whose statements never end by themselves."""
     params = {"database": "sample", "sql": ENDLESS}
     while True:
-        with contextlib.suppress(OSError, AssertionError):
-            with paired(port, token) as page:
-                while True:
-                    page.send(request(1, service="sql", method="query", params=params))
-                    page.receive()
+        with page_until_cut_off(port, token) as page:
+            while True:
+                page.send(request(1, service="sql", method="query", params=params))
+                page.receive()
 
 
 def osc_flood(port: int, token: str) -> None:
@@ -327,8 +335,8 @@ ABUSES: dict[str, Abuse] = {
     "120 reading": Abuse(pipelined(120, read=True), True),
     "60 busy pages": Abuse(busy),
     "slow reader": Abuse(slow_reader),
-    "8 MiB frames": Abuse(lambda *to: one_by_one(large_frame())(*to)),
-    "long integers": Abuse(lambda *to: one_by_one(long_integers())(*to)),
+    "8 MiB frames": Abuse(one_by_one(large_frame)),
+    "long integers": Abuse(one_by_one(long_integers)),
     "refused frames": Abuse(flooded(text([]) * 2000, read=True)),
     "too many requests": Abuse(flooded(request(1) * 500, read=True)),
     "log flood": Abuse(flooded(log_batch(), read=True)),

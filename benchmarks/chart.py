@@ -66,12 +66,14 @@ def _panel(panel: Panel, top: float, minutes: float, warm: float) -> list[str]:
     bottom, high = top + PANEL - 30, PANEL - 30
 
     def place(point: tuple[float, float]) -> str:
-        return f"{_across(point[0], minutes):.1f},{bottom - point[1] / highest * high:.1f}"
+        return (
+            f"{_across(point[0], minutes):.1f},{bottom - point[1] / highest * high:.1f}"
+        )
 
     line = " ".join(map(place, panel.points))
-    width = _across(warm, minutes) - LEFT
+    wide = _across(warm, minutes) - LEFT
     parts = [
-        f'<rect class="warm" x="{LEFT}" y="{top}" width="{width:.1f}" height="{high}"/>',
+        f'<rect class="warm" x="{LEFT}" y="{top}" width="{wide:.1f}" height="{high}"/>',
         _text(LEFT, top - 6, panel.title, "start"),
         _text(LEFT - 6, top + 10, f"{highest:.0f}", "end"),
         _text(LEFT - 6, bottom, "0", "end"),

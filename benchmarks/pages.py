@@ -31,7 +31,7 @@ class Tally:
 
     :ivar answered: How many succeeded.
     :ivar refused: How many did not, by what refused them.
-    :ivar unanswered: Those without an answer, and why.
+    :ivar unanswered: How connections ended while a call or a ping was not answered.
     :ivar connects: How long each connect took, in seconds, with all of its tries.
     """
 
@@ -93,14 +93,10 @@ class PageThread(threading.Thread):
         """
         asked = {"id": str(next(self._number)), "params": params}
         name = f"{service}/{method}"
-        try:
-            call = {"type": "request", "service": service, "method": method, **asked}
-            raw.send(text(call))
-            got = raw.answer()
-            assert got["id"] == asked["id"], "another call was answered"
-        except (OSError, AssertionError) as e:
-            self._tally.unanswered.append(f"{name}: {e!r}")
-            raise
+        call = {"type": "request", "service": service, "method": method, **asked}
+        raw.send(text(call))
+        got = raw.answer()
+        assert got["id"] == asked["id"], f"{name}: another call was answered"
         if got["ok"]:
             self._tally.answered[name] += 1
         else:
@@ -113,13 +109,19 @@ class PageThread(threading.Thread):
         """Yield what to do on one connection, one after the other."""
         raise NotImplementedError
 
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[RawSocket]:
+        """Connect; what ends the block too early is counted as an unanswered call."""
+        try:
+            with self.connect() as raw:
+                yield raw
+        except (OSError, AssertionError) as e:
+            self._tally.unanswered.append(f"{type(self).__name__}: {e!r}")
+
     def run(self) -> None:
         """Connect and call, again and again."""
         while not self._ended.is_set():
-            with (
-                contextlib.suppress(OSError, AssertionError),
-                self.connect() as raw,
-            ):
+            with self.connected() as raw:
                 for work in self.calls(raw):
                     work()
                     if self._ended.wait(self._pause):
@@ -239,10 +241,7 @@ class Author(PageThread):
         """See ``PageThread``."""
         while self._wanted.wait() and not self._ended.is_set():
             self._wanted.clear()
-            with (
-                contextlib.suppress(OSError, AssertionError),
-                self.connect() as raw,
-            ):
+            with self.connected() as raw:
                 self.call(raw, "plugins", "install", url=self._url)
                 self.call(raw, "plugins", "check_updates")
                 self.call(raw, "plugins", "build")

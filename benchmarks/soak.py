@@ -4,7 +4,8 @@ A page that does all a page does, for a long time, next to every abuse in turn.
 Run ``python -m benchmarks.soak --minutes 30``.  A round runs each abuse once, one after
 the other, and then none for a while; there are four rounds, or ten in half an hour, of
 which the first warms up.  It samples the daemon's memory, descriptors, threads and
-timers all the time, and writes them to ``artefacts/soak.json`` and ``artefacts/soak.svg``.
+timers all the time, and writes them to ``artefacts/soak.json``, and a plot of them to
+``artefacts/soak.svg``.
 
 It exits with 1 when memory, descriptors, threads or timers are not flat (see
 ``benchmarks.flatness``), when a call of a page was not answered, or was refused without

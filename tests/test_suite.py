@@ -62,6 +62,22 @@ class PartsTests(SynchronousTestCase):
             self.assertNotIn("coverage", part.command)
 
 
+class SoakTests(SynchronousTestCase):
+    """Tests for the soak of CI."""
+
+    def test_part(self):
+        """It runs what a person runs, for a few minutes, without coverage."""
+        part = suite.soaking()
+        self.assertEqual(part.command[-2], "benchmarks.soak")
+        self.assertEqual(part.command[-1], f"--minutes={suite.SOAK_MINUTES}")
+        self.assertFalse(part.measured)
+
+    def test_continuous_integration(self):
+        """CI runs it, and fails when it fails."""
+        run = (ROOT / ".ci" / "run").read_text("utf-8")
+        self.assertIn("make --no-print-directory soak || status=$?\n", run)
+
+
 class RunTests(SynchronousTestCase):
     """Tests for running parts."""
 

@@ -8,9 +8,7 @@ import shutil
 import ssl
 import subprocess
 import sys
-import tempfile
 from http import client
-from pathlib import Path
 from unittest import mock
 
 from twisted.internet import reactor
@@ -20,14 +18,15 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.demo.forge import ForgeError, make_authority, publish, start_forge
 
+from ..directories import fresh_directory
+
 
 class ForgeTests(TestCase):
     """A forge on this process's reactor."""
 
     def setUp(self) -> None:
         """Start a forge with one repository of two commits."""
-        self.base = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.base)
+        self.base = fresh_directory(self)
         self.root = self.base / "repositories"
         self.root.mkdir()
         worktree = self.base / "w"
@@ -146,8 +145,7 @@ class PublishTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Make a directory."""
-        self.base = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.base)
+        self.base = fresh_directory(self)
 
     def test_missing_git(self) -> None:
         """Without git the message has the fix."""

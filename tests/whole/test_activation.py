@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocketBadStatusException, create_connection
 
+from ..directories import fresh_directory
 from ..web.stack import read_answer, write_request
 from .daemon import PATIENCE_SECONDS, Daemon, command, environment, run
 
@@ -34,9 +34,7 @@ class ActivationTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """A home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def start(self, given: socket.socket, *more: str) -> subprocess.Popen[str]:
         """Start a daemon with a socket; its own --listen could not be listened on."""

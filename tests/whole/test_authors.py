@@ -2,13 +2,12 @@
 
 import json
 import shutil
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..cli.authoring.test_worktree import commit
+from ..directories import fresh_directory
 from ..npm import ROOT, esbuild, tsc
 from .daemon import run
 
@@ -21,9 +20,7 @@ class AuthorTests(SynchronousTestCase):
 
     def setUp(self):
         """A data directory that is set up, and a copy of the template."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = self.home / "data"
         self.environ = {"BRIDGE_HOST": "reference", "BRIDGE_DATA_DIR": str(self.data)}
         self.do("setup", f"--bundler={esbuild()}")

@@ -10,12 +10,11 @@ import stat
 import subprocess
 import threading
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
 from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run, running, set_up
 from .test_install import tree
@@ -65,9 +64,7 @@ class DevTests(SynchronousTestCase):
 
     def setUp(self):
         """A data directory that is set up, and a plugin."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = set_up(self.home)
         self.where = ["--host=reference", f"--data-dir={self.data}"]
         self.tree = self.home / "work" / "mine"

@@ -6,13 +6,13 @@ import contextlib
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import CONNECTIONS_WAITING, REST_BODY_BYTES
 
+from ..directories import fresh_directory
 from ..web.stack import Answer, Header, read_answer, write_request
 from ..web.test_request import ALWAYS
 from .daemon import PATIENCE_SECONDS, Daemon, running
@@ -57,9 +57,7 @@ class EdgeTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """A home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def assertRefused(self, received: bytes, status: int, code: str) -> Answer:
         """Expect one refusal, in the one form."""

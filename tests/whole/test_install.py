@@ -7,7 +7,6 @@ import shutil
 import stat
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -16,6 +15,7 @@ from bridge.datadir.ownership import check_tree
 from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
+from ..directories import fresh_directory
 from ..forge import empty_forge
 from ..npm import esbuild
 from ..waiting import wait_until
@@ -63,9 +63,7 @@ class InstallCase(SynchronousTestCase):
 
     def setUp(self):
         """A data directory that is set up, and a git server."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = set_up(self.home)
         self.forge = empty_forge(self)
 

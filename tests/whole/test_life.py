@@ -7,12 +7,11 @@ import socket
 import stat
 import subprocess
 import time
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
 from ..waiting import wait_until
 from .daemon import command, environment, run, running
 
@@ -23,9 +22,7 @@ class LifeTests(SynchronousTestCase):
 
     def setUp(self):
         """An empty home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def test_banner_shows_what_was_started(self):
         """The banner has each service, the directories, the prompt and the rate."""

@@ -10,8 +10,6 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -25,6 +23,7 @@ from bridge.protocol.limits import (
     UNSENT_BYTES,
 )
 
+from ..directories import fresh_directory
 from ..rawsocket import CONTINUATION, TEXT, RawSocket, close_frame, frame, text
 from ..waiting import wait_until
 from ..web.stack import write_request
@@ -86,9 +85,7 @@ class LoadTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """An empty home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     @contextlib.contextmanager
     def daemon(self):

@@ -2,8 +2,6 @@
 
 import json
 import socket
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from tests.sinks.overlays import wayvr
 from tests.sinks.samples import png, text64
 from tests.sinks.screens import Screen
 
+from ..directories import fresh_directory
 from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, running
 
@@ -24,9 +23,7 @@ class NotifyTests(SynchronousTestCase):
 
     def setUp(self):
         """An empty home, and an overlay that listens."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.overlay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(self.overlay.close)
         self.overlay.bind(("127.0.0.1", 0))

@@ -1,11 +1,9 @@
 """OSC through a real daemon, with liblo at the other end."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
 from ..osc.liblo import oscdump, oscsend, readable
 from ..ports import free_udp_port
 from .daemon import running
@@ -17,9 +15,7 @@ class OscTests(SynchronousTestCase):
 
     def setUp(self):
         """An empty home, and a port."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.port = free_udp_port()
 
     def test_received_by_every_page(self):

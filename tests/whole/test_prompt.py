@@ -2,8 +2,6 @@
 
 import socket
 import time
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -12,6 +10,7 @@ from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
 from ..approval.test_servers import notification_daemon, xfce4_notifyd
+from ..directories import fresh_directory
 from ..forge import empty_forge
 from ..freedesktop.session import Session
 from ..waiting import wait_until
@@ -27,15 +26,14 @@ class MuteBusTests(SynchronousTestCase):
 
     def test_starts_and_refuses(self):
         """The start does not hang on it; nothing is installed, and it ends."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        path = str(Path(directory.name) / "bus")
+        home = fresh_directory(self)
+        path = str(home / "bus")
         listening = socket.socket(socket.AF_UNIX)
         self.addCleanup(listening.close)
         listening.bind(path)
         listening.listen()
         more = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
-        with running(Path(directory.name), more=more) as daemon, daemon.page() as page:
+        with running(home, more=more) as daemon, daemon.page() as page:
             reported = "".join(daemon.lines)
             self.assertIn("none: privileged operations will be refused", reported)
             url = {"url": "https://forge.example/x.git"}
@@ -49,9 +47,7 @@ class PromptTests(SynchronousTestCase):
 
     def setUp(self):
         """A desktop, a git server with a plugin, and a data directory."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         set_up(self.home)
         self.forge = empty_forge(self)
         self.session = Session()

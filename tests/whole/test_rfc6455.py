@@ -6,14 +6,13 @@ import contextlib
 import json
 import os
 from contextlib import AbstractContextManager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import FRAME_BYTES, HELLO_FRAME_BYTES
 
+from ..directories import fresh_directory
 from ..rawsocket import (
     BINARY,
     CLOSE,
@@ -200,10 +199,8 @@ class ConformanceTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Start a daemon, which lets everybody in; its log has no defect."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
         freely = "--rate=10000", "--burst=10000"
-        starting = running(Path(directory.name), *freely)
+        starting = running(fresh_directory(self), *freely)
         self.daemon = starting.__enter__()
         self.addCleanup(self.end, starting)
 

@@ -7,11 +7,11 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
 from ..npm import esbuild
 from .daemon import Daemon, Page, run, running
 
@@ -31,9 +31,7 @@ class TokenTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """A data directory that is set up."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = self.home / "data"
         self.kept: dict[str, str] = {}
         options = "--host=reference", f"--data-dir={self.data}"

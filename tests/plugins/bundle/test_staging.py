@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.metafile import BuildError
-from bridge.plugins.bundle.staging import Staging
+from bridge.plugins.bundle.staging import Staging, sweep
 
 from ...directories import fresh_directory, planted
 from .workshop import Workshop
@@ -36,6 +36,23 @@ class StagingTests(SynchronousTestCase):
         self.staging.discard()
         self.staging.discard()
         self.assertEqual(self.shop.published(), {})
+
+    def test_sweep(self):
+        """What killed builds left is removed; what is published stays."""
+        sweep(self.shop.folder)  # there is none yet
+        (self.shop.folder / ".build-1" / "x").mkdir(parents=True)
+        (self.shop.folder / ".build-2").write_text("x")
+        self.shop.bundle.write_text("published")
+        sweep(self.shop.folder)
+        self.assertEqual(list(self.shop.published()), [self.shop.bundle.name])
+
+    def test_sweep_during_a_build(self):
+        """The working directory of a build under way stays."""
+        self.assertTrue(self.staging.claim())
+        self.staging.prepare([])
+        self.addCleanup(self.staging.discard)
+        sweep(self.shop.folder)
+        self.assertTrue(self.staging.directory.is_dir())
 
     def test_attack_input_through_a_link(self):
         """An input whose real path is another one is refused."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from attrs import evolve
@@ -15,6 +12,7 @@ from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
 from bridge.store import Edit, Put, Store
 
+from ...directories import fresh_directory
 from ...threads import at_once
 
 ONE = public_key_of(b"\x01" * 32)
@@ -29,8 +27,7 @@ class TrustTestCase(SynchronousTestCase):
 
     def setUp(self):
         """Open the store."""
-        root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, root)
+        root = fresh_directory(self)
         self.store = Store.open(root / "state.json", at_once)
         self.trust = Trust(self.store)
 

@@ -34,12 +34,13 @@ from bridge.plugins.installed.trees import ListEntry, Trees
 from bridge.plugins.operations.candidate import CandidateFetcher
 from bridge.plugins.operations.change import Change
 from bridge.plugins.operations.install import Installer
-from bridge.plugins.operations.kept import KeptTree
+from bridge.plugins.operations.kept import KeptTree, Pin
 from bridge.plugins.operations.operations import Operations
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
 from bridge.plugins.operations.update import Updater
+from bridge.plugins.tree.digest import tree_digest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.upstream.preview import Access, Previewer, Reach
 from bridge.settings.host import load_profile
@@ -349,6 +350,18 @@ class Bench:
         chosen = files_of(name) if files is None else files
         by = name if signed_as == "" else signed_as
         write_tree(root, chosen, by, seed, signed_at)
+        return root
+
+    def pin_of(self, name: str) -> Pin:
+        """What a preview of a repository would show."""
+        root = self.repositories / name
+        return Pin(self.cloner.commit, tree_digest(root, PROFILE.tree_domain))
+
+    def keep(self, name: str) -> Path:
+        """Keep the tree of a repository, as a preview does; returns where."""
+        root = self.trees.fresh()
+        shutil.copytree(self.repositories / name, root)
+        self.kept.keep(url_of(name), self.pin_of(name), root)
         return root
 
     def left(self) -> tuple[list[str], dict[str, dict[str, Any]]]:

@@ -16,6 +16,8 @@ from bridge.plugins.tree import digest as module
 from bridge.plugins.tree.digest import files_digest, tree_digest
 from bridge.protocol.errors import BridgeError
 
+from ...directories import fresh_directory
+
 DOMAIN = "vrcnext-plugin-tree-v1"
 VECTOR = {
     "plugin.json": b'{"id":"demo"}',
@@ -48,8 +50,7 @@ class TreeTestCase(SynchronousTestCase):
 
     def setUp(self):
         """Make the tree."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
         write_tree(self.root, VECTOR)
 
     def digest(self) -> str:

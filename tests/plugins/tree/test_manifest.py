@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,8 @@ from bridge.plugins.tree.manifest import (
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.settings.host import load_profile
+
+from ...directories import fresh_directory
 
 PLAIN = load_profile("vrcnext")
 FREE = load_profile("reference")
@@ -369,8 +369,7 @@ class TreeTests(SynchronousTestCase):
 
     def setUp(self):
         """Make a tree that passes."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
         (self.root / "plugin.json").write_text(json.dumps(LEAST))
         (self.root / "main.ts").write_text("export default 1")
 

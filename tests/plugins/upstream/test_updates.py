@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +23,7 @@ from bridge.plugins.upstream.look import GitUpstream
 from bridge.plugins.upstream.updates import Update, Updates
 from bridge.protocol.errors import BridgeError, shutting_down
 
+from ...directories import fresh_directory
 from ...forge import RogueServer, shared_forge
 from ..clone.commits import EMPTY, line_of
 from ..clone.packs import make_repository
@@ -389,8 +388,7 @@ class RealTests(TestCase):
 
     def setUp(self) -> None:
         """Make a forge's and a silent server's plugins available."""
-        self.base = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.base)
+        self.base = fresh_directory(self)
         self.forge = shared_forge()
         self.installed = Installed({})
         self.clock = Clock()

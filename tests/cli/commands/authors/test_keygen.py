@@ -6,12 +6,9 @@ import contextlib
 import io
 import os
 import re
-import shutil
 import stat
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -21,14 +18,15 @@ from bridge.cli.commands.authors.keygen import main
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of
 
+from ....directories import fresh_directory
+
 
 class CommandTestCase(SynchronousTestCase):
     """A test of a command that reads and writes files."""
 
     def setUp(self):
         """Make a directory."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
 
     def run_command(self, command: Callable[[], int]) -> tuple[int, str, str]:
         """Run a command: its exit status, its output, and its error messages."""
