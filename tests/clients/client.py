@@ -63,11 +63,11 @@ class Client:
                     return line
             begin = len(self.lines)
             try:
-                line = self._queue.get(timeout=PATIENCE_SECONDS)
+                got = self._queue.get(timeout=PATIENCE_SECONDS)
             except queue.Empty:
-                line = None
-            assert line is not None, f"it ended, or waits: {self.lines[-20:]}"
-            self.lines.append(line)
+                got = None
+            assert got is not None, f"it ended, or waits: {self.lines[-20:]}"
+            self.lines.append(got)
 
     def state(self, name: str, begin: int = 0) -> Line:
         """Wait for a state; return its details."""
