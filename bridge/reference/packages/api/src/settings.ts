@@ -1,7 +1,7 @@
 import type { Json } from "./context.js";
 
-/** What every field of a schema has. */
-interface Field {
+/** What every field of a settings schema has. */
+export interface Field {
   /** Its name on the page; 1 to 80 characters. */
   readonly label: string;
   /** One sentence below it; at most 300 characters. */
