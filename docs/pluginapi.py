@@ -29,8 +29,6 @@ _TAG: Final = re.compile(r"^@(\w+)\s*", re.MULTILINE)
 _EXPORTS: Final = re.compile(
     r"^export (?:type )?\{([^}]*)\} from \"\./(\w+)\.js\";", re.MULTILINE
 )
-    r"^export (?:type )?\{([^}]*)\} from \"\./(\w+)\.js\";", re.MULTILINE
-)
 _TAGS: Final = {"returns": "Returns", "throws": "Throws"}
 
 
