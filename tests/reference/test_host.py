@@ -64,7 +64,7 @@ class ConnectionTests(ScenarioTestCase):
         """The bridge card's four states follow the probe, the hello and the welcome."""
         self.prove()
 
-    def test_health_must_say_ok(self) -> None:
+    def test_health_must_be_ok(self) -> None:
         """Only a health answer with ``ok: true`` counts as a daemon."""
         self.prove()
 
@@ -105,7 +105,7 @@ class ConnectionTests(ScenarioTestCase):
         self.prove()
 
     def test_old_socket_is_silent(self) -> None:
-        """A socket that was given up has no say any more."""
+        """Messages of a socket that was given up are ignored."""
         self.prove()
 
     def test_deadlines(self) -> None:
@@ -192,7 +192,7 @@ class SettingsTests(ScenarioTestCase):
         """A stored value of another type than the fallback is not returned."""
         self.prove()
 
-    def test_failed_write_is_told(self) -> None:
+    def test_failed_write_is_reported(self) -> None:
         """A write the daemon refuses rejects, and does not stop the next."""
         self.prove()
 
@@ -222,7 +222,7 @@ class PermissionTests(ScenarioTestCase):
 
 
 class PluginTests(ScenarioTestCase):
-    """The plugins and what the page says of them."""
+    """The plugins and what the page shows about them."""
 
     def test_list_of_plugins(self) -> None:
         """The list distinguishes running, changed, broken and removed plugins."""

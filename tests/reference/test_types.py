@@ -27,7 +27,7 @@ def as_module(block: str) -> str:
 
 
 class TypeTests(SynchronousTestCase):
-    """What the compiler says."""
+    """What the compiler prints."""
 
     def test_sources(self) -> None:
         """The host, the API and the sample plugin pass the strict compiler."""
