@@ -13,6 +13,7 @@ from typing import Any
 from attrs import fields, has
 from described import field_rows, table, type_words
 from manual import filled, pages
+from pluginapi import reference as plugin_api
 from rooms import rooms
 from services import SERVICES
 
@@ -166,6 +167,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "events.md": events,
     "limits.md": numbers,
     "options.md": options,
+    "plugin-api.md": plugin_api,
     "rooms.md": rooms,
     "rules.md": rules,
 }

@@ -21,14 +21,22 @@ from bridge.cli.catalogue import COMMANDS
 from bridge.cli.commands.completion import Word, options_class, words_of
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
+from bridge.plugins.operations.kept import Pin
 from bridge.plugins.operations.progress import Progress
+from bridge.plugins.tree.growth import Differences
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree
+from bridge.plugins.upstream.previewed import (
+    Changelog,
+    InstalledVersion,
+    PreviewedKey,
+)
 from bridge.plugins.upstream.updates import Update
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import methods_of, summary_of
+from bridge.services.pluginmessages import OperationEntry
 from bridge.settings.config import BY_NAME, OPTIONS
 from bridge.settings.host import (
     SHIPPED,
@@ -222,6 +230,12 @@ def objects() -> Iterator[str]:
         ("A build's report", Report),
         ("A step of an operation", Progress),
         ("An update", Update),
+        ("An operation", OperationEntry),
+        ("A pin", Pin),
+        ("A preview's key", PreviewedKey),
+        ("A preview's changes", Differences),
+        ("What is installed, in a preview", InstalledVersion),
+        ("A preview's changelog", Changelog),
     ):
         yield f"### {title}\n"
         yield from field_entries(fields_of(kind))

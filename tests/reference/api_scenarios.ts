@@ -2,14 +2,13 @@
 
 import type { Context, OscMessage, SettingsSchema } from "@bridge/plugin-api";
 
-import { Connection } from "../../bridge/reference/packages/host/src/connection.js";
 import {
   PERMISSION_WORDS,
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { problemOf, readSchema } from "../../bridge/reference/packages/host/src/schema.js";
 import { type Given, type Stand, connected, entry, quiet } from "./pagestand.js";
-import { World, equal, failure, refusal, settle } from "./world.js";
+import { equal, failure, refusal } from "./world.js";
 
 interface Running extends Stand {
   readonly ctx: Context;
@@ -280,22 +279,6 @@ export const apiScenarios = {
     ]);
   },
 
-  async deadline_of_a_call() {
-    const world = new World();
-    const connection = new Connection(world, "http://127.0.0.1:1", "secret");
-    connection.check();
-    await settle();
-    world.socket.welcome();
-    const ended: string[] = [];
-    void refusal(connection.call("a", "a", {}, { timeoutMs: 9_000 })).then((how) =>
-      ended.push(`${how} ${world.now()}`),
-    );
-    await world.pass(8_999);
-    equal(ended, []);
-    await world.pass(1);
-    equal(ended, ["BridgeError timeout 9000"]);
-  },
-
   permission_words() {
     const id = /^[a-z]+([:-][a-z]+)*$/;
     for (const [permission, { label, meaning }] of PERMISSION_WORDS) {
@@ -397,6 +380,10 @@ export const apiScenarios = {
         { a: { type: "text", label: "x", default: "", maxLength: 10_001 } },
         "settings.a.maxLength: a whole number from 1 to 10000",
       ],
+      [
+        { a: { type: "text", label: "x", default: "abc", maxLength: 3, minLength: 4 } },
+        "settings.a.minLength: a whole number from 0 to 3",
+      ],
       [{ a: choice }, "settings.a.options: 1 to 50 options"],
       [
         { a: { ...choice, options: [{ value: "a" }] } },
@@ -433,6 +420,8 @@ export const apiScenarios = {
     equal(problemOf({ ...number, min: 1, max: 1 }, 1), "");
     equal(problemOf(text, 7), "A text.");
     equal(problemOf(text, "a\nb"), "One line.");
+    equal(problemOf({ ...text, minLength: 1 }, ""), "Not empty.");
+    equal(problemOf({ ...text, minLength: 2 }, "a"), "At least 2 characters.");
     equal(problemOf({ ...text, multiline: true }, "a\nb"), "");
     equal(problemOf(text, "x".repeat(1001)), "At most 1000 characters.");
   },

@@ -203,6 +203,18 @@ export const connectionScenarios = {
     ]);
   },
 
+  async deadline_of_a_call() {
+    const world = new World();
+    const connection = await welcomed(world);
+    const ended: string[] = [];
+    const call = connection.call("a", "a", {}, { timeoutMs: 9_000 });
+    void refusal(call).then((how) => ended.push(`${how} ${world.now()}`));
+    await world.pass(8_999);
+    equal(ended, []);
+    await world.pass(1);
+    equal(ended, ["BridgeError timeout 9000"]);
+  },
+
   async call_waits_for_a_socket() {
     const world = new World();
     const connection = await started(world);

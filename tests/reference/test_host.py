@@ -112,6 +112,10 @@ class ConnectionTests(ScenarioTestCase):
         """Calls that wait for a person get 130 s, every other call 4 s."""
         self.prove()
 
+    def test_deadline_of_a_call(self) -> None:
+        """A call may have a deadline of its own."""
+        self.prove()
+
     def test_call_waits_for_a_socket(self) -> None:
         """A call made while there is no socket is sent once there is one."""
         self.prove()
