@@ -75,18 +75,22 @@ def _is_word(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, StrEnum)
 
 
-def rule_words(kind: Any) -> str:
-    """Describe the rules of one annotation and of its arguments."""
-    origin = get_origin(kind)
+def rule_words(kind: Any, named: bool = True) -> str:
+    """
+    Describe the rules of one annotation and of its arguments.
+
+    :param named: Whether to list the members of enumerations.
+    """
+    origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        held, *rules = get_args(kind)
-        return _joined([*(rule.describe() for rule in rules), rule_words(held)])
+        held, *rules = arguments
+        return _joined([*(rule.describe() for rule in rules), rule_words(held, named)])
     if origin in (Union, types.UnionType):
-        return _joined(map(rule_words, get_args(kind)))
+        return _joined(rule_words(one, named) for one in arguments)
     if origin is list:
-        inner = rule_words(get_args(kind)[0])
+        inner = rule_words(arguments[0], named)
         return f"each: {inner}" if inner else ""
-    if _is_word(kind):
+    if named and _is_word(kind):
         return f"one of {', '.join(kind)}"
     return ""
 

@@ -65,6 +65,11 @@ def ignores_unknown(kind: type[T]) -> type[T]:
     return kind
 
 
+def reads_unknown(kind: type[Any]) -> bool:
+    """Whether unknown fields are ignored when this class is read from an object."""
+    return hasattr(kind, _IGNORES_UNKNOWN)
+
+
 def make_converter(
     spelling: Callable[[str], str] = camel, ruled: bool = True
 ) -> Converter:
@@ -87,7 +92,7 @@ def make_converter(
         }
 
     def structure_fn(cls: type) -> Any:
-        strict = not hasattr(cls, _IGNORES_UNKNOWN)
+        strict = not reads_unknown(cls)
         return make_dict_structure_fn(
             cls, c, _cattrs_forbid_extra_keys=strict, **renamed(cls)
         )

@@ -15,15 +15,20 @@ from attrs import define, frozen
 from ..approval import IApprover
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
-from ..plugins.installed.keys import Trust
+from ..plugins.installed.keys import KeyEntry, Trust
 from ..plugins.installed.records import read_records
-from ..plugins.installed.trees import Trees
+from ..plugins.installed.trees import BrokenPlugin, ListEntry, Trees
 from ..plugins.operations.install import Installer
 from ..plugins.operations.progress import Progress
 from ..plugins.operations.rebuild import Rebuild
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
 from ..plugins.upstream.updates import Update, Updates
+from ..protocol.limits import (
+    CALL_SECONDS,
+    PROMPTED_CALL_SECONDS,
+    UPDATES_ANSWER_SECONDS,
+)
 from ..protocol.wire import unstructure
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method
@@ -77,7 +82,7 @@ class Installed:
     :ivar plugin: Its list entry.
     """
 
-    plugin: dict[str, Any]
+    plugin: ListEntry
 
 
 @frozen
@@ -86,11 +91,22 @@ class Plugins:
     The installed plugins.
 
     :ivar plugins: List entries, by id.
-    :ivar broken: ``{id, reason}`` of each that is not built into the bundle.
+    :ivar broken: Those that are not built into the bundle.
     """
 
-    plugins: list[dict[str, Any]]
-    broken: list[dict[str, str]]
+    plugins: list[ListEntry]
+    broken: list[BrokenPlugin]
+
+
+@frozen
+class PluginSet:
+    """
+    The installed plugins, after a change.
+
+    :ivar plugins: List entries, by id.
+    """
+
+    plugins: list[ListEntry]
 
 
 @frozen
@@ -112,7 +128,7 @@ class Keys:
     :ivar keys: The last used first.
     """
 
-    keys: list[dict[str, Any]]
+    keys: list[KeyEntry]
 
 
 @frozen
@@ -129,9 +145,9 @@ class Pushes:
         """See ``Audience.progress``."""
         self.push(Event.PROGRESS, unstructure(progress))
 
-    def plugins(self, entries: list[dict[str, Any]]) -> None:
+    def plugins(self, entries: list[ListEntry]) -> None:
         """See ``Audience.plugins``."""
-        self.push(Event.PLUGINS, {"plugins": entries})
+        self.push(Event.PLUGINS, unstructure(PluginSet(entries)))
 
     def built(self, report: Report) -> None:
         """See ``Audience.built``."""
@@ -169,7 +185,7 @@ class PluginService:
             "installed": sorted(read_records(self._store)),
         }
 
-    @method(Source, Installed)
+    @method(Source, Installed, seconds=PROMPTED_CALL_SECONDS)
     async def install(self, params: Source) -> Installed:
         """
         Install a plugin from its repository, after a prompt on the desktop.
@@ -189,12 +205,12 @@ class PluginService:
         listing = await self._in_thread(self._trees.listing, records)
         return Plugins(listing.plugins, listing.broken)
 
-    @method(Anything, Outdated)
+    @method(Anything, Outdated, seconds=UPDATES_ANSWER_SECONDS + CALL_SECONDS)
     async def check_updates(self, params: Anything) -> Outdated:
         """List the plugins that are behind; slow repositories follow later."""
         return Outdated(await self._updates.check())
 
-    @method(Chosen, Installed)
+    @method(Chosen, Installed, seconds=PROMPTED_CALL_SECONDS)
     async def update(self, params: Chosen) -> Installed:
         """
         Update a plugin from its repository, after a prompt.
@@ -205,7 +221,7 @@ class PluginService:
         """
         return Installed(await self._updater.update(params.id))
 
-    @method(Chosen, Done)
+    @method(Chosen, Done, seconds=PROMPTED_CALL_SECONDS)
     async def uninstall(self, params: Chosen) -> Done:
         """
         Remove a plugin and its settings, after a prompt on the desktop.
@@ -217,7 +233,7 @@ class PluginService:
         await self._uninstaller.uninstall(params.id)
         return Done()
 
-    @method(Anything, Report)
+    @method(Anything, Report, seconds=PROMPTED_CALL_SECONDS)
     async def build(self, params: Anything) -> Report:
         """Rebuild the bundle; a failed build is answered with a report, too."""
         return await self._rebuild.run()
@@ -228,7 +244,7 @@ class PluginService:
         records = read_records(self._store)
         return Keys(self._trust.keys({of: r.key_id for of, r in records.items()}))
 
-    @method(ChosenKey, Done)
+    @method(ChosenKey, Done, seconds=PROMPTED_CALL_SECONDS)
     async def forget_key(self, params: ChosenKey) -> Done:
         """
         Accept an author's key no longer, after a prompt; uninstalls nothing.

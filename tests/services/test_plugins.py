@@ -9,12 +9,13 @@ from bridge.approval import Operation
 from bridge.plugins.operations.progress import Audience, Progress, Step
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.wire import unstructure
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 
 from ..plugins.clone.remotes import LATEST, FakeUpstream
-from ..plugins.operations.bench import COMMIT, KEY, Bench, at_once, url_of
+from ..plugins.operations.bench import COMMIT, KEY, Bench, at_once, entry_of, url_of
 
 
 class PluginServiceTests(SynchronousTestCase):
@@ -191,8 +192,9 @@ class PushesTests(SynchronousTestCase):
         pushes: Audience = Pushes(lambda event, data: pushed.append((event, data)))
         report = {"ok": True, "durationMs": 1, "plugins": ["good"], "errors": []}
         bench = Bench(self)
+        entry = entry_of("good")
         pushes.progress(Progress(Operation.INSTALL, None, Step.CLONE, "Cloning"))
-        pushes.plugins([{"id": "good"}])
+        pushes.plugins([entry])
         pushes.built(bench.builder.report(["good"]))
         self.assertEqual(
             pushed,
@@ -206,7 +208,7 @@ class PushesTests(SynchronousTestCase):
                         "message": "Cloning",
                     },
                 ),
-                ("plugins", {"plugins": [{"id": "good"}]}),
+                ("plugins", {"plugins": [unstructure(entry)]}),
                 ("build", report),
             ],
         )

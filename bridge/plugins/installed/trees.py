@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import asdict, define, field, frozen
 from twisted.logger import Logger
 
 from ...datadir.ownership import NotOwnError, check, check_tree
@@ -29,19 +29,61 @@ from .records import Record
 _TEMPORARY: Final = ".tmp-*"
 
 
+@frozen(kw_only=True)
+class ListEntry(Manifest):
+    """
+    A plugin: its manifest, and what is recorded of it.
+
+    :ivar url: Where it was installed from; empty for a linked tree.
+    :ivar commit: The installed commit, 40 hexadecimal digits; empty for a linked tree.
+    :ivar installed_at: The time in UTC, in ISO 8601; empty when it is not known.
+    :ivar updated_at: The same, of the last update.
+    :ivar key_id: The fingerprint of its author's key; empty for a linked tree.
+    :ivar dev: Only for a linked tree, by ``plugin-bridge dev``: true.
+    """
+
+    url: str
+    commit: str
+    installed_at: str
+    updated_at: str
+    key_id: str
+    dev: bool | None = None
+
+    @classmethod
+    def of(cls, manifest: Manifest, **recorded: Any) -> ListEntry:
+        """
+        Make the entry of a manifest.
+
+        :param recorded: The other fields.
+        """
+        return cls(**asdict(manifest, recurse=False), **recorded)
+
+
+@frozen
+class BrokenPlugin:
+    """
+    A plugin that is not built into the bundle.
+
+    :ivar id: The plugin's.
+    :ivar reason: Why: its tree is gone, not usable, or was changed.
+    """
+
+    id: str
+    reason: str
+
+
 @frozen
 class PluginList:
     """
     The result of ``plugins/list``.
 
     :ivar plugins: List entries, by id.
-    :ivar broken: ``{id, reason}`` of every plugin that is not built into the
-        bundle: its tree is gone, not usable, or was changed.  One whose manifest
+    :ivar broken: Every plugin that is not built into the bundle.  One whose manifest
         can be read is in ``plugins`` too, so that a page shows it.
     """
 
-    plugins: list[dict[str, Any]] = field(factory=list)
-    broken: list[dict[str, str]] = field(factory=list)
+    plugins: list[ListEntry] = field(factory=list)
+    broken: list[BrokenPlugin] = field(factory=list)
 
 
 @define
@@ -58,7 +100,7 @@ class Trees:
     _data: DataDir
     _profile: HostProfile
     _random: Callable[[], str]
-    linked: dict[str, dict[str, Any]] = field(factory=dict, init=False)
+    linked: dict[str, ListEntry] = field(factory=dict, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -142,11 +184,11 @@ class Trees:
                 listing.plugins.append(self.entry(plugin_id, record))
                 self.verify(plugin_id, record)
             except BridgeError as e:
-                listing.broken.append({"id": plugin_id, "reason": e.message})
+                listing.broken.append(BrokenPlugin(plugin_id, e.message))
         listing.plugins.sort(key=_id)
         return listing
 
-    def entries(self, records: Mapping[str, Record]) -> list[dict[str, Any]]:
+    def entries(self, records: Mapping[str, Record]) -> list[ListEntry]:
         """List the same as ``listing``, without verification."""
         linked = dict(self.linked)
         found = list(linked.values())
@@ -159,7 +201,7 @@ class Trees:
                 continue
         return sorted(found, key=_id)
 
-    def entry(self, plugin_id: str, record: Record) -> dict[str, Any]:
+    def entry(self, plugin_id: str, record: Record) -> ListEntry:
         """
         The list entry of one plugin: its manifest, and what is recorded of it.
 
@@ -171,14 +213,14 @@ class Trees:
             raise plugin_error(
                 Prefix.MANIFEST_INVALID, "id: not the one it was installed under"
             )
-        return {
-            **manifest.wire_fields(),
-            "url": record.url,
-            "commit": record.commit,
-            "installedAt": iso_time(record.installed_at),
-            "updatedAt": iso_time(record.updated_at),
-            "keyId": record.key_id,
-        }
+        return ListEntry.of(
+            manifest,
+            url=record.url,
+            commit=record.commit,
+            installed_at=iso_time(record.installed_at),
+            updated_at=iso_time(record.updated_at),
+            key_id=record.key_id,
+        )
 
     def manifest(self, plugin_id: str) -> Manifest | None:
         """Read an installed tree's manifest; ``None`` when it is not usable."""
@@ -244,8 +286,8 @@ class Trees:
         return root
 
 
-def _id(entry: dict[str, Any]) -> str:
-    return str(entry["id"])
+def _id(entry: ListEntry) -> str:
+    return entry.id
 
 
 def _own(check: Callable[[Path], None], root: Path) -> None:

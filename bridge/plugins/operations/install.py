@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import define, field
 from twisted.internet.defer import Deferred, fail
 
@@ -11,6 +9,7 @@ from ...approval import Operation
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..clone.urls import check_url
 from ..installed.records import is_recorded
+from ..installed.trees import ListEntry
 from .operations import Running
 from .pipeline import Pipeline
 
@@ -21,7 +20,7 @@ class Installer(Pipeline):
 
     _urls: set[str] = field(factory=set)
 
-    def install(self, url: str) -> Deferred[dict[str, Any]]:
+    def install(self, url: str) -> Deferred[ListEntry]:
         """
         Install the plugin at ``url``.
 
@@ -42,7 +41,7 @@ class Installer(Pipeline):
                 )
             )
 
-        async def body(running: Running) -> dict[str, Any]:
+        async def body(running: Running) -> ListEntry:
             self._urls.add(url)
             try:
                 return await self._install(running, url)
@@ -51,7 +50,7 @@ class Installer(Pipeline):
 
         return self._operations.run(Operation.INSTALL, None, body)
 
-    async def _install(self, running: Running, url: str) -> dict[str, Any]:
+    async def _install(self, running: Running, url: str) -> ListEntry:
         prompts = self._prompting.prompts
         prompt = prompts.install(url, str(self._trees.directory))
         await self._prompting.ask(running, prompt)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import define, evolve
 from twisted.internet.interfaces import IReactorTime
 
@@ -13,7 +11,7 @@ from ...store import Drop, Edit, Store
 from ..installed.exchange import Exchange
 from ..installed.keys import Trust
 from ..installed.records import Record, former, settings_namespace
-from ..installed.trees import Trees
+from ..installed.trees import ListEntry, Trees
 from .candidate import Candidate, CandidateFetcher
 from .change import Change
 from .operations import Operations, Running
@@ -60,7 +58,7 @@ class Pipeline:
 
     async def _commit(
         self, running: Running, candidate: Candidate, replaced: Record | None
-    ) -> dict[str, Any]:
+    ) -> ListEntry:
         """
         Replace the tree and the record of a plugin, and build with the new ones.
 

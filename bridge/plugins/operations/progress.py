@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from attrs import frozen
 
 from ...approval import Operation
 from ...protocol.errors import WireString
 from ..bundle.build import Report
+from ..installed.trees import ListEntry
 
 
 class Step(WireString):
@@ -48,7 +49,7 @@ class Audience(Protocol):
     def progress(self, progress: Progress) -> None:
         """An operation has reached a step, or goes on in it."""
 
-    def plugins(self, entries: list[dict[str, Any]]) -> None:
+    def plugins(self, entries: list[ListEntry]) -> None:
         """The set of installed plugins has changed; these are all of it now."""
 
     def built(self, report: Report) -> None:

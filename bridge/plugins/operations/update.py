@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import define
 from twisted.internet.defer import Deferred, fail
 
@@ -11,6 +9,7 @@ from ...approval import Operation
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..clone.urls import check_url
 from ..installed.records import Record, recorded
+from ..installed.trees import ListEntry
 from ..tree.manifest import Manifest, check_id
 from ..tree.versions import is_lower
 from .candidate import Candidate
@@ -22,7 +21,7 @@ from .pipeline import Pipeline
 class Updater(Pipeline):
     """Updates plugins."""
 
-    def update(self, plugin_id: str) -> Deferred[dict[str, Any]]:
+    def update(self, plugin_id: str) -> Deferred[ListEntry]:
         """
         Fetch an installed plugin again from the URL it was installed from.
 
@@ -41,7 +40,7 @@ class Updater(Pipeline):
             lambda running: self._update(running, plugin_id),
         )
 
-    async def _update(self, running: Running, plugin_id: str) -> dict[str, Any]:
+    async def _update(self, running: Running, plugin_id: str) -> ListEntry:
         await running.hold(self._operations.plugin_lock(plugin_id))
         record = recorded(self._store, plugin_id)
         if not record.key_id:

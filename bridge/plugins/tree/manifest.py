@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from attrs import field, fields, frozen
 
@@ -17,8 +17,20 @@ from ...protocol.limits import (
     MANIFEST_TAGS,
     MANIFEST_TEXT_CHARACTERS,
 )
-from ...protocol.rules import INVISIBLE, WINDOWS_DEVICES, Many, Text, has_control
-from ...protocol.wire import camel, converter, loads_unique, structure, unstructure
+from ...protocol.rules import (
+    CONTROLS,
+    INVISIBLE,
+    INVISIBLES,
+    NOT_BLANK,
+    WINDOWS_DEVICES,
+    Many,
+    Schema,
+    Text,
+    has_control,
+    patterns,
+    whole,
+)
+from ...protocol.wire import camel, converter, loads_unique, structure
 from ...settings.host import HostProfile
 from . import versions
 from .files import NotRegularError, TooLargeError, open_regular, read_bounded
@@ -37,6 +49,9 @@ _DEVICE_RULE: Final = (
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::([0-9]{{1,5}}))?")
 _LARGEST_PORT: Final = 65535
+_PORT: Final = (
+    "(?!0+$)(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+)
 
 
 @frozen
@@ -63,6 +78,12 @@ class SingleLine:
             length = f"1 to {self.most} characters, not blank"
         return f"{length}, no control or invisible characters"
 
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        shown = whole(f"[^{CONTROLS}{INVISIBLES}]*")
+        blank = [] if self.blank else [NOT_BLANK]
+        return {"maxLength": self.most, **patterns(shown, *blank)}
+
 
 @frozen
 class Host:
@@ -83,6 +104,11 @@ class Host:
             f"at most {MANIFEST_TEXT_CHARACTERS} characters, a lower-case host name "
             "with an optional :port; no scheme, path or wildcard"
         )
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        host = whole(rf"{_LABEL}(?:\.{_LABEL})*(?::{_PORT})?")
+        return {"maxLength": MANIFEST_TEXT_CHARACTERS, **patterns(host)}
 
 
 _SingleLine = Annotated[str, SingleLine(MANIFEST_TEXT_CHARACTERS)]
@@ -137,16 +163,6 @@ class Manifest:
     )
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None
-
-    def wire_fields(self) -> dict[str, Any]:
-        """
-        What a list entry takes from the manifest, spelled as the wire does.
-
-        Every list and ``description`` are there; ``author`` and ``homepage`` only
-        when set.
-        """
-        made: dict[str, Any] = unstructure(self)
-        return made
 
 
 _FIELDS: Final = tuple(camel(a.name) for a in fields(Manifest))

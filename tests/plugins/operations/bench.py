@@ -27,7 +27,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.journal import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
-from bridge.plugins.installed.trees import Trees
+from bridge.plugins.installed.trees import ListEntry, Trees
 from bridge.plugins.operations.candidate import CandidateFetcher
 from bridge.plugins.operations.change import Change
 from bridge.plugins.operations.install import Installer
@@ -222,6 +222,21 @@ class FakeBuilder:
         return Report(ok=error is None, duration_ms=1, plugins=ids, errors=errors)
 
 
+def entry_of(plugin_id: str, **more: Any) -> ListEntry:
+    """Return a list entry with as few fields as one can have."""
+    least = {
+        "name": "A plugin",
+        "version": "1.0.0",
+        "api_version": "^0.1.0",
+        "url": "",
+        "commit": "",
+        "installed_at": "",
+        "updated_at": "",
+        "key_id": "",
+    }
+    return ListEntry(id=plugin_id, **{**least, **more})
+
+
 @define(eq=False)
 class FakeAudience:
     """Writes the reports to pages into the list of events."""
@@ -237,10 +252,10 @@ class FakeAudience:
         op = "" if progress.op == "install" else f"{progress.op} "
         self.events.append(f"{op}{progress.step}")
 
-    def plugins(self, entries: list[dict[str, Any]]) -> None:
+    def plugins(self, entries: list[ListEntry]) -> None:
         """See ``Audience``."""
         self.entries.append(entries)
-        self.events.append(" ".join(["push plugins", *(e["id"] for e in entries)]))
+        self.events.append(" ".join(["push plugins", *(e.id for e in entries)]))
 
     def built(self, report: Report) -> None:
         """See ``Audience``."""
