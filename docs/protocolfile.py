@@ -1,9 +1,9 @@
-"""The protocol in one document, from the code; ``protocolfile(7)`` for programs."""
+"""The protocol in one document, from the code: protocol(7) for programs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 
 from attrs import evolve
@@ -28,8 +28,9 @@ _QUOTED: Final = re.compile(r"``(\w+)``")
 _UNITS: Final = ("KIB", "MIB")
 
 
+@cache
 def document() -> dict[str, Any]:
-    """Return the whole document."""
+    """Return the whole document; never change it."""
     reads = SchemaMaker()
     writes = evolve(reads, written=True)  # they share their definitions
     return {
@@ -216,13 +217,18 @@ def _limits() -> dict[str, float]:
     }
 
 
-def references(value: Any) -> Iterable[str]:
-    """Yield the names of the definitions that a schema refers to."""
-    if isinstance(value, dict):
-        if "$ref" in value:
-            yield value["$ref"].removeprefix("#/$defs/")
-        for inner in value.values():
-            yield from references(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from references(inner)
+def without_type(schema: Schema) -> Schema:
+    """Return the schema of a frame without the field that every frame has."""
+    fields = {k: held for k, held in schema["properties"].items() if k != "type"}
+    return {**schema, "properties": fields}
+
+
+def event_words(event: dict[str, Any]) -> str:
+    """Describe when an event is pushed, as a sentence."""
+    words = event["description"]
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def limit_words(name: str) -> str:
+    """Write the name of a limit in words."""
+    return re.sub("[A-Z]", lambda found: f" {found[0].lower()}", name)
