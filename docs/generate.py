@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from described import field_rows, fields_in, table
+from fileschemas import file_schemas, manifest_schema
 from manual import filled, pages
 from protocolfile import document, event_words, limit_words, without_type
 from rooms import rooms
@@ -22,6 +23,7 @@ from bridge.protocol.rules import Schema
 from bridge.protocol.session import new_session
 from bridge.schemas import PROTOCOL_FILE
 from bridge.settings.config import OPTIONS
+from bridge.settings.host import load_profile
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -219,6 +221,10 @@ def shipped() -> Iterator[tuple[Path, str]]:
     """Yield every generated file outside docs, and its text."""
     about = document()
     yield SCHEMAS / PROTOCOL_FILE, pretty(about)
+    for name, schema in file_schemas():
+        yield SCHEMAS / name, pretty(schema)
+    reference = pretty(manifest_schema(load_profile("reference")))
+    yield ROOT / "bridge/reference/packages/api/plugin.schema.json", reference
     yield ROOT / "clients/typescript/src/protocol.ts", module(about)
 
 

@@ -25,6 +25,17 @@ COMMON: Final = frozenset({Code.BAD_REQUEST, Code.RATE_LIMITED, Code.INTERNAL})
 """The codes that any call can be refused with."""
 
 _QUOTED: Final = re.compile(r"``(\w+)``")
+_SERVICE: Final[Schema] = {
+    "type": "object",
+    "required": ["summary", "methods"],
+    "additionalProperties": True,
+    "properties": {
+        "summary": {"type": "string"},
+        "methods": {"type": "array", "items": {"type": "string"}},
+    },
+}
+"""The description of a service; what else it holds is its own."""
+
 _UNITS: Final = ("KIB", "MIB")
 
 
@@ -63,15 +74,13 @@ def _frames(reads: SchemaMaker, writes: SchemaMaker) -> dict[str, Any]:
     request = reads.object(frames.Request)
     params = {"type": ["object", "null"], "default": {}}
     request["properties"]["params"] |= params
+    welcome = writes.object(frames.Welcome)
+    welcome["properties"]["services"]["additionalProperties"] = _SERVICE
     made = {
         "hello": ("client", summary_of(frames.Hello), reads.object(frames.Hello)),
         "request": ("client", summary_of(frames.Request), request),
         "logs": ("client", summary_of(frames.Logs), reads.object(Batch)),
-        "welcome": (
-            "daemon",
-            summary_of(frames.Welcome),
-            writes.object(frames.Welcome),
-        ),
+        "welcome": ("daemon", summary_of(frames.Welcome), welcome),
         "response": ("daemon", "The answer to a request.", _response(writes)),
         "push": ("daemon", "An event.", _push()),
     }
@@ -94,6 +103,10 @@ def _response(writes: SchemaMaker) -> Schema:
                 "description": "Only when it did not.",
             },
         },
+        "oneOf": [
+            {"required": ["result"], "properties": {"ok": {"const": True}}},
+            {"required": ["error"], "properties": {"ok": {"const": False}}},
+        ],
     }
 
 

@@ -45,8 +45,12 @@ _SPACES: Final = (
 NOT_BLANK: Final = f"[^{_SPACES}]"
 """A pattern that finds a character that is no space, in Python and in JavaScript."""
 
-CONTROLS: Final = r"\u0000-\u001f\u007f-\u009f\ud800-\udfff"
-"""The characters of ``has_control``, as a part of a class in a pattern."""
+CONTROLS: Final = r"\u0000-\u001f\u007f-\u009f"
+"""
+The control characters, as a part of a class in a pattern.
+
+JSON that is read strictly has no half of a surrogate pair.
+"""
 
 
 class Rule(Protocol):

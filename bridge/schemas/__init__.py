@@ -4,7 +4,7 @@ Machine-readable descriptions of what the daemon accepts and answers.
 ::
 
     protocol.json           the protocol: frames, methods, events, errors, limits
-    plugin.HOST.json        plugin.json, for each host that ships
+    plugin.HOST.json        plugin.json, for each host that ships, and for any
     host.json               a host profile
 
 ``docs/generate.py`` writes them from the code.
@@ -19,8 +19,8 @@ PROTOCOL_FILE: Final = "protocol.json"
 HOST_FILE: Final = "host.json"
 
 
-def manifest_file(host: str) -> str:
-    """Return the name of the schema of ``plugin.json`` for a host."""
+def manifest_file(host: str = "any") -> str:
+    """Return the name of the schema of ``plugin.json`` for a host that ships."""
     return f"plugin.{host}.json"
 
 

@@ -19,11 +19,12 @@ from zope.interface import implementer
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import Caller
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.osc import Osc
 from tests.osc.liblo import free_port, oscdump, oscsend, readable
+
+from ..schemas.checking import CheckedDispatcher
 
 
 @define(eq=False)
@@ -81,7 +82,7 @@ class OscCase(TestCase):
         self, name: str, caller: Caller | None = None, **params: Any
     ) -> Deferred[Any]:
         """Call one method."""
-        calling = Dispatcher(self.registry).call(
+        calling = CheckedDispatcher(self.registry).call(
             "osc", name, params, caller or self.page
         )
         return Deferred.fromCoroutine(calling)
@@ -404,4 +405,4 @@ class ListenTests(OscCase):
 async def _listen(osc: Osc, port: int) -> None:
     registry = Registry()
     registry.register("osc", osc)
-    await Dispatcher(registry).call("osc", "listen", {"port": port})
+    await CheckedDispatcher(registry).call("osc", "listen", {"port": port})

@@ -10,12 +10,12 @@ from bridge.plugins.operations.progress import Audience, Progress, Step
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 
 from ..plugins.clone.remotes import LATEST, FakeUpstream
 from ..plugins.operations.bench import COMMIT, KEY, Bench, at_once, entry_of, url_of
+from ..schemas.checking import CheckedDispatcher
 
 
 class PluginServiceTests(SynchronousTestCase):
@@ -43,7 +43,7 @@ class PluginServiceTests(SynchronousTestCase):
         registry = Registry()
         registry.register("plugins", self.service)
         self.registry = registry
-        self.dispatcher = Dispatcher(registry)
+        self.dispatcher = CheckedDispatcher(registry)
 
     def call(self, name, params):
         """Call a method."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from attrs import field, fields, frozen
 
@@ -37,6 +37,9 @@ from .files import NotRegularError, TooLargeError, open_regular, read_bounded
 from .jsontext import syntax_refusal, unknown_field
 
 MANIFEST_FILE: Final = "plugin.json"
+SCHEMA_FIELD: Final = "$schema"
+"""Names the schema of a file, for editors."""
+
 ENTRY_FILE: Final = "main.ts"
 PLUGIN_ID: Final = r"[a-z0-9][a-z0-9-]{1,39}"
 
@@ -165,7 +168,7 @@ class Manifest:
     homepage: _SingleLine | None = None
 
 
-_FIELDS: Final = tuple(camel(a.name) for a in fields(Manifest))
+_FIELDS: Final = (SCHEMA_FIELD, *(camel(a.name) for a in fields(Manifest)))
 
 
 def check_id(text: str) -> str:
@@ -205,20 +208,14 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     :raise BridgeError: ``invalid_id``, or ``manifest_invalid`` naming the field
         and the rule.
     """
-    if len(content) > MANIFEST_BYTES:
-        raise _too_large()
-    try:
-        value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
-    except BridgeError as e:
-        why = syntax_refusal(MANIFEST_FILE, content, e.message)
-        raise plugin_error(Prefix.MANIFEST_INVALID, why) from None
-    if type(value) is not dict:
-        raise _invalid(MANIFEST_FILE, "must be an object")
+    value = _read_object(content)
     if "id" in value:
         check_new_id(value["id"] if type(value["id"]) is str else "")
     if not value.keys() <= set(_FIELDS):
         why = unknown_field(MANIFEST_FILE, content, value, _FIELDS)
         raise plugin_error(Prefix.MANIFEST_INVALID, why)
+    if type(value.pop(SCHEMA_FIELD, "")) is not str:
+        raise _invalid(SCHEMA_FIELD, "wrong type")
     try:
         manifest = structure(converter, value, Manifest)
     except BridgeError as e:
@@ -228,6 +225,19 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     if manifest.id in manifest.dependencies:
         raise _invalid("dependencies", "a plugin cannot depend on itself")
     return manifest
+
+
+def _read_object(content: bytes) -> dict[str, Any]:
+    if len(content) > MANIFEST_BYTES:
+        raise _too_large()
+    try:
+        value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
+    except BridgeError as e:
+        why = syntax_refusal(MANIFEST_FILE, content, e.message)
+        raise plugin_error(Prefix.MANIFEST_INVALID, why) from None
+    if type(value) is not dict:
+        raise _invalid(MANIFEST_FILE, "must be an object")
+    return value
 
 
 def load_manifest(root: Path, profile: HostProfile) -> Manifest:

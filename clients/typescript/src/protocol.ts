@@ -133,8 +133,9 @@ export type Operation = "install" | "update" | "uninstall" | "trust_key" | "rota
 
 /** One argument of a message. */
 export type OscArgument = {
+  /** What it is. */
   kind: Open<OscKind>;
-  /** `None` for what is `other`: a blob, a colour, an array, a number that is not finite. */
+  /** Null for what is `other`: a blob, a colour, an array, a number that is not finite. */
   value: boolean | number | string | null;
 };
 
@@ -665,7 +666,9 @@ export interface Events {
   };
   /** An OSC message was received; the newest of each address. */
   osc: {
+    /** Where in the receiver it goes. */
     address: string;
+    /** Its arguments, in order. */
     args: Array<OscArgument>;
   };
 }
