@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bridge.protocol.rules import Schema
 
-from ..strategies import leaves, texts, values
+from ..strategies import values
 from .checking import python_pattern, validator
 
 _MANY: Final = 4
@@ -24,9 +24,11 @@ class Maker:
     Makes strategies from schemas.
 
     :ivar defs: The definitions that they may refer to.
+    :ivar whole: Whether to leave nothing out: no optional field, and no null.
     """
 
     defs: Mapping[str, Schema]
+    whole: bool = False
 
     def accepted(self, schema: Schema) -> st.SearchStrategy[Any]:
         """Values that a schema accepts."""
@@ -41,10 +43,12 @@ class Maker:
         if "enum" in schema:
             return st.sampled_from(schema["enum"])
         if "anyOf" in schema:
-            return st.one_of([self._about(one) for one in schema["anyOf"]])
+            kinds = schema["anyOf"][:-1] if self.whole else schema["anyOf"]
+            return st.one_of([self._about(one) for one in kinds])
         kinds = schema.get("type", [])
         if isinstance(kinds, str):
             return self._of_type(kinds, schema)
+        kinds = kinds[:1] if self.whole else kinds
         return st.one_of([self._of_type(kind, schema) for kind in kinds] or [values])
 
     def _of_type(self, kind: str, schema: Schema) -> st.SearchStrategy[Any]:
@@ -62,17 +66,16 @@ class Maker:
     def _array(self, schema: Schema) -> st.SearchStrategy[Any]:
         most = min(schema.get("maxItems", _MANY), _MANY)
         element = self._about(schema.get("items", {}))
-        unique = {"unique": True} if schema.get("uniqueItems") else {}
-        return st.lists(
-            element, min_size=schema.get("minItems", 0), max_size=most, **unique
-        )
+        least = max(schema.get("minItems", 0), int(self.whole))
+        unique = bool(schema.get("uniqueItems"))
+        return st.lists(element, min_size=least, max_size=most, unique=unique)
 
     def _object(self, schema: Schema) -> st.SearchStrategy[Any]:
-        required = schema.get("required", [])
         known = {
             name: self._about(held)
             for name, held in schema.get("properties", {}).items()
         }
+        required = list(known) if self.whole else schema.get("required", [])
         fixed = st.fixed_dictionaries(
             {name: known[name] for name in required},
             optional={n: held for n, held in known.items() if n not in required},
@@ -119,37 +122,73 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield from _places(inner, (*path, key))
 
 
-@st.composite
-def changed(draw: st.DrawFn, about: st.SearchStrategy[Any]) -> Any:
-    """Values that were changed at one place."""
-    value = copy.deepcopy(draw(about))
-    path = draw(st.sampled_from(list(_places(value))))
-    if not path:
-        added = draw(texts), draw(leaves)
-        return {**value, added[0]: added[1]} if isinstance(value, dict) else value
-    parent = value
-    for step in path[:-1]:
-        parent = parent[step]
-    old = parent[path[-1]]
-    if isinstance(parent, dict) and draw(st.booleans()):
-        del parent[path[-1]]
-        return value
-    parent[path[-1]] = draw(_instead(old))
+def edges(value: Any) -> Iterator[Any]:
+    """Yield a value with one part removed, or changed to the edge of a rule."""
+    for path in _places(value):
+        if not path:
+            yield from _with_more(value)
+            continue
+        for new in _instead(_at(value, path)):
+            changed = copy.deepcopy(value)
+            _at(changed, path[:-1])[path[-1]] = new
+            yield changed
+        removed = copy.deepcopy(value)
+        del _at(removed, path[:-1])[path[-1]]
+        yield removed
+
+
+def _at(value: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        value = value[step]
     return value
 
 
-def _instead(old: Any) -> st.SearchStrategy[Any]:
-    """Other values, some of them close to the old one."""
-    near: list[st.SearchStrategy[Any]] = [values, st.none()]
+def _with_more(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for name in ("", "$schema", "unknown"):
+            yield {**value, name: 5}
+
+
+def _instead(old: Any) -> Iterator[Any]:
+    """Yield values of every type, most of them close to an old one."""
+    yield from (None, True, False, 0, 1.5, "a", "", [], ["a"], {}, {"a": 1})
     if isinstance(old, str):
-        near += [
-            st.sampled_from(
-                [old * 300, old + "\n", old + "\0", " " + old, old.upper(), ""]
-            ),
-            st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
-        ]
+        yield from _texts(old)
     if isinstance(old, int | float):
-        near.append(st.sampled_from([old + 1, -old - 1, old * 1000, old + 0.5]))
+        for number in _NUMBERS:
+            yield from (number, -number, number - 1, number + 1, number + 0.5)
     if isinstance(old, list):
-        near.append(st.sampled_from([old + old, old * 70]))
-    return st.one_of(near)
+        for count in _COUNTS:
+            yield [f"a{number}" for number in range(count)]
+            yield (old or [True]) * count
+    if isinstance(old, dict):
+        yield from _with_more(old)
+        yield {f"a{number}": one for number in range(33) for one in old.values()}
+
+
+def _texts(old: str) -> Iterator[str]:
+    for more in (
+        "\n",
+        "\t",
+        "\0",
+        " ",
+        "\u200b",
+        "\u2028",
+        "\x7f",
+        "\U0001f600",
+        "\xe9",
+    ):
+        yield old + more
+    yield from (f" {old}", f"bridge.{old}", " ", "\u3000", "\ufeff", "\n", "con", "-a")
+    yield from ("A", "default", "a:0", "a:65535", "a:65536", "a.b", "x..y", "@a/b")
+    yield from ("1.2.3", "1.2", "01.2.3", "^1.2.3", "1.2.3-a", "1 || 2", "^0.1.0 x")
+    for count in _COUNTS:
+        yield (old or "a")[:1] * count
+        yield "\U0001f600" * count
+
+
+_BOUNDS: Final = (1, 8, 32, 40, 64, 100, 128, 200)
+_COUNTS: Final = tuple(bound + more for bound in _BOUNDS for more in (0, 1))
+"""Bounds of texts and lists, and what is just over them."""
+
+_NUMBERS: Final = (0, 1, 16, 60, 1024, 65535, 2**31, 2**53, 2**63, 3.5e38)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from attrs import frozen
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -32,7 +34,7 @@ from bridge.services.state import State
 from bridge.settings.host import SHIPPED, ProfileError, load_profile, read_fields
 
 from .checking import DOCUMENT, exact, is_partial, validator
-from .generating import Maker, changed
+from .generating import Maker, edges
 
 PARAMS = {
     f"{name}/{m.name}": m.params
@@ -49,42 +51,62 @@ PARAMS = {
     for m in methods_of(service)
 }
 
-slow = settings(max_examples=50, suppress_health_check=list(HealthCheck), deadline=None)
+slow = settings(suppress_health_check=list(HealthCheck), deadline=None)
+
+
+_FIELD = re.compile(r"(?:manifest_invalid: )?([$A-Za-z_]+)")
+
+
+@frozen
+class Comparison:
+    """
+    A schema, and how the daemon reads what it describes.
+
+    :ivar read: Raises ``BridgeError`` or ``ProfileError`` for what is refused.
+    """
+
+    schema: Schema
+    defs: dict[str, Schema]
+    read: Callable[[Any], Any]
+
+    def run(self, examples: int = 20) -> None:
+        """Compare them for values that the schema accepts, and for others."""
+        made = validator(self.schema, self.defs)
+
+        @settings(slow, max_examples=examples)
+        @given(Maker(self.defs).accepted(self.schema))
+        def accepted(value: Any) -> None:
+            self._compare(made, value)
+
+        @settings(slow, max_examples=1, phases=[Phase.generate])
+        @given(Maker(self.defs, whole=True).accepted(self.schema))
+        def edge(value: Any) -> None:
+            for changed in edges(value):
+                self._compare(made, changed)
+
+        accepted()
+        edge()
+
+    def _compare(self, made: Any, value: Any) -> None:
+        fits = made.is_valid(value)
+        try:
+            self.read(value)
+        except (BridgeError, ProfileError) as e:
+            message = getattr(e, "message", str(e))
+            assert not fits or self._is_partial(message), f"refused: {value!r}: {e}"
+        else:
+            assert fits, f"accepted: {value!r}"
+
+    def _is_partial(self, message: str) -> bool:
+        """Whether the schema of the refused field is marked as incomplete."""
+        found = _FIELD.match(message)
+        assert found is not None
+        held = self.schema["properties"].get(found[1], {})
+        return is_partial(held, self.defs)
 
 
 class AcceptanceTests(SynchronousTestCase):
     """Tests for schemas beside the classes that they are made from."""
-
-    def compare(
-        self,
-        value: Any,
-        schema: Schema,
-        read: Callable[[Any], Any],
-        defs: dict[str, Schema],
-    ) -> None:
-        """Compare a schema's verdict with that of the daemon."""
-        fits = validator(schema, defs).is_valid(value)
-        try:
-            read(value)
-        except (BridgeError, ProfileError) as e:
-            # What the daemon alone checks is marked.
-            partial = is_partial(schema, defs)
-            self.assertTrue(partial or not fits, f"refused: {value!r}: {e}")
-        else:
-            self.assertTrue(fits, f"accepted: {value!r}")
-
-    def check(
-        self, schema: Schema, read: Callable[[Any], Any], defs: dict[str, Schema]
-    ) -> None:
-        """Compare them for values that the schema accepts, and for changed ones."""
-        accepted = Maker(defs).accepted(schema)
-
-        @slow
-        @given(accepted | changed(accepted))
-        def run(value: Any) -> None:
-            self.compare(value, schema, read, defs)
-
-        run()
 
     def test_every_method_is_compared(self) -> None:
         """There is no other method in the document."""
@@ -99,7 +121,7 @@ class AcceptanceTests(SynchronousTestCase):
             def read(value: Any, kind: type[Any] = kind) -> Any:
                 return structure(converter, loads(dumps(value)), kind)
 
-            self.check(schema, read, defs)
+            Comparison(schema, defs, read).run()
 
     def test_frames(self) -> None:
         """The frames of a page."""
@@ -111,38 +133,32 @@ class AcceptanceTests(SynchronousTestCase):
                 raise frame.error
 
         for kind in ("hello", "request"):
-            self.check(exact(DOCUMENT["frames"][kind]["schema"]), read, defs)
+            schema = exact(DOCUMENT["frames"][kind]["schema"])
+            Comparison(schema, defs, read).run()
 
-    @slow
+    @settings(slow, max_examples=5)
     @given(st.data())
     def test_log_records(self, data: st.DataObject) -> None:
         """A log record is written if the schema accepts it, and shows something."""
         schema, defs = DOCUMENT["$defs"]["LogRecord"], DOCUMENT["$defs"]
-        accepted = Maker(defs).accepted(schema)
-        value = data.draw(accepted | changed(accepted))
-        fits = validator(schema).is_valid(value)
-        shown = fits and visible(value["message"]).strip() != ""
-        self.assertEqual(read_record(value) is not None, shown)
+        drawn = data.draw(Maker(defs).accepted(schema))
+        for value in (drawn, *edges(drawn)):
+            fits = validator(schema).is_valid(value)
+            shown = fits and visible(value["message"]).strip() != ""
+            self.assertEqual(read_record(value) is not None, shown, value)
 
     def test_manifests(self) -> None:
-        """``plugin.json``, for each host and for any."""
+        """``plugin.json``, for each host; what one accepts, is accepted for any."""
+        anywhere = validator(json.loads(read_schema(manifest_file())), {})
         for host in SHIPPED:
             profile = load_profile(host)
 
-            def read(value: Any, profile: Any = profile) -> Any:
-                return read_manifest(dumps(value), profile)
+            def read(value: Any, profile: Any = profile) -> None:
+                read_manifest(dumps(value), profile)
+                anywhere.validate(value)
 
             schema = json.loads(read_schema(manifest_file(host)))
-            self.check(schema, read, {})
-
-    @slow
-    @given(st.data())
-    def test_manifest_for_any_host(self, data: st.DataObject) -> None:
-        """What one host accepts, the schema for any host accepts."""
-        anywhere = validator(json.loads(read_schema(manifest_file())), {})
-        host = data.draw(st.sampled_from(SHIPPED))
-        schema = json.loads(read_schema(manifest_file(host)))
-        anywhere.validate(data.draw(Maker({}).accepted(schema)))
+            Comparison(schema, {}, read).run(examples=5)
 
     def test_profiles(self) -> None:
         """A host profile."""
@@ -152,7 +168,7 @@ class AcceptanceTests(SynchronousTestCase):
             if type(value) is dict:  # TOML has no other document
                 read_fields(value)
 
-        self.check(schema, read, schema["$defs"])
+        Comparison(schema, schema["$defs"], read).run()
 
 
 class ShippedTests(SynchronousTestCase):

@@ -102,6 +102,16 @@ class AcceptedTests(SynchronousTestCase):
         self.assertEqual(manifest.optional_permissions, ["sql"])
         self.assertEqual(unstructure(manifest), REAL)
 
+    def test_schema(self):
+        """The address of its schema is no field; it must be text all the same."""
+        self.assertEqual(read({"$schema": "./schema.json", **LEAST}), read(LEAST))
+        for bad in (None, 5, {}):
+            with self.assertRaises(BridgeError) as raised:
+                read({**LEAST, "$schema": bad})
+            self.assertEqual(
+                raised.exception.message, "manifest_invalid: $schema: wrong type"
+            )
+
     def test_byte_order_mark(self):
         """One at the start, as editors on Windows write it, is no part of the text."""
         mark, text = b"\xef\xbb\xbf", json.dumps(LEAST).encode()
