@@ -14,13 +14,14 @@ from typing import Any
 from described import field_rows, fields_in, table
 from fileschemas import file_schemas, manifest_schema
 from manual import filled, pages
+from pluginapi import reference as plugin_api
 from protocolfile import document, event_words, limit_words, without_type
 from rooms import rooms
 from typescript import module
 
 from bridge.plugins.policy.rules.advice import ADVICE
 from bridge.protocol.rules import Schema
-from bridge.protocol.session import new_session
+from bridge.protocol.session import TABLE
 from bridge.schemas import PROTOCOL_FILE
 from bridge.settings.config import OPTIONS
 from bridge.settings.host import load_profile
@@ -129,9 +130,11 @@ def errors() -> Iterator[str]:
 def session() -> Iterator[str]:
     """Every transition of a socket's session."""
     yield "# The socket's session\n"
-    automaton = new_session.__automat_automaton__  # type: ignore[attr-defined]
-    moves = automaton.allTransitions()
-    rows = sorted((old.name, given, new.name) for old, given, new, _ in moves)
+    rows = sorted(
+        (state, event, following or state)
+        for state, moves in TABLE.items()
+        for event, (following, _) in moves.items()
+    )
     yield table(("state", "input", "next state"), rows)
 
 
@@ -207,6 +210,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "events.md": events,
     "limits.md": numbers,
     "options.md": options,
+    "plugin-api.md": plugin_api,
     "rooms.md": rooms,
     "rules.md": rules,
 }
@@ -225,7 +229,7 @@ def shipped() -> Iterator[tuple[Path, str]]:
         yield SCHEMAS / name, pretty(schema)
     reference = pretty(manifest_schema(load_profile("reference")))
     yield ROOT / "bridge/reference/packages/api/plugin.schema.json", reference
-    yield ROOT / "clients/typescript/src/protocol.ts", module(about)
+    yield ROOT / "bridge/reference/packages/client/src/protocol.ts", module(about)
 
 
 def pretty(value: Any) -> str:

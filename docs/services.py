@@ -14,7 +14,8 @@ from bridge.services.logs import Logs
 from bridge.services.notify import Notify
 from bridge.services.osc import Osc
 from bridge.services.outbound import Outbound
-from bridge.services.plugins import PluginService, PluginSet
+from bridge.services.pluginmessages import PluginSet
+from bridge.services.plugins import PluginService
 from bridge.services.remote import Question, SnippetEvaluator
 from bridge.services.sql import Sql
 from bridge.services.state import State

@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ..npm import tsc
 
 DOCS = Path(__file__).parents[2] / "docs"
-TYPES = DOCS.parent / "clients/typescript/src/protocol.ts"
+TYPES = DOCS.parent / "bridge/reference/packages/client/src/protocol.ts"
 
 STRICT = {
     "strict": True,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from attrs import asdict, define, field, frozen
+from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
 
 from ...datadir.ownership import NotOwnError, check, check_tree
@@ -32,14 +32,19 @@ _TEMPORARY: Final = ".tmp-*"
 @frozen(kw_only=True)
 class ListEntry(Manifest):
     """
-    A plugin: its manifest, and what is recorded of it.
+    An installed plugin, or a linked one: its manifest, and what is recorded of it.
 
-    :ivar url: Where it was installed from; empty for a linked tree.
-    :ivar commit: The installed commit, 40 hexadecimal digits; empty for a linked tree.
-    :ivar installed_at: The time in UTC, in ISO 8601; empty when it is not known.
-    :ivar updated_at: The same, of the last update.
-    :ivar key_id: The fingerprint of its author's key; empty for a linked tree.
-    :ivar dev: Only for a linked tree, by ``plugin-bridge dev``: true.
+    :ivar url: Where it was installed from; empty when it is linked.
+    :ivar commit: The installed commit, 40 hexadecimal digits; empty when it is linked.
+    :ivar installed_at: ISO 8601 in UTC; empty when that is not known.
+    :ivar updated_at: The same; equal to ``installed_at`` until the first update.
+    :ivar key_id: The fingerprint of its author's key; empty when it is linked, or was
+        installed before plugins were signed.
+    :ivar trusted_at: When the user accepted this key: milliseconds since the epoch; not
+        there when the key is not accepted now.
+    :ivar dev: ``true`` when it is linked by ``plugin-bridge dev``; not there otherwise.
+    :ivar problem: Why it is not built into the bundle, as in ``broken``; not there when
+        nothing is wrong. Only ``plugins/list`` verifies that.
     """
 
     url: str
@@ -47,25 +52,24 @@ class ListEntry(Manifest):
     installed_at: str
     updated_at: str
     key_id: str
+    trusted_at: int | None = None
     dev: bool | None = None
+    problem: str | None = None
 
     @classmethod
     def of(cls, manifest: Manifest, **recorded: Any) -> ListEntry:
-        """
-        Make the entry of a manifest.
-
-        :param recorded: The other fields.
-        """
-        return cls(**asdict(manifest, recurse=False), **recorded)
+        """Return the entry of a manifest, and the fields that are recorded."""
+        declared = {a.name: getattr(manifest, a.name) for a in fields(Manifest)}
+        return cls(**declared, **recorded)
 
 
 @frozen
-class BrokenPlugin:
+class Broken:
     """
     A plugin that is not built into the bundle.
 
     :ivar id: The plugin's.
-    :ivar reason: Why: its tree is gone, not usable, or was changed.
+    :ivar reason: Why: a refusal's prefix, and a sentence.
     """
 
     id: str
@@ -75,15 +79,16 @@ class BrokenPlugin:
 @frozen
 class PluginList:
     """
-    The result of ``plugins/list``.
+    The installed plugins.
 
     :ivar plugins: List entries, by id.
-    :ivar broken: Every plugin that is not built into the bundle.  One whose manifest
+    :ivar broken: ``{id, reason}`` of every plugin that is not built into the
+        bundle: its tree is gone, not usable, or was changed.  One whose manifest
         can be read is in ``plugins`` too, so that a page shows it.
     """
 
-    plugins: list[ListEntry] = field(factory=list)
-    broken: list[BrokenPlugin] = field(factory=list)
+    plugins: list[ListEntry]
+    broken: list[Broken]
 
 
 @define
@@ -176,7 +181,7 @@ class Trees:
     def listing(self, records: Mapping[str, Record]) -> PluginList:
         """List linked trees and the recorded plugins, verified as before a build."""
         linked = dict(self.linked)
-        listing = PluginList(list(linked.values()))
+        listing = PluginList(list(linked.values()), [])
         for plugin_id, record in records.items():
             if plugin_id in linked:
                 continue
@@ -184,7 +189,9 @@ class Trees:
                 listing.plugins.append(self.entry(plugin_id, record))
                 self.verify(plugin_id, record)
             except BridgeError as e:
-                listing.broken.append(BrokenPlugin(plugin_id, e.message))
+                listing.broken.append(Broken(plugin_id, e.message))
+                if listing.plugins and listing.plugins[-1].id == plugin_id:
+                    listing.plugins[-1] = evolve(listing.plugins[-1], problem=e.message)
         listing.plugins.sort(key=_id)
         return listing
 
@@ -228,6 +235,14 @@ class Trees:
             return load_manifest(self._root(plugin_id), self._profile)
         except BridgeError:
             return None
+
+    def sound_manifest(self, plugin_id: str, record: Record) -> Manifest | None:
+        """Read an installed tree's manifest; ``None`` when the tree was changed."""
+        try:
+            self.verify(plugin_id, record)
+        except BridgeError:
+            return None
+        return self.manifest(plugin_id)
 
     def verify(self, plugin_id: str, record: Record) -> None:
         """

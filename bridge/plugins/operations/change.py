@@ -21,9 +21,9 @@ from ..installed.exchange import Exchange, make_durable
 from ..installed.journal import Journal
 from ..installed.records import Record, read_records
 from ..installed.trees import ListEntry, Trees
-from .operations import Running
 from .progress import Audience, Step
 from .rebuild import Rebuild
+from .running import Running
 
 
 @define(eq=False)

@@ -20,6 +20,7 @@ class Step(WireString):
     VALIDATE = "validate", "the manifest is read"
     POLICY = "policy", "the sources are scanned"
     SIGNATURE = "signature", "the author's signature is verified"
+    COMPARE = "compare", "a preview is compared with what is installed"
     MOVE = "move", "the tree is put in place and recorded"
     BUILD = "build", "the bundle is built with it"
     ROLLBACK = "rollback", "what was done is rolled back"
@@ -35,19 +36,29 @@ class Progress:
     :ivar id: The plugin's, the same during one operation; null during an install.
     :ivar step: What it does now.
     :ivar message: For display; of what a caller sent it shows only the host.
+    :ivar operation: The daemon's name for it, for ``cancel``.
+    :ivar ref: The name that the page which asked for it has chosen; null without one.
+    :ivar cancellable: Whether it can still be cancelled.
     """
 
     op: Operation
     id: str | None
     step: Step
     message: str
+    operation: str
+    ref: str | None
+    cancellable: bool
 
 
-class Audience(Protocol):
-    """Receives reports about plugins, for the pages."""
+class Watcher(Protocol):
+    """Receives the progress of operations."""
 
     def progress(self, progress: Progress) -> None:
         """An operation has reached a step, or goes on in it."""
+
+
+class Audience(Watcher, Protocol):
+    """Receives reports about plugins, for the pages."""
 
     def plugins(self, entries: list[ListEntry]) -> None:
         """The set of installed plugins has changed; these are all of it now."""

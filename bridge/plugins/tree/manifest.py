@@ -168,7 +168,7 @@ class Manifest:
     homepage: _SingleLine | None = None
 
 
-_FIELDS: Final = (SCHEMA_FIELD, *(camel(a.name) for a in fields(Manifest)))
+_FIELDS: Final = (*(camel(a.name) for a in fields(Manifest)), SCHEMA_FIELD)
 
 
 def check_id(text: str) -> str:

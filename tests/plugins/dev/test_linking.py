@@ -89,7 +89,8 @@ class LinkTests(LinkingTestCase):
         )
         (entry,) = self.bench.trees.listing({}).plugins
         self.assertEqual(entry.dev, True)
-        self.assertEqual((entry.url, entry.commit, entry.key_id), ("", "", ""))
+        for name in ("url", "commit", "key_id"):
+            self.assertEqual(getattr(entry, name), "")
         self.assertEqual(entry.installed_at, entry.updated_at)
 
     def test_nothing_is_recorded(self):

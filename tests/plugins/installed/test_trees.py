@@ -8,7 +8,8 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
-from bridge.plugins.installed.trees import BrokenPlugin, iso_time
+from bridge.plugins.installed.trees import Broken, ListEntry, iso_time
+from bridge.plugins.tree.manifest import load_manifest
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
 
@@ -19,8 +20,8 @@ from ..operations.bench import (
     NOW,
     OTHER_KEY,
     OTHER_SEED,
+    PROFILE,
     Bench,
-    entry_of,
     files_of,
     manifest,
     url_of,
@@ -112,7 +113,7 @@ class ListingTests(TreesTestCase):
         sound, faults = self.trees.sort_out({"sample": record})
         self.assertEqual(sound, [])
         listing = self.trees.listing({"sample": record})
-        self.assertEqual(listing.broken, [BrokenPlugin("sample", faults["sample"])])
+        self.assertEqual(listing.broken, [Broken("sample", faults["sample"])])
         return faults["sample"]
 
     def test_entry(self):
@@ -186,7 +187,7 @@ class ListingTests(TreesTestCase):
         listing = self.trees.listing({"sample": RECORD})
         self.assertEqual([e.id for e in listing.plugins], ["sample"])
 
-    def test_tree_signed_anew_by_another_key(self):
+    def test_tree_signed_again_by_another_key(self):
         """A tree that somebody else signed is not the one that was recorded."""
         self.write(seed=OTHER_SEED)
         self.assertTrue(self.fault().startswith("not_trusted: "))
@@ -218,7 +219,7 @@ class ListingTests(TreesTestCase):
         self.assertEqual(self.trees.entries({"sample": RECORD}), [])
 
     def test_clock_set_back(self):
-        """What was accepted stays so, whatever the clock says of it later."""
+        """What was accepted stays so, whatever the clock shows later."""
         self.write(signed_at=NOW + 10**9)
         self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
 
@@ -231,7 +232,15 @@ class LinkedTests(TreesTestCase):
         super().setUp()
         self.copy = self.trees.fresh()
         write_tree(self.copy, files_of("sample"), None)
-        self.trees.linked["sample"] = entry_of("sample", dev=True)
+        self.trees.linked["sample"] = ListEntry.of(
+            load_manifest(self.copy, PROFILE),
+            url="",
+            commit="",
+            installed_at="",
+            updated_at="",
+            key_id="",
+            dev=True,
+        )
 
     def test_it_stands_for_the_installed_one(self):
         """It is listed and built in place of the installed tree of its id."""
