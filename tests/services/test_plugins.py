@@ -17,7 +17,8 @@ from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 
 from ..plugins.clone.remotes import LATEST, FakeUpstream
-from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, at_once, url_of
+from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, url_of
+from ..threads import at_once
 
 
 @define(eq=False)

@@ -39,7 +39,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         return Deferred.fromCoroutine(fetching)
 
     def test_candidate(self):
-        """A candidate is a clone, what it says it is, and who signed it."""
+        """A candidate is a clone, its manifest, and who signed it."""
         self.bench.publish("good")
         candidate = self.successResultOf(self.fetch("good"))
         self.assertEqual(candidate.manifest.id, "good")
@@ -80,7 +80,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         self.successResultOf(self.fetch("good"))
 
     def test_slow_clone_goes_on_being_reported(self):
-        """While a host says nothing, pages see every few seconds that it goes on."""
+        """While a host sends nothing, pages see every few seconds that it goes on."""
         self.bench.publish("good")
         self.bench.clones.slow = "clone"
         fetching = self.fetch("good")

@@ -146,7 +146,7 @@ class InstallTests(PipelineTestCase):
         keys = self.bench.store.entries(KEYS)
         self.assertEqual(keys[KEY]["plugins"], ["good", "other"])
 
-    def test_prompts_show_what_to_judge_by(self):
+    def test_prompts_show_what_to_decide_by(self):
         """The first prompt shows the host, the second the key and the plugin."""
         self.installed()
         install, trust = self.bench.approver.prompts

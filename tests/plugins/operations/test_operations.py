@@ -70,7 +70,7 @@ class OperationsTests(OperationsTestCase):
         self.assertIs(self.failureResultOf(running).value, refused)
         self.assertEqual(self.events, ["undone", "answer"])
 
-    def test_defect_tells_nothing_of_itself(self):
+    def test_defect_reveals_nothing_of_itself(self):
         """A defect is logged whole, and answered as ``internal``."""
         running = self.run_until(fail(OSError(28, "secret")))
         error = self.failureResultOf(running, BridgeError).value

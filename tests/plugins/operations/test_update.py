@@ -157,7 +157,7 @@ class UpdateTests(UpdateTestCase):
             self.assertEqual(self.updated().version, "1.0.0")
 
     def test_clock_set_back(self):
-        """Each update is later than the one before, whatever the clock says."""
+        """Each update is later than the one before, whatever the clock shows."""
         self.bench.clock.rightNow = NOW - 100
         self.publish(signed_at=NOW)
         self.updated()
