@@ -17,7 +17,7 @@ export type Broken = {
 export type Changelog = {
   /** The sections of `CHANGELOG.md` about the versions after the installed one; empty without them. Plain text of others: never to be shown as HTML. */
   notes: string;
-  /** The commits since then, the newest first, at most 50; empty when the host did not say in time. */
+  /** The commits since then, the newest first, at most 50; empty when the host did not answer in time. */
   commits: Array<LogEntry>;
 };
 
