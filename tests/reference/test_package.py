@@ -51,7 +51,7 @@ TSCONFIG = {
 
 @cache
 def packed() -> tuple[TemporaryDirectory[str], dict[str, Any]]:
-    """Pack a copy of the package; return its directory and what npm says of it."""
+    """Pack a copy of the package; return its directory and npm's report."""
     scratch = TemporaryDirectory()
     copy = Path(scratch.name) / "packages" / "api"
     shutil.copytree(API, copy, ignore=shutil.ignore_patterns("dist", "node_modules"))
