@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from attrs import define, frozen
 from twisted.internet.interfaces import IReactorTime
@@ -23,6 +23,9 @@ from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from .operations import Running
 from .progress import Step
+
+REMOVE_CLONE: Final = "remove the clone"
+"""The step of an undo that removes a candidate."""
 
 
 class Cloner(Protocol):
@@ -97,7 +100,7 @@ class CandidateFetcher:
         """
         root = self._trees.fresh()
         running.undo.add(
-            "remove the clone", lambda: self._in_thread(self._trees.remove, root)
+            REMOVE_CLONE, lambda: self._in_thread(self._trees.remove, root)
         )
         commit = await self._clone(running, url, root)
         running.check()
