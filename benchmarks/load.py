@@ -149,15 +149,20 @@ def connect_in_time(daemon: Daemon) -> int:
     return connected
 
 
-def suffer(name: str, daemon: Daemon, page: RawSocket) -> Row:
-    """Measure a page next to one abuse."""
+def row(
+    name: str, daemon: Daemon, abuse: contextlib.AbstractContextManager[None]
+) -> Row:
+    """Measure a page next to an abuse."""
     before = mebibytes(daemon)
     forget_peak(daemon)
-    with attacking(name, daemon):
+    # A page of its own, since a page that reads nothing for long is dropped.
+    page = paired(daemon.port, daemon.token)
+    with abuse:
         time.sleep(2.0)
         used, begun = processor_seconds(daemon), time.monotonic()
         trips = measure(page)
         busy = (processor_seconds(daemon) - used) / (time.monotonic() - begun)
+        page.socket.close()
         connected = connect_in_time(daemon)
     peak = mebibytes(daemon, "VmHWM")
     time.sleep(SETTLED_SECONDS)
@@ -167,24 +172,10 @@ def suffer(name: str, daemon: Daemon, page: RawSocket) -> Row:
 def rows(home: Path, names: Sequence[str]) -> Iterator[Row]:
     """Measure a page alone, next to each abuse, and alone again."""
     with running(home, *OPTIONS) as daemon:
-        page = paired(daemon.port, daemon.token)
-        measure(page, 1.0)
-        yield alone("alone", daemon, page)
+        yield row("alone", daemon, contextlib.nullcontext())
         for name in names:
-            yield suffer(name, daemon, page)
-        yield alone("alone, after", daemon, page)
-
-
-def alone(name: str, daemon: Daemon, page: RawSocket) -> Row:
-    """Measure a page next to nothing."""
-    before = mebibytes(daemon)
-    forget_peak(daemon)
-    used = processor_seconds(daemon)
-    trips = measure(page)
-    busy = (processor_seconds(daemon) - used) / SECONDS
-    connected = connect_in_time(daemon)
-    peak, after = mebibytes(daemon, "VmHWM"), mebibytes(daemon)
-    return Row(name, trips, before, peak, after, busy, connected)
+            yield row(name, daemon, attacking(name, daemon))
+        yield row("alone, after", daemon, contextlib.nullcontext())
 
 
 def report_abuses(home: Path, names: Sequence[str]) -> bool:
@@ -195,13 +186,13 @@ def report_abuses(home: Path, names: Sequence[str]) -> bool:
         f"{'':18}  p50 ms  p99 ms worst ms   MiB before   peak  after  "
         f"daemon  of {TRIES} connect"
     )
-    for row in rows(home, names):
-        beyond = row.beyond()
+    for found in rows(home, names):
+        beyond = found.beyond()
         within = within and not beyond
         print(
-            f"{row.name:18}{row.trips.median:8.1f}{row.trips.p99:8.1f}"
-            f"{row.trips.worst:9.1f}{row.before:13.1f}{row.peak:7.1f}{row.after:7.1f}"
-            f"{row.busy:8.0%}{row.connected:14}"
+            f"{found.name:18}{found.trips.median:8.1f}{found.trips.p99:8.1f}"
+            f"{found.trips.worst:9.1f}{found.before:13.1f}{found.peak:7.1f}"
+            f"{found.after:7.1f}{found.busy:8.0%}{found.connected:14}"
             + "".join(f"  ! {limit}" for limit in beyond),
             flush=True,
         )
