@@ -38,7 +38,7 @@ export const connectionScenarios = {
     equal([connection.state, connection.refusal], ["not-paired", "unauthorized"]);
   },
 
-  async health_must_say_ok() {
+  async health_must_be_ok() {
     for (const health of [undefined, null, [], "ok", {}, { ok: "true" }, { ok: 1 }]) {
       const world = new World();
       world.health = health;
