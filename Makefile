@@ -3,7 +3,17 @@
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: demo test check packages docs reference clean
+.PHONY: help demo test check packages soak docs reference clean
+
+help:
+	@echo "make demo       show the whole process in a browser"
+	@echo "make test       run every check and test, with coverage (ten minutes)"
+	@echo "make check      run the checks and the unit tests (three minutes)"
+	@echo "make packages   test the wheel and the Debian packages (needs root)"
+	@echo "make soak       run a page next to every abuse for three minutes"
+	@echo "make docs       build the site and the manual pages in artefacts/"
+	@echo "make reference  regenerate what the docs take from the code"
+	@echo "make clean      remove .venv, caches and artefacts"
 
 demo: $(VENV)/installed
 	@.ci/system demo
@@ -22,6 +32,11 @@ check: $(VENV)/installed
 packages: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite packages
+
+# Three minutes of a page next to every abuse: memory, files, threads and timers stay flat.
+soak: $(VENV)/installed
+	@.ci/system demo
+	@$(VENV)/bin/python -m tests.suite soak
 
 # The site in artefacts/docs, and the manual pages in artefacts/man.
 docs: $(VENV)/installed

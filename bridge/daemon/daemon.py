@@ -23,6 +23,7 @@ from ..datadir.token import PairingToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
 from ..web.socket import BridgeFactory
+from .allocator import map_large_blocks
 from .banner import Banner
 from .filewatch import FileWatch
 from .listening import Listening
@@ -52,7 +53,9 @@ class LogObservers:
     push: ILogObserver
 
 
-@define(eq=False, slots=False)
+# Without a repr: each child that Twisted forks makes the repr of the signal handlers,
+# among them a method of this, and it would contain every setting several times.
+@define(eq=False, slots=False, repr=False)
 class Daemon(Service):
     """
     Runs the parts that ``bridge.tap`` has made.
@@ -99,6 +102,7 @@ class Daemon(Service):
         super().startService()
         globalLogPublisher.addObserver(self._log_observers.push)
         sys.setswitchinterval(THREAD_TURN_SECONDS)
+        map_large_blocks()
         self._prepare()
         for pool in self._pools:
             pool.start()

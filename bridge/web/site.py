@@ -16,6 +16,7 @@ from attrs import define, field, frozen
 from autobahn.twisted.resource import WebSocketResource
 from klein import Klein
 from klein.resource import KleinResource
+from orjson import Fragment
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.logger import Logger
@@ -26,8 +27,10 @@ from werkzeug.routing import BaseConverter, MapAdapter, ValidationError
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
-from ..protocol.wire import dumps, loads
+from ..protocol.version import PROTOCOL
+from ..protocol.wire import dumps, loads, unstructure
 from ..rpc.registry import Registry
+from ..schemas import PROTOCOL_FILE, read_schema
 from .channel import GuardedChannel
 from .conversation import SharedContext
 from .guard import Guard, Headers
@@ -42,6 +45,23 @@ _SOCKET = b"/v1/ws"
 _UPGRADE_REQUESTS = 8
 """An upgrade counts as this many other requests."""
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
+
+
+@frozen
+class Health:
+    """
+    The answer to the liveness probe.
+
+    :ivar version: The daemon's version.
+    :ivar services: The names of the services.
+    :ivar ok: Always true.
+    :ivar protocol: The version of the protocol, ``MAJOR.MINOR``.
+    """
+
+    version: str
+    services: list[str]
+    ok: bool = True
+    protocol: str = PROTOCOL
 
 
 @frozen
@@ -187,14 +207,18 @@ class Routes:
 
     async def health(self, _: GuardedRequest) -> bytes:
         """Answer the liveness probe."""
-        names = self.registry.names()
-        return dumps({"ok": True, "version": self.context.version, "services": names})
+        return dumps(unstructure(Health(self.context.version, self.registry.names())))
 
     async def describe(self, _: GuardedRequest) -> bytes:
-        """Describe every service."""
-        services = self.registry.describe()
+        """Describe every service, and the protocol."""
         return dumps(
-            {"version": self.context.version, "socket": "/v1/ws", "services": services}
+            {
+                "version": self.context.version,
+                "protocol": PROTOCOL,
+                "socket": "/v1/ws",
+                "services": self.registry.describe(),
+                "description": Fragment(read_schema(PROTOCOL_FILE)),
+            }
         )
 
     def socket(self, request: GuardedRequest) -> Upgrade:
@@ -205,8 +229,7 @@ class Routes:
         """
         if request.refusal is not None:
             raise request.refusal
-        upgrade = request.requestHeaders.getRawHeaders(b"upgrade") or [b""]
-        if request.method != b"GET" or upgrade[0].lower() != b"websocket":
+        if not _is_upgrade(request.method, request.requestHeaders):
             raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
         if request.clientproto != b"HTTP/1.1":
             raise BridgeError(Code.BAD_REQUEST, "an upgrade requires HTTP/1.1")
@@ -251,6 +274,11 @@ def answer_preflight(request: GuardedRequest) -> None:
     request.finish_empty()
 
 
+def _is_upgrade(method: bytes, headers: Headers) -> bool:
+    upgrade = headers.getRawHeaders(b"upgrade") or [b""]
+    return method == b"GET" and upgrade[0].lower() == b"websocket"
+
+
 def read_params(text: bytes) -> Any:
     """
     Read the body of a call; a blank one is no params.
@@ -286,7 +314,7 @@ class GuardedSite(HTTPFactory):
         :raise BridgeError: It is refused.
         """
         guard = self._guard
-        guard.draw(head.headers, upgrade=head.path == _SOCKET)  # 429
+        guard.draw(head.headers, self._is_handshake(head))  # 429
         guard.check_host(head.headers, head.authority)  # 400, 403
         guard.check_origin(head.headers)  # 403
         if head.method == b"OPTIONS":
@@ -300,6 +328,14 @@ class GuardedSite(HTTPFactory):
         cap = limits.REST_BODY_BYTES if route.has_body else 0
         _check_length(head.length, cap)  # 413
         return self._routes.render
+
+    def _is_handshake(self, head: Head) -> bool:
+        # After any other request, the connection stays open for the next one.
+        return (
+            head.path == _SOCKET
+            and _is_upgrade(head.method, head.headers)
+            and self._guard.allows_host(head.headers, head.authority)
+        )
 
     def render(self, request: GuardedRequest) -> None:
         """See ``bridge.web.request.RequestPolicy``."""

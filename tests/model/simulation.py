@@ -321,7 +321,7 @@ class Simulation:
         shutil.rmtree(self.root)
 
     def open_page(self, token: str) -> Page:
-        """Open a page's socket, and say hello; it may be refused."""
+        """Open a page's socket, and send hello; it may be refused."""
         page = self.web.open(PAGE, host=self.web.host)
         page.send({"type": "hello", "token": token, "client": "model/1.0.0"})
         return page

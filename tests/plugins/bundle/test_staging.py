@@ -30,7 +30,7 @@ class StagingTests(SynchronousTestCase):
         self.assertEqual(self.staging.directory.parent, self.shop.folder.resolve())
 
     def test_discard(self):
-        """Afterwards nothing is left, also when it is said twice."""
+        """Afterwards nothing is left, also when it is done twice."""
         self.assertTrue(self.staging.claim())
         self.staging.prepare([])
         self.staging.discard()
@@ -94,9 +94,11 @@ class StagingTests(SynchronousTestCase):
             (root / path).chmod(0o757)
             with self.assertRaises(BuildError) as caught:
                 self.staging.check([])
-            said = str(caught.exception)
-            self.assertIn(f"{root}/{path} can be written by other users", said)
-            self.assertTrue(said.endswith(f"run: chmod -R go-w {root}/host"), said)
+            reported = str(caught.exception)
+            self.assertIn(f"{root}/{path} can be written by other users", reported)
+            self.assertTrue(
+                reported.endswith(f"run: chmod -R go-w {root}/host"), reported
+            )
             (root / path).chmod(0o755)
         planted(self, root / entry)
         with self.assertRaises(BuildError) as caught:
