@@ -1,15 +1,19 @@
 /** An event; listeners are called in the order they were added. */
 export class Signal<Value = void> {
-  readonly #listeners = new Set<(value: Value) => void>();
+  #listeners: readonly ((value: Value) => void)[] = [];
 
-  /** @returns A function that ends this. */
+  /** Add a listener; the result removes it. */
   listen(listener: (value: Value) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    // Of its own, so that one function can be added twice.
+    const added = (value: Value): void => listener(value);
+    this.#listeners = [...this.#listeners, added];
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== added);
+    };
   }
 
   emit(value: Value): void {
-    for (const listener of [...this.#listeners]) {
+    for (const listener of this.#listeners) {
       listener(value);
     }
   }

@@ -37,6 +37,8 @@ export interface Link {
   readonly endpoint: string;
   /** The daemon's version; empty before the first welcome. */
   readonly version: string;
+  /** How the last sockets closed, the newest first; for a report. */
+  readonly closes: readonly string[];
   /** Whether the daemon has a method, such as `plugins/preview`. */
   has(method: string): boolean;
   call(method: string, params?: object, options?: CallOptions): Promise<unknown>;

@@ -1,6 +1,7 @@
 import { Signal } from "../signal.js";
 import { fields, texts } from "../wire.js";
 import type { Log } from "../log.js";
+import type { PluginCards } from "../plugincards.js";
 import type { Preferences } from "../preferences.js";
 import type { Runtime } from "../runtime.js";
 import type { Announcer } from "./announcer.js";
@@ -14,7 +15,7 @@ import type { Route } from "./route.js";
 import { type Row, rowsOf } from "./rows.js";
 import type { Shelf } from "./shelf.js";
 import type { Task, Work } from "./work.js";
-import { count, explain } from "./words.js";
+import { type Problem, count, explain } from "./words.js";
 
 interface Parts {
   readonly link: Link;
@@ -28,7 +29,7 @@ interface Parts {
   readonly book: LogBook;
   readonly log: Log;
   readonly preferences: Preferences;
-  readonly cards: HTMLElement;
+  readonly cards: PluginCards;
   readonly reload: () => void;
 }
 
@@ -45,8 +46,7 @@ export class Manager {
   readonly book: LogBook;
   readonly log: Log;
   readonly preferences: Preferences;
-  /** Where the plugins' cards are. */
-  readonly cards: HTMLElement;
+  readonly cards: PluginCards;
   readonly reload: () => void;
   /** Everything whose changes the views follow. */
   readonly signals: readonly Signal[];
@@ -80,6 +80,7 @@ export class Manager {
       parts.work.changed,
       parts.memory.changed,
       parts.navigation.changed,
+      parts.cards.changed,
     ];
     parts.work.ended.listen((task) => this.#settle(task));
     parts.link.changed.listen(() => this.#follow());
@@ -146,6 +147,12 @@ export class Manager {
     this.link.moveTo(endpoint);
   }
 
+  /** Forget the pairing code, and ask for another. */
+  unpair(): void {
+    this.preferences.token = "";
+    this.link.moveTo(this.link.endpoint);
+  }
+
   /** Read everything again; called when a connection opens. */
   async #readAll(): Promise<void> {
     await this.work.refresh();
@@ -177,12 +184,17 @@ export class Manager {
    *
    * @param what The address of a repository, or the id of an installed plugin.
    */
-  async preview(
+  async tryPreview(
     what: { readonly url: string } | { readonly id: string },
     signal: AbortSignal,
     onProgress: (step: Step) => void,
-  ): Promise<Preview> {
-    return readPreview(await this.link.operate("plugins/preview", what, { signal, onProgress }));
+  ): Promise<{ readonly preview: Preview } | { readonly problem: Problem }> {
+    try {
+      const found = await this.link.operate("plugins/preview", what, { signal, onProgress });
+      return { preview: readPreview(found) };
+    } catch (e) {
+      return { problem: explain(e, "preview") };
+    }
   }
 
   install({ url, commit, digest, manifest }: Preview): Promise<Task> {

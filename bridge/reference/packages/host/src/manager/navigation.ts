@@ -5,7 +5,6 @@ import { type Route, fragmentOf, readRoute, sameRoute } from "./route.js";
 export interface AddressBar {
   read(): string;
   write(fragment: string): void;
-  back(): void;
 }
 
 /** What of the page is shown. */

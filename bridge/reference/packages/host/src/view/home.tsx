@@ -10,9 +10,9 @@ import { ButtonLink, Title } from "./parts.js";
 export function HomeView({ manager, shown }: ViewProps & { readonly shown: boolean }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    place.current?.append(manager.cards);
+    place.current?.append(manager.cards.element);
   }, []);
-  const empty = manager.cards.querySelector(".plugin-card") === null;
+  const empty = manager.cards.element.querySelector(".plugin-card") === null;
   return (
     <section id="home" hidden={!shown} class="stack">
       {shown ? <Title>Home</Title> : null}
