@@ -19,7 +19,7 @@ export function PluginListView({ manager, selected }: ViewProps & { readonly sel
   return (
     <section class="list stack" id="plugins">
       <Title>Plugins</Title>
-      <UpdateLine manager={manager} />
+      {rows.length === 0 ? null : <UpdateLine manager={manager} />}
       {many ? (
         <Filter
           rows={rows}
@@ -58,7 +58,6 @@ export function PluginListView({ manager, selected }: ViewProps & { readonly sel
         <ButtonLink id="add" kind="primary" href={fragmentOf({ view: "add" })}>
           Add a plugin
         </ButtonLink>
-        <ButtonLink href={fragmentOf({ view: "keys" })}>Authors' keys</ButtonLink>
       </div>
     </section>
   );
@@ -92,7 +91,7 @@ function UpdateLine({ manager }: ViewProps) {
       <Button
         id="check-updates"
         kind="quiet"
-        off={off || manager.rows.length === 0}
+        off={off}
         onPress={() => void check(manager)}
       >
         Check for updates
