@@ -338,17 +338,15 @@ class Client implements Bridge, ConnectionOwner {
     });
   }
 
-  /** Wait for a connection, as long as there may be one. */
-  #connected(): Promise<void> {
-    return new Promise((resolve, reject) => {
+  /** Wait for a connection; return false when there will be none. */
+  #connected(): Promise<boolean> {
+    return new Promise((resolve) => {
       let off: Off = () => undefined;
       const look = (): void => {
-        if (this.welcome !== undefined) {
+        const over = this.state === "stopped" || this.state === "unpaired";
+        if (over || this.welcome !== undefined) {
           off();
-          resolve();
-        } else if (this.state === "stopped" || this.state === "unpaired") {
-          off();
-          reject(new LostError(false));
+          resolve(!over);
         }
       };
       off = this.on("state", look);

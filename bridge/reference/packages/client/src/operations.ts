@@ -37,8 +37,8 @@ export interface Link {
   /** Whether the connected daemon has a method; `undefined` without a connection. */
   supports(method: string): boolean | undefined;
   onProgress(listener: (progress: Progress) => void): Cancel;
-  /** Resolve when there is a connection; reject when there will be none. */
-  connected(): Promise<void>;
+  /** Wait for a connection; return false when there will be none. */
+  connected(): Promise<boolean>;
 }
 
 /**
@@ -80,25 +80,27 @@ class Run {
   readonly #link: Link;
   readonly #ref: string;
   readonly #signal: AbortSignal | undefined;
+  readonly #onProgress: OperateOptions["onProgress"];
   /** Stops the call itself, without cancelling the operation. */
   readonly #stop = new AbortController();
   readonly #ends: Cancel[];
   /** The daemon has it, so that it can be cancelled there. */
   #listed = false;
   #operation = "";
+  #step = "";
   #wake = (): void => undefined;
 
   constructor(link: Link, ref: string, { signal, onProgress }: OperateOptions) {
     this.#link = link;
     this.#ref = ref;
     this.#signal = signal;
+    this.#onProgress = onProgress;
     const abort = (): void => this.#abort();
     signal?.addEventListener("abort", abort);
     const listen = link.onProgress((progress) => {
-      const { ref: of, operation } = fields(progress);
-      if (of === ref) {
-        this.#operation = text(operation, this.#operation);
-        onProgress?.(progress);
+      if (fields(progress)["ref"] === ref) {
+        this.#step = "";
+        this.#report(progress);
       }
       this.#wake();
     });
@@ -167,29 +169,29 @@ class Run {
       if (outcome !== undefined && outcome !== null) {
         throw this.#outcome(refusal(error));
       }
-      this.#operation = text(found["operation"], this.#operation);
+      this.#report(found as Fields & Progress);
       await this.#pause();
     }
   }
 
   /** Find it, however often the connection is lost meanwhile. */
   async #look(lost: BridgeError): Promise<Fields> {
-    for (;;) {
+    while (await this.#link.connected()) {
       try {
-        await this.#link.connected();
         const found = await this.#find();
         if (found === undefined) {
-          throw lost;
+          break;
         }
         return found;
       } catch (error) {
         const slow = error instanceof RefusedError && error.code === "rate_limited";
         if (!isPassing(error) && !slow) {
-          throw lost;
+          break;
         }
       }
       await this.#pause();
     }
+    throw lost;
   }
 
   /** Wait until it may have ended. */
@@ -198,6 +200,16 @@ class Run {
       const cancel = atDeadline(this.#link.clock, LOOK_MILLISECONDS, resolve);
       this.#wake = () => (cancel(), resolve());
     });
+  }
+
+  /** Report a step; one that is only listed again is no news. */
+  #report(progress: Progress): void {
+    const { operation, step } = fields(progress);
+    this.#operation = text(operation, this.#operation);
+    if (step !== this.#step) {
+      this.#step = text(step);
+      this.#onProgress?.(progress);
+    }
   }
 
   #abort(): void {
