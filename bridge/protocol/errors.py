@@ -170,6 +170,17 @@ class Prefix(WireString):
     DOWNGRADE = "downgrade", "a lower version, or an older signature"
     BUILD_FAILED = "build_failed", "the bundle does not build with the plugin"
     REINSTALL_REQUIRED = "reinstall_required", "the record names no signing key"
+    MOVED = "moved", "the repository holds something else than what was previewed"
+    PRIVATE_ADDRESS = (
+        "private_address",
+        "a preview would connect to a private network, and the user did not allow it",
+    )
+    BUSY = "busy", "another preview is under way"
+    CANCELLED = "cancelled", "the operation was cancelled, and rolled back"
+    NOT_CANCELLABLE = (
+        "not_cancellable",
+        "the operation commits already, has ended, or is unknown",
+    )
 
 
 # Not frozen: Twisted and Python both set attributes on a raised exception.

@@ -9,12 +9,13 @@ from bridge.approval import Operation
 from bridge.plugins.operations.progress import Audience, Progress, Step
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.wire import unstructure
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 
 from ..plugins.clone.remotes import LATEST, FakeUpstream
-from ..plugins.operations.bench import COMMIT, KEY, Bench, at_once, url_of
+from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, at_once, url_of
 
 
 class PluginServiceTests(SynchronousTestCase):
@@ -38,6 +39,8 @@ class PluginServiceTests(SynchronousTestCase):
             bench.data.root / "theme" / "host.js",
             bench.threads,
             Updates(bench.store, FakeUpstream(), bench.clock, at_once),
+            bench.operations,
+            bench.previewer,
         )
         registry = Registry()
         registry.register("plugins", self.service)
@@ -78,8 +81,10 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual(self.result("list", {}), {"plugins": [entry], "broken": []})
         (self.bench.data.plugin("good") / "main.ts").write_text("changed")
         answer = self.result("list", {})
-        self.assertEqual(answer["plugins"], [entry])
-        self.assertEqual([b["id"] for b in answer["broken"]], ["good"])
+        (broken,) = answer["broken"]
+        self.assertEqual(broken["id"], "good")
+        self.assertTrue(broken["reason"].startswith("unsigned: "))
+        self.assertEqual(answer["plugins"], [{**entry, "problem": broken["reason"]}])
 
     def test_check_updates(self):
         """A plugin that is behind is listed with what is new."""
@@ -165,6 +170,9 @@ class PluginServiceTests(SynchronousTestCase):
                 "summary": "Clones, verifies and compiles plugins.",
                 "methods": [
                     "install",
+                    "preview",
+                    "operations",
+                    "cancel",
                     "list",
                     "check_updates",
                     "update",
@@ -188,25 +196,27 @@ class PushesTests(SynchronousTestCase):
     def test_events(self):
         """Each thing that happens is pushed under its event, as plain JSON."""
         pushed = []
-        pushes: Audience = Pushes(lambda event, data: pushed.append((event, data)))
-        report = {"ok": True, "durationMs": 1, "plugins": ["good"], "errors": []}
         bench = Bench(self)
-        pushes.progress(Progress(Operation.INSTALL, None, Step.CLONE, "Cloning"))
-        pushes.plugins([{"id": "good"}])
+        bench.publish("good")
+        entry = self.successResultOf(bench.installer.install(url_of("good")))
+        pushes: Audience = Pushes(
+            lambda event, data: pushed.append((event, data)), bench.trust
+        )
+        report = {"ok": True, "durationMs": 1, "plugins": ["good"], "errors": []}
+        progress = Progress(
+            Operation.INSTALL, None, Step.CLONE, "Cloning", "12", None, True
+        )
+        pushes.progress(progress)
+        pushes.plugins([entry])
         pushes.built(bench.builder.report(["good"]))
         self.assertEqual(
             pushed,
             [
+                ("progress", unstructure(progress)),
                 (
-                    "progress",
-                    {
-                        "op": "install",
-                        "id": None,
-                        "step": "clone",
-                        "message": "Cloning",
-                    },
+                    "plugins",
+                    {"plugins": [{**unstructure(entry), "trustedAt": NOW * 1000}]},
                 ),
-                ("plugins", {"plugins": [{"id": "good"}]}),
                 ("build", report),
             ],
         )

@@ -67,6 +67,11 @@ class Trust:
         value = self._records.get(KEYS, of)
         return None if value is None else _read(of, value)
 
+    def trusted_at(self, key_id: str) -> int | None:
+        """When a key was accepted, in milliseconds since the epoch; ``None`` if not."""
+        key = self._accepted(key_id)
+        return None if key is None else key.trusted_at
+
     def label(self, key_id: str) -> str:
         """What a key was first accepted for; empty when that is not known."""
         key = self._accepted(key_id)

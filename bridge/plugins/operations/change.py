@@ -9,7 +9,7 @@ before it, and continues what was interrupted after it, with its build.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import define, field
 from twisted.logger import Logger
@@ -20,10 +20,10 @@ from ...store import Edit, Store
 from ..installed.exchange import Exchange, make_durable
 from ..installed.journal import Journal
 from ..installed.records import Record, read_records
-from ..installed.trees import Trees
-from .operations import Running
+from ..installed.trees import ListEntry, Trees
 from .progress import Audience, Step
 from .rebuild import Rebuild
+from .running import Running
 
 
 @define(eq=False)
@@ -66,7 +66,7 @@ class Change:
         exchange: Exchange,
         record: Record,
         edits: Sequence[Edit],
-    ) -> dict[str, Any]:
+    ) -> ListEntry:
         """
         Put a new tree and its record in place, and build with it.
 
@@ -76,9 +76,7 @@ class Change:
         """
         plugin_id = exchange.plugin_id
         await self.exchange(running, exchange)
-        entry: dict[str, Any] = await self._in_thread(
-            self._trees.entry, plugin_id, record
-        )
+        entry: ListEntry = await self._in_thread(self._trees.entry, plugin_id, record)
         await self.record(running, exchange, edits)
         await self.announce(running)
         running.reached(Step.BUILD, "Building the bundle")

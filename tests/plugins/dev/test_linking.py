@@ -88,10 +88,10 @@ class LinkTests(LinkingTestCase):
             ["push plugins mine", f"run {LINK}", f"push build ok {LINK}"],
         )
         (entry,) = self.bench.trees.listing({}).plugins
-        self.assertEqual(entry["dev"], True)
-        for name in ("url", "commit", "keyId"):
-            self.assertEqual(entry[name], "")
-        self.assertEqual(entry["installedAt"], entry["updatedAt"])
+        self.assertEqual(entry.dev, True)
+        for name in ("url", "commit", "key_id"):
+            self.assertEqual(getattr(entry, name), "")
+        self.assertEqual(entry.installed_at, entry.updated_at)
 
     def test_nothing_is_recorded(self):
         """A link leaves no word in the state."""
@@ -108,7 +108,7 @@ class LinkTests(LinkingTestCase):
         self.assertEqual(self.in_copy(), "export default 2;\n")
         self.assertEqual(self.kept(), [LINK])
         (entry,) = self.bench.trees.listing({}).plugins
-        self.assertLess(entry["installedAt"], entry["updatedAt"])
+        self.assertLess(entry.installed_at, entry.updated_at)
 
     def test_end(self):
         """In the end nothing is left of it, which is reported to pages."""
@@ -173,7 +173,7 @@ class RefusedTests(LinkingTestCase):
         self.assertEqual(self.bench.trees.linked, {})
         self.bench.publish("good")
         installed = self.bench.installer.install(url_of("good"))
-        self.assertEqual(self.successResultOf(installed)["id"], "good")
+        self.assertEqual(self.successResultOf(installed).id, "good")
 
     def test_build_fails_later(self):
         """A change that does not build is rolled back, in the files and the list."""

@@ -27,19 +27,22 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.journal import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
-from bridge.plugins.installed.trees import Trees
+from bridge.plugins.installed.trees import ListEntry, Trees
 from bridge.plugins.operations.candidate import CandidateFetcher
 from bridge.plugins.operations.change import Change
 from bridge.plugins.operations.install import Installer
+from bridge.plugins.operations.kept import KeptTree
 from bridge.plugins.operations.operations import Operations
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
 from bridge.plugins.operations.update import Updater
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.plugins.upstream.preview import Access, Previewer, Reach
 from bridge.settings.host import load_profile
 from bridge.store import Store
 
+from ..clone.remotes import FakeUpstream
 from ..policy.scanning import BlockingScanner
 
 PROFILE = load_profile("reference")
@@ -146,6 +149,7 @@ class FakeCloner:
     events: list[str]
     failure: Exception | None = None
     chunks: Iterable[int] = ()
+    commit: str = COMMIT
 
     def clone(self, url: str, into: Path, progress: Any, stop: Any) -> str:
         """See ``Cloner``."""
@@ -157,7 +161,7 @@ class FakeCloner:
             raise OSError("stopped")
         if self.failure is not None:
             raise self.failure
-        return COMMIT
+        return self.commit
 
 
 @implementer(IApprover)
@@ -237,10 +241,10 @@ class FakeAudience:
         op = "" if progress.op == "install" else f"{progress.op} "
         self.events.append(f"{op}{progress.step}")
 
-    def plugins(self, entries: list[dict[str, Any]]) -> None:
+    def plugins(self, entries: list[ListEntry]) -> None:
         """See ``Audience``."""
         self.entries.append(entries)
-        self.events.append(" ".join(["push plugins", *(e["id"] for e in entries)]))
+        self.events.append(" ".join(["push plugins", *(e.id for e in entries)]))
 
     def built(self, report: Report) -> None:
         """See ``Audience``."""
@@ -275,7 +279,11 @@ class Bench:
         self.builder = FakeBuilder(self.events)
         self.scanner = BlockingScanner(self.threads)
         self.audience = FakeAudience(self.events)
-        self.operations = Operations(self.audience)
+        names = itertools.count(1)
+        self.operations = Operations(
+            self.audience, self.clock, lambda: f"operation-{next(names)}"
+        )
+        self.kept = KeptTree(self.trees, self.clock, self.threads)
         self.rebuild = Rebuild(
             self.store, self.trees, self.builder, self.audience, self.threads
         )
@@ -297,6 +305,7 @@ class Bench:
             self.threads,
             self.clones,
             lambda call, *arguments: call(*arguments),
+            self.kept,
         )
         prompts = Prompts("Sample Host")
         self.prompting = Prompting(self.approver, prompts, self.trust)
@@ -310,7 +319,26 @@ class Bench:
             self.trees,
             self.threads,
         )
+        self.upstream = FakeUpstream()
+        self.reached: list[frozenset[str]] = []
+        self.previewer = Previewer(
+            self.operations,
+            self.prompting,
+            self.fetcher,
+            self.kept,
+            Access(self._reach, may_ask=True),
+            self.trust,
+            self.store,
+            self.trees,
+            self.clock,
+            self.threads,
+            self.threads,
+        )
         self.key_ring = KeyRing(self.operations, self.prompting, self.store, self.trust)
+
+    def _reach(self, allowed: frozenset[str]) -> Reach:
+        self.reached.append(allowed)
+        return Reach(self.cloner, self.upstream)
 
     def _pipeline(self, kind: Any) -> Any:
         return kind(

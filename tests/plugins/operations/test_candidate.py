@@ -5,7 +5,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.operations import Running
+from bridge.plugins.operations.running import Running
 from bridge.protocol.errors import BridgeError
 
 from .bench import COMMIT, KEY, Bench, files_of, url_of

@@ -54,7 +54,7 @@ class PipelineTestCase(SynchronousTestCase):
 
     def installed(self, name="good"):
         """Install; the list entry."""
-        return self.successResultOf(self.install(name))["id"]
+        return self.successResultOf(self.install(name)).id
 
     def refusal(self, name="good", code=Code.BAD_REQUEST):
         """Fail to install; the message.  Nothing is left behind."""
@@ -96,11 +96,11 @@ class InstallTests(PipelineTestCase):
     def test_answer(self):
         """The answer is the list entry, which pages were pushed, too."""
         entry = self.successResultOf(self.install())
-        self.assertEqual(entry["id"], "good")
-        self.assertEqual(entry["url"], url_of("good"))
-        self.assertEqual(entry["commit"], COMMIT)
-        self.assertEqual(entry["keyId"], KEY)
-        self.assertEqual(entry["installedAt"], "2023-11-14T22:13:20Z")
+        self.assertEqual(entry.id, "good")
+        self.assertEqual(entry.url, url_of("good"))
+        self.assertEqual(entry.commit, COMMIT)
+        self.assertEqual(entry.key_id, KEY)
+        self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
         self.assertEqual(self.bench.audience.entries, [[entry]])
 
     def test_what_is_kept(self):
@@ -584,7 +584,7 @@ class SeveralTests(PipelineTestCase):
         first, second = self.install(), self.install("twin")
         self.bench.approver.open[0].errback(BridgeError(Code.BAD_REQUEST, "denied: x"))
         self.failureResultOf(first, BridgeError)
-        self.assertEqual(self.successResultOf(second)["keyId"], OTHER_KEY)
+        self.assertEqual(self.successResultOf(second).key_id, OTHER_KEY)
 
     def test_open_prompt_holds_nobody_up(self):
         """While one install waits for its user, another one is done."""
@@ -602,8 +602,8 @@ class SeveralTests(PipelineTestCase):
         first, second = self.install(), self.install("other")
         self.assertEqual(self.events.count("move"), 1)
         gate.callback(None)
-        self.assertEqual(self.successResultOf(first)["id"], "good")
-        self.assertEqual(self.successResultOf(second)["id"], "other")
+        self.assertEqual(self.successResultOf(first).id, "good")
+        self.assertEqual(self.successResultOf(second).id, "other")
         self.assertEqual(self.bench.installed(), ["good", "other"])
 
 
@@ -674,7 +674,7 @@ class EndTests(PipelineTestCase):
         self.assertNoResult(closing)
         gate.callback(None)
         self.successResultOf(closing)
-        self.assertEqual(self.successResultOf(installing)["id"], "good")
+        self.assertEqual(self.successResultOf(installing).id, "good")
 
     def test_nothing_after_the_end(self):
         """Nothing is begun by a daemon that is shutting down."""

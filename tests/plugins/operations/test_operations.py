@@ -1,53 +1,21 @@
 """Tests for ``bridge.plugins.operations.operations``."""
 
+import itertools
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.operations import Operations, Undo
+from bridge.plugins.operations.operations import Operations
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY
 
-from .bench import FakeAudience
+from .bench import NOW, FakeAudience
+from .test_undo import noting
 
 INSTALL = Operation.INSTALL
-
-
-def noting(into, what):
-    """A way to undo that only notes that it was called."""
-
-    def undo():
-        into.append(what)
-        return succeed(None)
-
-    return undo
-
-
-class UndoTests(SynchronousTestCase):
-    """Tests for ``Undo``."""
-
-    def test_order(self):
-        """The last effect is rolled back first, and afterwards comes after."""
-        done: list[str] = []
-        undo = Undo()
-        undo.afterwards("notify", noting(done, "notify"))
-        for name in ("one", "two"):
-            undo.add(name, noting(done, name))
-        self.successResultOf(Deferred.fromCoroutine(undo.run()))
-        self.successResultOf(Deferred.fromCoroutine(undo.run()))
-        self.assertEqual(done, ["two", "one", "notify"])
-
-    def test_failure_keeps_nothing_else_from_being_undone(self):
-        """What cannot be undone is logged, and the rest is undone."""
-        done: list[str] = []
-        undo = Undo()
-        undo.add("one", noting(done, "one"))
-        undo.add("two", lambda: fail(OSError("full")))
-        self.successResultOf(Deferred.fromCoroutine(undo.run()))
-        self.assertEqual(done, ["one"])
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
 
 class OperationsTestCase(SynchronousTestCase):
@@ -56,7 +24,12 @@ class OperationsTestCase(SynchronousTestCase):
     def setUp(self):
         """Make them."""
         self.events: list[Any] = []
-        self.operations = Operations(FakeAudience(self.events))
+        self.clock = Clock()
+        self.clock.advance(NOW)
+        names = itertools.count(1)
+        self.operations = Operations(
+            FakeAudience(self.events), self.clock, lambda: f"{next(names):016x}"
+        )
 
     def run_until(self, gate, op=INSTALL):
         """Run an operation that waits for ``gate``, and may be given up."""

@@ -118,9 +118,9 @@ class UpdateTests(UpdateTestCase):
     def test_answer(self):
         """The answer is the new list entry, which pages were pushed, too."""
         entry = self.updated()
-        self.assertEqual(entry["version"], "1.1.0")
-        self.assertEqual(entry["installedAt"], "2023-11-14T22:13:20Z")
-        self.assertEqual(entry["updatedAt"], "2023-11-14T22:14:20Z")
+        self.assertEqual(entry.version, "1.1.0")
+        self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
+        self.assertEqual(entry.updated_at, "2023-11-14T22:14:20Z")
         self.assertEqual(self.bench.audience.entries[-1], [entry])
 
     def test_what_is_kept(self):
@@ -154,7 +154,7 @@ class UpdateTests(UpdateTestCase):
         """The same version, signed at the same time or later, is accepted."""
         for signed_at in (NOW, NOW + 20):
             self.publish("1.0.0", signed_at=signed_at)
-            self.assertEqual(self.updated()["version"], "1.0.0")
+            self.assertEqual(self.updated().version, "1.0.0")
 
     def test_clock_set_back(self):
         """Each update is later than the one before, whatever the clock says."""
@@ -176,7 +176,7 @@ class UpdateTests(UpdateTestCase):
         """Without an installed version, none is too low."""
         (self.bench.data.plugin("good") / "plugin.json").write_text("{")
         self.publish("0.0.1")
-        self.assertEqual(self.updated()["version"], "0.0.1")
+        self.assertEqual(self.updated().version, "0.0.1")
 
     def test_one_after_the_other(self):
         """A second update of a plugin waits for the first one to end."""
@@ -311,7 +311,7 @@ class KeyTests(UpdateTestCase):
 
     def test_unknown_key(self):
         """A key that is not known is asked for twice: whether to change, and trust."""
-        self.assertEqual(self.updated()["keyId"], OTHER_KEY)
+        self.assertEqual(self.updated().key_id, OTHER_KEY)
         expected = [*ASKED, *CHECKED, SIGNED, *ROTATED, *TRUSTED, "update move"]
         self.assertEqual(self.events[: len(expected)], expected)
         rotate = self.bench.approver.prompts[-2]
@@ -395,7 +395,7 @@ class RollbackTests(UpdateTestCase):
                 "answer",
             ],
         )
-        self.assertEqual(self.bench.audience.entries[-1][0]["version"], "1.0.0")
+        self.assertEqual(self.bench.audience.entries[-1][0].version, "1.0.0")
 
     def test_lost_state_file(self):
         """What was refused does not come back when only the file before is left."""

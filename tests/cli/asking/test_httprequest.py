@@ -1,4 +1,4 @@
-"""Tests for bridge.cli.asking.post."""
+"""Tests for bridge.cli.asking.httprequest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from unittest import mock
 from treq.client import HTTPClient
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.asking.post import BrokenOffError, NobodyListensError, post
+from bridge.cli.asking.httprequest import (
+    BrokenOffError,
+    NobodyListensError,
+    get,
+    post,
+)
 from bridge.settings.values import Address, UnixAddress
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -26,6 +31,7 @@ class AskingTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Note what is received."""
         self.received = b""
+        self.body = b"{}"
 
     def serve(self, server: socket.socket, answer: bytes) -> None:
         """Answer one request, in a thread."""
@@ -34,7 +40,7 @@ class AskingTests(SynchronousTestCase):
         def run() -> None:
             with server, server.accept()[0] as connection:
                 connection.settimeout(PATIENCE_SECONDS)
-                while b"\r\n\r\n{}" not in self.received:
+                while b"\r\n\r\n" + self.body not in self.received:
                     self.received += connection.recv(65536)
                 connection.sendall(answer)
 
@@ -89,7 +95,7 @@ class AskingTests(SynchronousTestCase):
         self.assertEqual(made.call_count, 1)
 
     def test_nobody(self) -> None:
-        """A port nobody listens on is told from an answer that breaks off."""
+        """A port nobody listens on is distinguished from an answer that breaks off."""
         server, address = self.listening(socket.AF_INET, "127.0.0.1")
         server.close()
         self.assertRaises(NobodyListensError, self.ask, address)
@@ -115,3 +121,44 @@ class AskingTests(SynchronousTestCase):
             self.assertRaises(KeyboardInterrupt, self.ask, address)
             timer.join()
         self.test_treq_asks()
+
+    def get(self, answer: bytes, seconds: float = PATIENCE_SECONDS) -> object:
+        """Get a short answer."""
+        self.received, self.body = b"", b""
+        server, address = self.listening(socket.AF_INET, "127.0.0.1")
+        self.serve(server, answer)
+        return get(address, "/v1/health", seconds, limit=2)
+
+    def test_get(self) -> None:
+        """Without a body, and without the token."""
+        self.assertEqual(self.get(ANSWER), (200, b"{}"))
+        self.assertTrue(self.received.startswith(b"GET /v1/health HTTP/1.1\r\n"))
+        self.assertNotIn(b"authorization", self.received.lower())
+
+    def test_attack_long_answer(self) -> None:
+        """Another program on the port does not fill the memory of ``doctor``."""
+        for answer in (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{ }",
+            b"HTTP/1.1 200 OK\r\n\r\n{ }",
+        ):
+            self.assertRaises(BrokenOffError, self.get, answer)
+
+    def test_attack_slow_answer(self) -> None:
+        """Another program on the port does not keep ``doctor`` waiting."""
+        for start in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{"):
+            server, address = self.listening(socket.AF_INET, "127.0.0.1")
+            seen = threading.Event()
+            answering = threading.Thread(target=self._start, args=(server, start, seen))
+            answering.start()
+            with server:
+                self.assertRaises(BrokenOffError, get, address, "/", 0.3, 2)
+                seen.set()
+                answering.join()
+
+    def _start(
+        self, server: socket.socket, start: bytes, seen: threading.Event
+    ) -> None:
+        """Send the start of an answer, and never its end."""
+        with server.accept()[0] as connection:
+            connection.sendall(start)
+            seen.wait(PATIENCE_SECONDS)

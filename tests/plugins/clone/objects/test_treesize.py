@@ -1,9 +1,9 @@
-"""Tests for ``bridge.plugins.clone.treesize``."""
+"""Tests for ``bridge.plugins.clone.objects.treesize``."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.clone.objects.treesize import TreeSize
 from bridge.plugins.clone.transfer import CloneLimits
-from bridge.plugins.clone.treesize import TreeSize
 from bridge.protocol.errors import BridgeError
 
 LIMITS = CloneLimits(files=2, tree_bytes=8, tree_depth=3, path_bytes=5)

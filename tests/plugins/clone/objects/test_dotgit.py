@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.dotgit``: what git makes of its files."""
+"""Tests of ``bridge.plugins.clone.objects.dotgit``: what git makes of its files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.dotgit import write_repository
-from bridge.plugins.clone.pack import unpack
-from bridge.plugins.clone.snapshot import read_snapshot, write_files
+from bridge.plugins.clone.objects.dotgit import write_repository
+from bridge.plugins.clone.objects.pack import unpack
+from bridge.plugins.clone.objects.snapshot import read_snapshot, write_files
 from bridge.plugins.clone.transfer import CloneLimits
 
-from .packs import DIRECTORY, FILE, blob, commit, make_pack, packed, tree
+from ..packs import DIRECTORY, FILE, blob, commit, make_pack, packed, tree
 
 
 class WriteRepositoryTests(SynchronousTestCase):

@@ -14,6 +14,7 @@ from typing import Any
 
 from attrs import frozen
 from treq.client import HTTPClient
+from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import (
     TCP4ClientEndpoint,
@@ -47,6 +48,10 @@ class BrokenOffError(Exception):
     """Somebody is there, but has not answered whole."""
 
 
+class OversizeError(Exception):
+    """The answer is longer than it may be."""
+
+
 @implementer(IAgentEndpointFactory)
 @frozen
 class _Always:
@@ -73,21 +78,49 @@ def post(
     :raise NobodyListensError: No connection could be made.
     :raise BrokenOffError: It ended before the whole answer was received.
     """
-    asking = _post(address, path, body, headers, connect_seconds)
+    asking = _request(address, "POST", path, headers, body, connect_seconds, None)
+    return _answer(Deferred.fromCoroutine(asking))
+
+
+def get(
+    address: Address | UnixAddress, path: str, seconds: float, limit: int
+) -> tuple[int, bytes]:
+    """
+    Get a short answer of a program that need not be a daemon.
+
+    :param seconds: How long the whole of it may take.
+    :param limit: The bytes that the answer may have.
+    :return: The status, and the body.
+    :raise NobodyListensError: No connection could be made.
+    :raise BrokenOffError: No whole answer within these limits was received.
+    """
+    asking = _request(address, "GET", path, {}, None, seconds, limit)
+    answer = Deferred.fromCoroutine(asking)
+    return _answer(answer.addTimeout(seconds, _own_reactor()))
+
+
+def _answer(asking: Deferred[tuple[int, bytes]]) -> tuple[int, bytes]:
     try:
-        return _wait_for(Deferred.fromCoroutine(asking))
+        return _wait_for(asking)
     except ConnectError:
         raise NobodyListensError from None
-    except (RequestTransmissionFailed, ResponseFailed):
+    except (
+        RequestTransmissionFailed,
+        ResponseFailed,
+        defer.TimeoutError,
+        OversizeError,
+    ):
         raise BrokenOffError from None
 
 
-async def _post(
+async def _request(
     address: Address | UnixAddress,
+    method: str,
     path: str,
-    body: bytes,
     headers: Mapping[str, str],
+    body: bytes | None,
     connect_seconds: float,
+    limit: int | None,
 ) -> tuple[int, bytes]:
     reactor = _own_reactor()
     endpoint = _endpoint(reactor, address, connect_seconds)
@@ -98,16 +131,23 @@ async def _post(
     # The daemon has this name, whatever it listens on; treq reads no IPv6 literal.
     port = "" if isinstance(address, UnixAddress) else f":{address.port}"
     answer: Any = await HTTPClient(agent).request(
-        "POST",
+        method,
         f"http://localhost{port}{path}",
         headers=Headers({name: [value] for name, value in headers.items()}),
-        data=FileBodyProducer(BytesIO(body), in_turns),
+        data=None if body is None else FileBodyProducer(BytesIO(body), in_turns),
         allow_redirects=False,
         unbuffered=True,
         reactor=reactor,
     )
-    content: bytes = await answer.content()
-    return answer.code, content
+    content = bytearray()
+
+    def keep(data: bytes) -> None:
+        content.extend(data)
+        if limit is not None and len(content) > limit:
+            raise OversizeError
+
+    await answer.collect(keep)
+    return answer.code, bytes(content)
 
 
 def _endpoint(

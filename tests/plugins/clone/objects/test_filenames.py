@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.filenames``."""
+"""Tests of ``bridge.plugins.clone.objects.filenames``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.filenames import check_name
+from bridge.plugins.clone.objects.filenames import check_name
 from bridge.protocol.errors import BridgeError
 
 

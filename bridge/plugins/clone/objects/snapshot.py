@@ -16,11 +16,11 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from ...datadir.ownership import make_directories
-from ...protocol.errors import Prefix, plugin_error
+from ....datadir.ownership import make_directories
+from ....protocol.errors import Prefix, plugin_error
+from ..transfer import CloneLimits, clone_failed
 from .filenames import check_name, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked
-from .transfer import CloneLimits, clone_failed
 from .treesize import TreeSize
 
 _TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")

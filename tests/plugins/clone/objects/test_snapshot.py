@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.snapshot``."""
+"""Tests of ``bridge.plugins.clone.objects.snapshot``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.pack import unpack
-from bridge.plugins.clone.snapshot import File, Snapshot, read_snapshot, write_files
+from bridge.plugins.clone.objects.pack import unpack
+from bridge.plugins.clone.objects.snapshot import (
+    File,
+    Snapshot,
+    read_snapshot,
+    write_files,
+)
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
-from .packs import DIRECTORY, FILE, Object, blob, commit, make_pack, packed, tree
+from ..packs import DIRECTORY, FILE, Object, blob, commit, make_pack, packed, tree
 
 
 def read(*objects: Object, **limits: Any) -> Snapshot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .transfer import clone_failed
+from ..transfer import clone_failed
 
 _SIZE_BYTES: Final = 8
 _WHOLE_COPY: Final = 0x10000

@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.pack``."""
+"""Tests of ``bridge.plugins.clone.objects.pack``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.pack import Unpacked, unpack
+from bridge.plugins.clone.objects.pack import Unpacked, unpack
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
-from .packs import (
+from ..packs import (
     BLOB,
     BY_NAME,
     BY_OFFSET,

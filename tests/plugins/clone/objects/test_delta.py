@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.delta``."""
+"""Tests of ``bridge.plugins.clone.objects.delta``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.delta import DeltaError, apply_delta, declared_sizes
+from bridge.plugins.clone.objects.delta import DeltaError, apply_delta, declared_sizes
 from bridge.protocol.errors import BridgeError
 
-from .packs import copy, delta, insert
+from ..packs import copy, delta, insert
 
 BASE = bytes(range(256)) * 300
 

@@ -11,9 +11,9 @@ import re
 import unicodedata
 from typing import Final
 
-from ...protocol.errors import BridgeError
-from ...protocol.rules import WINDOWS_DEVICES
-from .transfer import clone_failed
+from ....protocol.errors import BridgeError
+from ....protocol.rules import WINDOWS_DEVICES
+from ..transfer import clone_failed
 
 _NAME_BYTES: Final = 255
 _SEPARATORS: Final = frozenset('/\\:<>"|?*')

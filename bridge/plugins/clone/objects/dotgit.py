@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 from typing import Final
 
-from ...datadir.ownership import make_directories, write_file
+from ....datadir.ownership import make_directories, write_file
 from .pack import IndexEntry, Unpacked
 from .snapshot import File, Snapshot
 

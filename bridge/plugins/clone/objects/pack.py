@@ -16,8 +16,8 @@ from typing import Final
 
 from attrs import define, field, frozen
 
+from ..transfer import CloneLimits, clone_failed
 from .delta import DeltaError, apply_delta, declared_sizes
-from .transfer import CloneLimits, clone_failed
 
 COMMIT: Final = "commit"
 TREE: Final = "tree"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from ...protocol.errors import BridgeError
-from .transfer import CloneLimits, clone_failed
+from ....protocol.errors import BridgeError
+from ..transfer import CloneLimits, clone_failed
 
 
 @define
