@@ -80,15 +80,28 @@ export function readEntries(data: unknown): readonly Entry[] {
   return [...entries.values()];
 }
 
+/** What is new in an update. */
+export interface Changelog {
+  /** What its author writes about it; empty when that is nothing. */
+  readonly notes: string;
+  /** How many commits; a lower bound once it reaches 50. */
+  readonly behind: number;
+  /** The newest first. */
+  readonly commits: readonly { readonly day: string; readonly summary: string }[];
+}
+
+function readCommits(value: unknown): Changelog["commits"] {
+  return list(value).map(fields).map((commit) => ({
+    day: text(commit["time"]).slice(0, 10),
+    summary: text(commit["summary"]),
+  }));
+}
+
 /** An update that the daemon found. */
 export interface Update {
   readonly id: string;
   /** The commit that it leads to. */
   readonly latest: string;
-  /** How many commits; a lower bound once it reaches 50. */
-  readonly behind: number;
-  /** The newest first. */
-  readonly changelog: readonly { readonly day: string; readonly summary: string }[];
 }
 
 /** Read the result of `plugins/check_updates`. */
@@ -96,18 +109,13 @@ export function readUpdates(data: unknown): readonly Update[] {
   return list(fields(data)["updates"]).map(fields).map((entry) => ({
     id: text(entry["id"]),
     latest: text(entry["latest"]),
-    behind: Number(entry["commitsBehind"]) || 0,
-    changelog: list(entry["changelog"]).map(fields).map((commit) => ({
-      day: text(commit["time"]).slice(0, 10),
-      summary: text(commit["summary"]),
-    })),
   }));
 }
 
 /** A key of an author that was accepted. */
 export interface Key {
   readonly keyId: string;
-  /** Seconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly trustedAt: number;
   /** The ids of the installed plugins that it signed. */
   readonly installed: readonly string[];
@@ -127,11 +135,13 @@ export function readKeys(data: unknown): readonly Key[] {
 
 /** What an update adds or removes, by kind. */
 export type Changes = {
-  readonly [kind in "permissions" | "hosts" | "actions" | "events"]: {
+  readonly [kind in (typeof KINDS)[number]]: {
     readonly gained: readonly string[];
     readonly lost: readonly string[];
   };
 };
+
+const KINDS = ["permissions", "optionalPermissions", "hosts", "actions", "events"] as const;
 
 /** What `plugins/preview` found. */
 export interface Preview {
@@ -141,11 +151,12 @@ export interface Preview {
   readonly manifest: Entry;
   readonly keyId: string;
   readonly trusted: boolean;
-  /** Seconds since the epoch; 0 when the key is not trusted. */
+  /** Milliseconds since the epoch; 0 when the key is not trusted. */
   readonly trustedAt: number;
   /** The installed version and commit; `undefined` when it is not installed. */
   readonly installed: { readonly version: string; readonly commit: string } | undefined;
   readonly changes: Changes;
+  readonly changelog: Changelog;
 }
 
 /** Read the result of `plugins/preview`. */
@@ -166,7 +177,13 @@ export function readPreview(data: unknown): Preview {
       ? { version: text(fields(installed)["version"]), commit: text(fields(installed)["commit"]) }
       : undefined,
     changes: readChanges(found["changes"]),
+    changelog: readChangelog(found["changelog"]),
   };
+}
+
+function readChangelog(value: unknown): Changelog {
+  const { notes, commits } = fields(value);
+  return { notes: text(notes), behind: list(commits).length, commits: readCommits(commits) };
 }
 
 function readChanges(value: unknown): Changes {
@@ -177,6 +194,7 @@ function readChanges(value: unknown): Changes {
   };
   return {
     permissions: of("permissions"),
+    optionalPermissions: of("optionalPermissions"),
     hosts: of("hosts"),
     actions: of("actions"),
     events: of("events"),

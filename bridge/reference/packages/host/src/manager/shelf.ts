@@ -25,7 +25,8 @@ export class Shelf {
     this.#link = link;
     this.#memory = memory;
     this.#now = now;
-    link.on("plugins", (data) => this.#take(data));
+    // The push lacks the plugins that cannot be used.
+    link.on("plugins", () => void this.refresh().catch(() => undefined));
   }
 
   /** `undefined` before the daemon was asked. */

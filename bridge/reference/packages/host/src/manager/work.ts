@@ -5,6 +5,8 @@ import { type Aim, type Problem, explain } from "./words.js";
 
 const REFS_KEY = "plugin-bridge.operations";
 const KEPT_REFS = 20;
+// The operations that the daemon knows by the page's own name for them.
+const RESUMED: ReadonlySet<string> = new Set(["install", "update"]);
 // An operation of another page is asked about until it ends.
 const ASK_AGAIN_MILLISECONDS = 5_000;
 
@@ -91,9 +93,7 @@ export class Work {
     this.#dropEnded();
     this.#put({ ...NEW, ref, aim, name, id: text(params["id"]), own: true });
     try {
-      const { link } = this.#needs;
-      const onProgress = (step: Step): void => this.#step(ref, step);
-      const result = await link.operate(`plugins/${aim}`, params, { ref, onProgress });
+      const result = await this.#request(ref, aim, params);
       return this.#end(ref, "done", undefined, fields(fields(result)["plugin"]));
     } catch (e) {
       const problem = explain(e, aim);
@@ -101,6 +101,16 @@ export class Work {
     } finally {
       this.#running.delete(ref);
     }
+  }
+
+  #request(ref: string, aim: string, params: object): Promise<unknown> {
+    const { link } = this.#needs;
+    const method = `plugins/${aim}`;
+    if (!RESUMED.has(aim)) {
+      return link.call(method, params);
+    }
+    const onProgress = (step: Step): void => this.#step(ref, step);
+    return link.operate(method, params, { ref, onProgress });
   }
 
   /** Ask the daemon to stop an operation; it may be too late. */
@@ -138,7 +148,7 @@ export class Work {
     for (const operation of listed) {
       this.#merge(operation, own);
     }
-    this.#forgetForeign(new Set(listed.map(({ ref, operation }) => text(ref) || text(operation))));
+    this.#forgetForeign(new Set(listed.map((operation) => this.#refOf(readStep(operation)))));
     if (this.tasks.some((task) => task.outcome === "" && !this.#running.has(task.ref))) {
       const { later } = this.#needs;
       this.#askAgain = later(ASK_AGAIN_MILLISECONDS, () => void this.refresh());
@@ -146,7 +156,7 @@ export class Work {
   }
 
   #merge(operation: { readonly [name: string]: unknown }, own: readonly string[]): void {
-    const ref = text(operation["ref"]) || text(operation["operation"]);
+    const ref = this.#refOf(readStep(operation));
     const known = this.#tasks.get(ref);
     const mine = own.includes(ref);
     const outcome = outcomeOf(operation["outcome"]);
@@ -174,6 +184,19 @@ export class Work {
     }
   }
 
+  // What this page calls an operation: a removal has no name that the page chose.
+  #refOf({ ref, operation, id }: Step & { readonly ref: string }): string {
+    const own = this.tasks.find(
+      (task) =>
+        task.operation === operation ||
+        (task.operation === "" &&
+          task.outcome === "" &&
+          !RESUMED.has(task.aim) &&
+          (task.id === id || task.id === "")),
+    );
+    return ref || (own?.ref ?? operation);
+  }
+
   // Another page's operation that is not listed any more has ended.
   #forgetForeign(listed: ReadonlySet<string>): void {
     for (const { ref, outcome, own } of this.tasks) {
@@ -185,9 +208,8 @@ export class Work {
   }
 
   #advance(step: Step & { readonly ref: string }): void {
-    // Those of this page come through `onProgress`, too.
-    const ref = step.ref || step.operation;
-    if (step.op === "preview" || ref === "" || this.#running.has(ref)) {
+    const ref = this.#refOf(step);
+    if (step.op === "preview" || step.op === "reach_host" || ref === "") {
       return;
     }
     if (!this.#tasks.has(ref)) {

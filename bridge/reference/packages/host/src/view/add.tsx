@@ -268,7 +268,7 @@ function PreviewPanel({ manager, preview, onLeave }: PreviewProps) {
 export function Signer({ manager, preview }: ViewProps & { readonly preview: Preview }) {
   const { trusted, trustedAt, keyId } = preview;
   if (trusted) {
-    const since = trustedAt === 0 ? "" : ` since ${day(trustedAt * 1000)}`;
+    const since = trustedAt === 0 ? "" : ` since ${day(trustedAt)}`;
     return <p class="good">Signed by an author you have trusted{since}.</p>;
   }
   return (

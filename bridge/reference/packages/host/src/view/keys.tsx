@@ -43,7 +43,7 @@ function KeyRow({ manager, of }: ViewProps & { readonly of: Key }) {
     <li data-testid={`key-${keyId}`}>
       <Fingerprint manager={manager} keyId={keyId} />
       <p>
-        Trusted since {day(trustedAt * 1000)}
+        Trusted since {day(trustedAt)}
         {names.length === 0 ? "" : `; ${signs} ${names.join(", ")}`}.
       </p>
       <div class="actions">

@@ -144,7 +144,7 @@ function About({ manager, entry }: ViewProps & { readonly entry: Entry }) {
       "Author's key",
       key && (
         <a href={fragmentOf({ view: "keys" })}>
-          trusted since {day(key.trustedAt * 1000)}
+          trusted since {day(key.trustedAt)}
         </a>
       ),
     ],

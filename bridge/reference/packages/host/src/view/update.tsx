@@ -4,7 +4,7 @@
 import { h } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { type Changes, type Preview, type Update, gains } from "../manager/entries.js";
+import { type Changelog, type Changes, type Preview, gains } from "../manager/entries.js";
 import type { Manager } from "../manager/manager.js";
 import { fragmentOf } from "../manager/route.js";
 import { wordsOf } from "../permissionwords.js";
@@ -57,7 +57,6 @@ interface FoundProps extends ViewProps {
 
 function Found({ manager, id, preview, onLeave }: FoundProps) {
   const { installed, manifest, commit } = preview;
-  const update = manager.shelf.update(id);
   const before = installed?.version ?? "";
   if (installed !== undefined && installed.commit === commit) {
     return <p id="nothing-new">{before} is the newest there is.</p>;
@@ -74,7 +73,7 @@ function Found({ manager, id, preview, onLeave }: FoundProps) {
       ) : null}
       <ChangeList changes={preview.changes} />
       {preview.trusted ? null : <Signer manager={manager} preview={preview} />}
-      {update === undefined ? null : <Changelog update={update} />}
+      <WhatChanged changelog={preview.changelog} />
       <div class="actions">
         <Button
           id="update-now"
@@ -124,10 +123,11 @@ async function skip(
 const KINDS = { hosts: "Site", actions: "Action", events: "Event" } as const;
 
 function ChangeList({ changes }: { readonly changes: Changes }) {
-  const { permissions } = changes;
+  const { permissions, optionalPermissions } = changes;
   const kinds = ["hosts", "actions", "events"] as const;
+  const lostPermissions = [...permissions.lost, ...optionalPermissions.lost];
   const lost = [
-    ...permissions.lost.map((permission) => wordsOf(permission).label),
+    ...lostPermissions.map((permission) => wordsOf(permission).label),
     ...kinds.flatMap((kind) => changes[kind].lost),
   ];
   if (!gains(changes) && lost.length === 0) {
@@ -138,6 +138,11 @@ function ChangeList({ changes }: { readonly changes: Changes }) {
       {riskyFirst(permissions.gained).map((permission) => (
         <Want key={permission} permission={permission}>
           <p class="tag">New</p>
+        </Want>
+      ))}
+      {riskyFirst(optionalPermissions.gained).map((permission) => (
+        <Want key={permission} permission={permission}>
+          <p class="tag">New, when used</p>
         </Want>
       ))}
       {kinds.flatMap((kind) =>
@@ -155,12 +160,17 @@ function ChangeList({ changes }: { readonly changes: Changes }) {
   );
 }
 
-function Changelog({ update }: { readonly update: Update }) {
-  const many = update.behind >= 50 ? "50 or more" : String(update.behind);
+function WhatChanged({ changelog }: { readonly changelog: Changelog }) {
+  const { notes, behind, commits } = changelog;
+  if (notes === "" && commits.length === 0) {
+    return null;
+  }
+  const many = behind >= 50 ? "50 or more" : String(behind);
   return (
-    <Details summary={`What changed (${many})`} id="changelog">
+    <Details summary={behind === 0 ? "What changed" : `What changed (${many})`} id="changelog">
+      {notes === "" ? null : <pre class="notes">{notes}</pre>}
       <ul class="changelog">
-        {update.changelog.map(({ day, summary }, n) => (
+        {commits.map(({ day, summary }, n) => (
           <li key={n}>
             <time class="dim">{day}</time> {summary}
           </li>
