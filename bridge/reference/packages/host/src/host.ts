@@ -79,7 +79,9 @@ export function startHost(
   });
   logEvents(link, log);
   showPage(root, manager);
-  const scope = { host: { link, log, runtime }, manager, ...pageTools(later) };
+  // Developers know them by these names.
+  const host = { connection: link, log, runtime, page: manager };
+  const scope = { host, manager: runtime.manager, ...pageTools(later) };
   client.onRemote(evaluator(scope));
   return { runtime, navigation };
 }
