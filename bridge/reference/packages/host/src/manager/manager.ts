@@ -257,15 +257,18 @@ export class Manager {
 
   /** The words for an operation that has ended. */
   outcomeWords({ aim, name, id, outcome, problem }: Task): string {
-    const what = name || id || "It";
+    const row = this.rows.find((one) => one.id === id);
+    const what = row?.name || name || id || "It";
+    // After a reload in the meantime, it may run already.
+    const reload = row === undefined || row.reload;
     if (outcome !== "done") {
       return problem?.words ?? "It was cancelled. Nothing changed.";
     }
     switch (aim) {
       case "install":
-        return `${what} is installed. Reload to start it.`;
+        return `${what} is installed.${reload ? " Reload to start it." : ""}`;
       case "update":
-        return `${what} is updated. Reload to use it.`;
+        return `${what} is updated.${reload ? " Reload to use it." : ""}`;
       case "uninstall":
         return `${what} was removed.`;
       case "forget_key":

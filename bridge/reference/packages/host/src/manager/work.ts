@@ -180,6 +180,7 @@ export class Work {
     };
     this.#put(task);
     if (outcome !== "" && known?.outcome !== outcome) {
+      this.#forgetRef(ref);
       this.ended.emit(task);
     }
   }
@@ -251,6 +252,7 @@ export class Work {
       cancelling: false,
     };
     this.#put(ended);
+    this.#forgetRef(ref);
     this.ended.emit(ended);
     return ended;
   }
@@ -283,9 +285,17 @@ export class Work {
     }
   }
 
+  // Its outcome is shown: the page does not show it again after a reload.
+  #forgetRef(ref: string): void {
+    this.#write(this.#refs().filter((other) => other !== ref));
+  }
+
   // Before the request goes out: after a reload the page must know which ones are its own.
   #remember(ref: string): void {
-    const refs = [...this.#refs(), ref].slice(-KEPT_REFS);
+    this.#write([...this.#refs(), ref].slice(-KEPT_REFS));
+  }
+
+  #write(refs: readonly string[]): void {
     this.#needs.storage.setItem(REFS_KEY, JSON.stringify(refs));
   }
 }

@@ -214,9 +214,9 @@ function StepLine({ manager, task }: ViewProps & { readonly task: Task }) {
 }
 
 function EndedBanner({ manager, task }: ViewProps & { readonly task: Task }) {
-  const { outcome, problem, aim, id, ref } = task;
+  const { outcome, problem, id, ref } = task;
   const done = outcome === "done";
-  const reload = done && (aim === "install" || aim === "update" || manager.rows.some((r) => r.reload));
+  const reload = done && (manager.rows.some((row) => row.reload) || manager.isRebuilt);
   const dismiss = (
     <Button id="dismiss" kind="quiet" name="Dismiss the notice" onPress={() => manager.work.dismiss(ref)}>
       Dismiss

@@ -142,13 +142,13 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
           <span data-testid={`plugin-name-${id}`}>{name}</span>
         </a>
         <p class="status" data-testid={`plugin-status-${id}`}>
+          <span class="dim" data-testid={`plugin-version-${id}`}>
+            {version}
+          </span>{" "}
           {row.words}
         </p>
         {update === undefined ? null : <p class="strong small">There is an update.</p>}
       </div>
-      <span class="dim small" data-testid={`plugin-version-${id}`}>
-        {version}
-      </span>
       <PluginSwitch manager={manager} row={row} />
     </li>
   );
