@@ -19,7 +19,7 @@ from services import SERVICES
 from bridge.plugins.policy.rules.advice import ADVICE
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix
-from bridge.protocol.session import new_session
+from bridge.protocol.session import TABLE
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import methods_of, summary_of
 from bridge.settings.config import OPTIONS
@@ -90,9 +90,11 @@ def errors() -> Iterator[str]:
 def session() -> Iterator[str]:
     """Every transition of a socket's session."""
     yield "# The socket's session\n"
-    automaton = new_session.__automat_automaton__  # type: ignore[attr-defined]
-    moves = automaton.allTransitions()
-    rows = sorted((old.name, given, new.name) for old, given, new, _ in moves)
+    rows = sorted(
+        (state, event, following or state)
+        for state, moves in TABLE.items()
+        for event, (following, _) in moves.items()
+    )
     yield table(("state", "input", "next state"), rows)
 
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from typing import Any, Final, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 # U+2028, U+2029 and NUL end a line, or a file, for some readers of JavaScript only.
 INVISIBLE: Final = re.compile(
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\0]"
 )
 """Invisible characters, which can make a text look like another one."""
+
+_CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_IN_LINES: Final = re.compile(
+    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]"
+)
 
 WINDOWS_DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}
@@ -55,16 +59,21 @@ class Text:
     lines: bool = False
     blank: bool = True
     meaning: str = ""
+    _pattern: re.Pattern[str] | None = field(init=False, eq=False, repr=False)
+
+    @_pattern.default
+    def _compiled(self) -> re.Pattern[str] | None:
+        return None if self.like is None else re.compile(self.like)
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
         if not self.least <= len(value) <= self.most:
             return True
-        if not self.control and has_control(value, "\t\n\r" if self.lines else ""):
+        if not self.control and has_control(value, self.lines):
             return True
         if not self.blank and not value.strip():
             return True
-        return self.like is not None and re.fullmatch(self.like, value) is None
+        return self._pattern is not None and self._pattern.fullmatch(value) is None
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
@@ -84,16 +93,15 @@ class Text:
         return text
 
 
-def has_control(text: str, allowed: str = "") -> bool:
+def has_control(text: str, lines: bool = False) -> bool:
     """
     Whether a control character or half a surrogate pair is in ``text``.
 
-    These are the Unicode categories Cc and Cs; what is ``allowed`` does not count.
+    These are the Unicode categories Cc and Cs.
+
+    :param lines: Whether tabs and line breaks do not count.
     """
-    return any(
-        unicodedata.category(character) in ("Cc", "Cs") and character not in allowed
-        for character in text
-    )
+    return (_CONTROL_IN_LINES if lines else _CONTROL).search(text) is not None
 
 
 @frozen

@@ -37,8 +37,10 @@ class SinkNames:
 
     def broken(self, value: list[str]) -> bool:
         """See ``Rule.broken``."""
-        fit = all(1 <= len(name) <= NOTIFY_SINK_CHARACTERS for name in value)
-        return not (1 <= len(value) <= self.most and fit)
+        if not 1 <= len(value) <= self.most:
+            return True
+        lengths = [*map(len, value)]
+        return min(lengths) < 1 or max(lengths) > NOTIFY_SINK_CHARACTERS
 
     def describe(self) -> str:
         """See ``Rule.describe``."""

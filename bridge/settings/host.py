@@ -104,6 +104,9 @@ class HostProfile:
     :ivar desktop_entry: Its ``.desktop`` file without the ending, for notifications.
     :ivar plain_versions: Whether only ``N.N.N`` versions and plain comparators
         pass, because the host's page drops anything else.
+    :ivar lazy_table: Whether an entry of the generated table has a function that
+        evaluates the plugin, ``load``, instead of the plugin, so that one that throws
+        while it is loaded does not stop the bundle.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
     :ivar names: Other names of the command, of options and of variables.
@@ -121,6 +124,7 @@ class HostProfile:
     directories: Directories
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
+    lazy_table: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,6 +36,20 @@ class TextTests(SynchronousTestCase):
             self.assertTrue(Text(9, control=False).broken(text))
             self.assertFalse(Text(9).broken(text))
         self.assertFalse(Text(9, control=False).broken("a b ä"))
+
+    @given(texts)
+    @settings(deadline=None)
+    def test_categories(self, text: str) -> None:
+        """The control characters are those of Unicode, and half a surrogate pair."""
+        found = {c for c in text if unicodedata.category(c) in ("Cc", "Cs")}
+        self.assertEqual(has_control(text), bool(found))
+        self.assertEqual(has_control(text, lines=True), bool(found - {*"\t\n\r"}))
+
+    def test_every_control_character(self) -> None:
+        """No character is forgotten."""
+        for code in range(0x110000):
+            if unicodedata.category(chr(code)) in ("Cc", "Cs"):
+                self.assertTrue(has_control(chr(code)), hex(code))
 
     def test_words(self) -> None:
         """The rule words itself for the refusal and for the reference."""

@@ -55,7 +55,7 @@ export const connectionScenarios = {
     equal(connection.send({ type: "logs", records: [] }), false);
     world.socket.events.opened();
     equal(world.socket.sent, [
-      { type: "hello", token: "secret", client: "plugin-bridge-client/0.1.0" },
+      { type: "hello", token: "secret", client: "plugin-bridge-client/0.1.1" },
     ]);
     world.socket.welcome();
     equal(world.socket.of("request"), [

@@ -220,14 +220,6 @@ class PermissionTests(ScenarioTestCase):
 class PluginTests(ScenarioTestCase):
     """The plugins and what the page says of them."""
 
-    def test_plugins_are_isolated(self) -> None:
-        """A plugin that fails, or is none, keeps no other from starting."""
-        self.prove()
-
-    def test_plugin_waits_for_its_settings(self) -> None:
-        """A plugin whose settings can't be read starts with the next connection."""
-        self.prove()
-
     def test_list_of_plugins(self) -> None:
         """The list distinguishes running, changed, broken and removed plugins."""
         self.prove()

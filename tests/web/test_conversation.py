@@ -14,7 +14,7 @@ from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.token import PairingToken
-from bridge.protocol import frames
+from bridge.protocol import frames, wire
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import UNSENT_BYTES
@@ -295,6 +295,8 @@ class CallTests(ConversationCase):
             raise TypeError(SECRET)
 
         self.patch(Text, "broken", broken)
+        self.patch(wire, "converter", wire.make_converter())
+        self.patch(frames, "converter", wire.converter)
         self.send({"type": "request", "id": "a", "service": "x", "method": "y"})
         (answer,) = self.wire.got
         self.assertEqual((answer["id"], answer["error"]["code"]), ("a", "internal"))

@@ -116,7 +116,8 @@ class Staging:
             _remove(stale)
         self.directory.mkdir(mode=0o700)
         self.executable = verified_copy(self._data.bin, self.directory)
-        write_atomically(self.root / TABLE_FILE, table_text(directories).encode())
+        table = table_text(directories, self._profile.lazy_table)
+        write_atomically(self.root / TABLE_FILE, table.encode())
         return self.executable
 
     def check(self, directories: Sequence[str]) -> None:

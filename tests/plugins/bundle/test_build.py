@@ -11,6 +11,7 @@ import time
 from hashlib import sha256
 from unittest import mock
 
+from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
@@ -18,6 +19,7 @@ from twisted.internet.threads import deferToThread
 
 from bridge.datadir.lock import acquire_directory
 from bridge.protocol.wire import unstructure
+from bridge.settings.host import load_profile
 
 from ...directories import fresh_directory
 from ...npm import ROOT
@@ -94,6 +96,15 @@ class PublishingTests(BuildCase):
             ],
         )
         self.assertEqual(len(made["sourcesContent"]), 5)
+
+    async def test_evaluated_table(self):
+        """A host that does not ask for a lazy table gets evaluated plugins."""
+        self.assertFalse(load_profile("vrcnext").lazy_table)
+        self.shop.profile = evolve(self.shop.profile, lazy_table=False)
+        self.assertEqual((await self.shop.build("aa")).errors, [])
+        table = (self.shop.data.build / "static-plugins.ts").read_text()
+        self.assertIn("import p0 from '../plugins/aa/main.ts';", table)
+        self.assertIn("{ manifest: m0, plugin: p0 }", table)
 
     async def test_no_plugins(self):
         """A bundle without plugins is a bundle."""
