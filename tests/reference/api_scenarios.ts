@@ -2,14 +2,13 @@
 
 import type { Context, OscMessage, SettingsSchema } from "@bridge/plugin-api";
 
-import { Connection } from "../../bridge/reference/packages/host/src/connection.js";
 import {
   PERMISSION_WORDS,
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { problemOf, readSchema } from "../../bridge/reference/packages/host/src/schema.js";
 import { type Given, type Stand, connected, entry, quiet } from "./pagestand.js";
-import { World, equal, failure, refusal, settle } from "./world.js";
+import { equal, failure, refusal } from "./world.js";
 
 interface Running extends Stand {
   readonly ctx: Context;
@@ -278,22 +277,6 @@ export const apiScenarios = {
       { kind: "network", target: "a.example" },
       { kind: "network", target: "b.example" },
     ]);
-  },
-
-  async deadline_of_a_call() {
-    const world = new World();
-    const connection = new Connection(world, "http://127.0.0.1:1", "secret");
-    connection.check();
-    await settle();
-    world.socket.welcome();
-    const ended: string[] = [];
-    void refusal(connection.call("a", "a", {}, { timeoutMs: 9_000 })).then((how) =>
-      ended.push(`${how} ${world.now()}`),
-    );
-    await world.pass(8_999);
-    equal(ended, []);
-    await world.pass(1);
-    equal(ended, ["BridgeError timeout 9000"]);
   },
 
   permission_words() {

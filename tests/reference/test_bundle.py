@@ -47,9 +47,10 @@ class BundleTests(SynchronousTestCase):
         self.assertIn("plugins/sample-plugin/main.ts", inputs)
 
     def test_self_contained(self) -> None:
-        """The bundle is made of the host, the table and the plugin's own files only."""
+        """The bundle has the host, its view library, the table and the plugin's files."""
         _, inputs = self.build([SAMPLE])
-        allowed = ("host/packages/", "build/static-plugins.ts", "plugins/")
+        library = "host/node_modules/preact/"
+        allowed = ("host/packages/", library, "build/static-plugins.ts", "plugins/")
         self.assertEqual([name for name in inputs if not name.startswith(allowed)], [])
 
     def test_api_imports_only_itself(self) -> None:

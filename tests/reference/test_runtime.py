@@ -152,10 +152,6 @@ class ContextTests(ScenarioTestCase):
         """Neither of two grants at once is lost."""
         self.prove()
 
-    def test_deadline_of_a_call(self) -> None:
-        """A call may have a deadline of its own."""
-        self.prove()
-
     def test_permission_words(self) -> None:
         """The words fit in prompts and in sentences."""
         self.prove()

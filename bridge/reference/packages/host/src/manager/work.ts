@@ -160,7 +160,12 @@ export class Work {
     const known = this.#tasks.get(ref);
     const mine = own.includes(ref);
     const outcome = outcomeOf(operation["outcome"]);
-    if (this.#running.has(ref) || this.#dismissed.has(ref) || (outcome !== "" && !mine && !known)) {
+    if (this.#running.has(ref) || this.#dismissed.has(ref)) {
+      return;
+    }
+    if (outcome !== "" && !mine) {
+      // Whoever began it learns how it ended; here, the list changes.
+      this.#tasks.delete(ref);
       return;
     }
     const aim = aimOf(text(operation["op"]));
@@ -201,7 +206,8 @@ export class Work {
   // Another page's operation that is not listed any more has ended.
   #forgetForeign(listed: ReadonlySet<string>): void {
     for (const { ref, outcome, own } of this.tasks) {
-      if (!this.#running.has(ref) && !listed.has(ref) && (outcome === "" || !own)) {
+      const isLost = !this.#running.has(ref) && !listed.has(ref);
+      if (isLost && (outcome === "" || !own)) {
         this.#tasks.delete(ref);
       }
     }
