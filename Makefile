@@ -3,7 +3,7 @@
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: demo test check packages docs reference clean
+.PHONY: demo test check packages soak docs reference clean
 
 demo: $(VENV)/installed
 	@.ci/system demo
@@ -22,6 +22,11 @@ check: $(VENV)/installed
 packages: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite packages
+
+# Three minutes of a page next to every abuse: memory, files, threads and timers stay flat.
+soak: $(VENV)/installed
+	@.ci/system demo
+	@$(VENV)/bin/python -m tests.suite soak
 
 # The site in artefacts/docs, and the manual pages in artefacts/man.
 docs: $(VENV)/installed

@@ -1,190 +1,49 @@
 """
 A page's round trips alone, and next to pages and programs that behave badly.
 
-Run ``python -m benchmarks.load``.  One daemon, one page that asks for a setting a
-hundred times a second; alongside it, in a process of its own, one kind of load after
-the other.  Then ten thousand connections, one by one: what stays open, and the
-memory in use.
+Run ``python -m benchmarks.load``, or with the names of some abuses.  One daemon, one
+page that asks for a setting a hundred times a second; alongside it, in a process of its
+own, one abuse after the other.  For each it prints the round trips, the daemon's memory
+before, at most and after, and how often of 20 times another page connected in time.
+Then ten thousand connections, one by one: what stays open, and the memory in use.
+
+It exits with 1 when something is beyond its limit.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
-import re
-import selectors
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from attrs import frozen
 from websocket import WebSocketException
 
-from tests.rawsocket import TEXT, RawSocket, close_frame, frame, text
-from tests.whole.daemon import ROOT, Daemon, running
+from tests.rawsocket import RawSocket, close_frame
+from tests.whole.daemon import Daemon, running, set_up
 
-SECONDS = 6.0
-PER_SECOND = 100
-CONNECTIONS = 10_000
-OPTIONS = ("--rate=200", "--burst=200")
-READ = {"service": "state", "method": "get", "params": {"ns": "host", "key": "k"}}
+from .abuses import ABUSES, attacking
+from .flooding import paired, request
 
+SECONDS: Final = 6.0
+PER_SECOND: Final = 100
+CONNECTIONS: Final = 10_000
+OPTIONS: Final = ("--rate=200", "--burst=200")
+TRIES: Final = 20
+CONNECT_SECONDS: Final = 2.0
+SETTLED_SECONDS: Final = 6.0
 
-def request(number: int, **fields: object) -> bytes:
-    """Write a request frame."""
-    return text({"type": "request", "id": str(number), **READ, **fields})
-
-
-def paired(port: int, token: str, receive_bytes: int | None = None) -> RawSocket:
-    """Open a socket and pair it, however often it must be tried."""
-    while True:
-        raw = RawSocket(port, receive_bytes=receive_bytes)
-        if raw.status == 101:
-            with contextlib.suppress(ConnectionError, AssertionError):
-                raw.hello(token)
-                return raw
-        raw.socket.close()
-        time.sleep(0.05)
-
-
-def busy(port: int, token: str) -> None:
-    """63 pages that ask five times a second each."""
-    pages = [paired(port, token) for _ in range(63)]
-    for number in itertools.count():
-        begun = time.monotonic()
-        for page in pages:
-            page.send(request(number))
-        for page in pages:
-            page.answer()
-        time.sleep(max(0.0, 0.2 - (time.monotonic() - begun)))
-
-
-def wrong_hellos(port: int, token: str) -> None:
-    """Sockets that say a wrong token, as fast as they can."""
-    while True:
-        with contextlib.suppress(OSError, AssertionError), RawSocket(port) as raw:
-            if raw.status == 101:
-                raw.send(text({"type": "hello", "token": "A" * 43, "client": "x/1"}))
-                raw.ended()
-
-
-def silent_upgrades(port: int, token: str) -> None:
-    """Sockets of an allowed origin that never say hello, as fast as they can."""
-    held: deque[RawSocket] = deque()
-    while True:
-        with contextlib.suppress(OSError, IndexError):
-            held.append(RawSocket(port, origin="http://localhost:9000"))
-        if len(held) > 200:
-            held.popleft().socket.close()
-
-
-def slow_reader(port: int, token: str) -> None:
-    """A page that asks for a megabyte fifty times a second and reads nothing."""
-    page = paired(port, token)
-    for number in range(16):
-        params = {"ns": "large", "key": str(number), "value": "x" * 60_000}
-        page.send(request(number, method="set", params=params))
-        page.answer()
-    while True:
-        page = paired(port, token, receive_bytes=4096)
-        with contextlib.suppress(OSError):
-            for number in itertools.count():
-                page.send(request(number, method="list", params={"ns": "large"}))
-                time.sleep(0.02)
-        page.socket.close()
-
-
-def slowloris(port: int, token: str) -> None:
-    """200 requests sent byte by byte, and as many sockets as may wait for a hello."""
-    pending: list[socket.socket] = []
-    head = itertools.cycle(b"GET /v1/ws HTTP/1.1\r\nX-Slow: " + b"x" * 1000)
-    while True:
-        while len(pending) < 200:
-            pending.append(socket.create_connection(("127.0.0.1", port)))
-        byte = bytes([next(head)])
-        for one in list(pending):
-            try:
-                one.sendall(byte)
-            except OSError:
-                pending.remove(one)
-                one.close()
-        waiting = [RawSocket(port) for _ in range(4)]
-        time.sleep(0.3)
-        for raw in waiting:
-            raw.socket.close()
-
-
-def large_frames(port: int, token: str) -> None:
-    """A page that sends a frame of 8 MiB, and the next when it is answered."""
-    page = paired(port, token)
-    asked = {"type": "request", "id": "1", **READ, "params": {"value": ""}}
-    before, after = json.dumps(asked).encode("ascii").split(b'""')
-    fill = 8 * 2**20 - len(before) - len(after) - 2
-    whole = frame(TEXT, before + b'"' + b"x" * fill + b'"' + after)
-    while True:
-        page.send(whole)
-        page.answer()
-
-
-def pipelined(port: int, count: int, read: bool) -> None:
-    """Ask for the health on so many connections, without a token or a pause."""
-    asked = f"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode() * 1500
-    waiting = selectors.DefaultSelector()
-    while True:
-        while len(waiting.get_map()) < count:
-            one = socket.create_connection(("127.0.0.1", port))
-            one.setblocking(False)
-            wanted = selectors.EVENT_WRITE | (selectors.EVENT_READ if read else 0)
-            waiting.register(one, wanted)
-        for key, events in waiting.select(1.0):
-            connection = key.fileobj
-            assert isinstance(connection, socket.socket)
-            try:
-                if events & selectors.EVENT_READ and not connection.recv(1 << 20):
-                    raise ConnectionError
-                if events & selectors.EVENT_WRITE:
-                    connection.send(asked)
-            except BlockingIOError:
-                pass
-            except OSError:
-                waiting.unregister(connection)
-                connection.close()
-
-
-def one_that_never_reads(port: int, token: str) -> None:
-    """One connection that asks for the health without a pause, and reads nothing."""
-    pipelined(port, 1, read=False)
-
-
-def many_that_never_read(port: int, token: str) -> None:
-    """120 of them."""
-    pipelined(port, 120, read=False)
-
-
-def many_that_read(port: int, token: str) -> None:
-    """120 that read what they are answered."""
-    pipelined(port, 120, read=True)
-
-
-LOADS: dict[str, Callable[[int, str], None]] = {
-    "63 busy pages": busy,
-    "failing hellos": wrong_hellos,
-    "silent upgrades": silent_upgrades,
-    "slow reader": slow_reader,
-    "slowloris": slowloris,
-    "8 MiB frames": large_frames,
-    "1 pipelining": one_that_never_reads,
-    "120 pipelining": many_that_never_read,
-    "120 reading": many_that_read,
-}
+# What is promised next to an abuse, on a machine with a processor for each side.
+P99_MS: Final = 250.0
+GROWN_MIB: Final = 20.0
+CONNECTED: Final = 19
 
 
 @frozen
@@ -196,6 +55,38 @@ class Trips:
     worst: float
 
 
+@frozen
+class Row:
+    """
+    What an abuse did.
+
+    :ivar before: The daemon's resident memory, in MiB.
+    :ivar peak: The most it had meanwhile.
+    :ivar after: What it had some seconds later.
+    :ivar busy: The share of one processor that the daemon used, 0 to 1.
+    :ivar connected: How many of 20 pages connected in time.
+    """
+
+    name: str
+    trips: Trips
+    before: float
+    peak: float
+    after: float
+    busy: float
+    connected: int
+
+    def beyond(self) -> list[str]:
+        """Name the limits it is beyond."""
+        found = []
+        if self.trips.p99 > P99_MS:
+            found.append(f"p99 over {P99_MS:.0f} ms")
+        if self.after - self.before > GROWN_MIB:
+            found.append(f"over {GROWN_MIB:.0f} MiB kept")
+        if self.connected < CONNECTED:
+            found.append(f"fewer than {CONNECTED} connects")
+        return found
+
+
 def measure(page: RawSocket, seconds: float = SECONDS) -> Trips:
     """Ask so many times a second, and note how long each answer takes."""
     taken: list[float] = []
@@ -203,7 +94,7 @@ def measure(page: RawSocket, seconds: float = SECONDS) -> Trips:
     for number in itertools.count():
         begun = time.perf_counter()
         page.send(request(number))
-        page.answer()
+        assert page.answer()["ok"], "a call was refused"
         taken.append((time.perf_counter() - begun) * 1000)
         if time.monotonic() > end:
             break
@@ -212,38 +103,30 @@ def measure(page: RawSocket, seconds: float = SECONDS) -> Trips:
     return Trips(statistics.median(taken), p99, max(taken))
 
 
-@contextlib.contextmanager
-def load(name: str, daemon: Daemon) -> Iterator[None]:
-    """Let one kind of load run while the block does."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.load", name, str(daemon.port), daemon.token],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    try:
-        time.sleep(2.0)
-        yield
-        assert process.poll() is None, f"{name} ended"
-    finally:
-        process.kill()
-        process.wait()
+def mebibytes(daemon: Daemon, kind: str = "VmRSS") -> float:
+    """Return the daemon's memory in MiB."""
+    return daemon.memory(kind) / 1024
 
 
-def resident(daemon: Daemon) -> float:
-    """Give the daemon's resident memory in MiB."""
-    status = Path(f"/proc/{daemon.process.pid}/status").read_text("ascii")
-    kibibytes = re.search(r"VmRSS:\s+(\d+)", status)
-    assert kibibytes is not None
-    return int(kibibytes[1]) / 1024
+def forget_peak(daemon: Daemon) -> None:
+    """Have the kernel count the most memory from now on."""
+    Path(f"/proc/{daemon.process.pid}/clear_refs").write_text("5", "ascii")
 
 
 def descriptors(daemon: Daemon) -> int:
-    """Give how many files and sockets the daemon has open."""
+    """Return how many files and sockets the daemon has open."""
     return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
 
 
+def processor_seconds(daemon: Daemon) -> float:
+    """Return how long the daemon has run on a processor."""
+    stat = Path(f"/proc/{daemon.process.pid}/stat").read_text("ascii")
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def connect_in_sequence(daemon: Daemon, count: int) -> float:
-    """Open, pair, and close so many sockets; gives how many a second."""
+    """Open, pair, and close so many sockets; return how many a second."""
     begun = time.monotonic()
     for _ in range(count):
         with RawSocket(daemon.port) as raw:
@@ -253,46 +136,76 @@ def connect_in_sequence(daemon: Daemon, count: int) -> float:
     return count / (time.monotonic() - begun)
 
 
-def connect_in_time(daemon: Daemon, tries: int = 20) -> int:
+def connect_in_time(daemon: Daemon) -> int:
     """Count the tries of a page to connect, each alone, that take under 2 s."""
     connected = 0
-    for _ in range(tries):
+    for _ in range(TRIES):
         begun = time.monotonic()
         with contextlib.suppress(ValueError, OSError, WebSocketException):
             with daemon.page() as page:
-                assert page.welcome["type"] == "welcome"
-            connected += time.monotonic() - begun < 2.0
-        time.sleep(0.2)
+                welcome = page.welcome["type"] == "welcome"
+            connected += welcome and time.monotonic() - begun < CONNECT_SECONDS
+        time.sleep(0.1)
     return connected
 
 
-def report_connects(home: Path) -> None:
-    """Connect a page next to the loads that need no token, and print how often."""
-    with running(home) as daemon:
-        for name in ("failing hellos", "silent upgrades", "120 reading"):
-            with load(name, daemon):
-                print(f"{name:16} {connect_in_time(daemon)} of 20 pages connect")
+def suffer(name: str, daemon: Daemon, page: RawSocket) -> Row:
+    """Measure a page next to one abuse."""
+    before = mebibytes(daemon)
+    forget_peak(daemon)
+    with attacking(name, daemon):
+        time.sleep(2.0)
+        used, begun = processor_seconds(daemon), time.monotonic()
+        trips = measure(page)
+        busy = (processor_seconds(daemon) - used) / (time.monotonic() - begun)
+        connected = connect_in_time(daemon)
+    peak = mebibytes(daemon, "VmHWM")
+    time.sleep(SETTLED_SECONDS)
+    return Row(name, trips, before, peak, mebibytes(daemon), busy, connected)
 
 
-def report_trips(home: Path) -> None:
-    """Measure round trips next to each load, and print a table."""
+def rows(home: Path, names: Sequence[str]) -> Iterator[Row]:
+    """Measure a page alone, next to each abuse, and alone again."""
     with running(home, *OPTIONS) as daemon:
         page = paired(daemon.port, daemon.token)
         measure(page, 1.0)
-        quiet = measure(page)
-        print(f"{'':16}   p50 ms         p99 ms          worst ms   memory")
-        results = [("alone", quiet, resident(daemon))]
-        for name in LOADS:
-            with load(name, daemon):
-                results.append((name, measure(page), resident(daemon)))
-            time.sleep(6.0)  # what is left of the load is let go
-        results.append(("alone, after", measure(page), resident(daemon)))
-        for name, trips, mebibytes in results:
-            print(
-                f"{name:16} {trips.median:6.2f} ({trips.median / quiet.median:5.2f})"
-                f" {trips.p99:6.2f} ({trips.p99 / quiet.p99:5.2f})"
-                f" {trips.worst:9.2f} {mebibytes:9.1f} MiB"
-            )
+        yield alone("alone", daemon, page)
+        for name in names:
+            yield suffer(name, daemon, page)
+        yield alone("alone, after", daemon, page)
+
+
+def alone(name: str, daemon: Daemon, page: RawSocket) -> Row:
+    """Measure a page next to nothing."""
+    before = mebibytes(daemon)
+    forget_peak(daemon)
+    used = processor_seconds(daemon)
+    trips = measure(page)
+    busy = (processor_seconds(daemon) - used) / SECONDS
+    connected = connect_in_time(daemon)
+    peak, after = mebibytes(daemon, "VmHWM"), mebibytes(daemon)
+    return Row(name, trips, before, peak, after, busy, connected)
+
+
+def report_abuses(home: Path, names: Sequence[str]) -> bool:
+    """Print a table of the abuses; return whether all of it is within the limits."""
+    set_up(home)
+    within = True
+    print(
+        f"{'':18}  p50 ms  p99 ms worst ms   MiB before   peak  after  "
+        f"daemon  of {TRIES} connect"
+    )
+    for row in rows(home, names):
+        beyond = row.beyond()
+        within = within and not beyond
+        print(
+            f"{row.name:18}{row.trips.median:8.1f}{row.trips.p99:8.1f}"
+            f"{row.trips.worst:9.1f}{row.before:13.1f}{row.peak:7.1f}{row.after:7.1f}"
+            f"{row.busy:8.0%}{row.connected:14}"
+            + "".join(f"  ! {limit}" for limit in beyond),
+            flush=True,
+        )
+    return within
 
 
 def report_connections(home: Path) -> None:
@@ -300,28 +213,25 @@ def report_connections(home: Path) -> None:
     with running(home, "--rate=100000", "--burst=100000") as daemon:
         connect_in_sequence(daemon, CONNECTIONS // 10)
         time.sleep(2.0)
-        files, memory = descriptors(daemon), resident(daemon)
+        files, memory = descriptors(daemon), mebibytes(daemon)
         rate = connect_in_sequence(daemon, CONNECTIONS)
         time.sleep(2.0)
         print(
             f"{CONNECTIONS} connections, {rate:.0f} a second: open files "
             f"{files} -> {descriptors(daemon)}, memory {memory:.1f} -> "
-            f"{resident(daemon):.1f} MiB"
+            f"{mebibytes(daemon):.1f} MiB"
         )
 
 
-def main() -> None:
-    """Measure; or, given a name, a port and a token, be a load."""
-    if len(sys.argv) > 1:
-        LOADS[sys.argv[1]](int(sys.argv[2]), sys.argv[3])
-        return
+def main(names: Sequence[str]) -> int:
+    """Measure; return the exit status."""
     with tempfile.TemporaryDirectory() as home:
-        report_trips(Path(home))
-    with tempfile.TemporaryDirectory() as home:
-        report_connects(Path(home))
-    with tempfile.TemporaryDirectory() as home:
-        report_connections(Path(home))
+        within = report_abuses(Path(home), names or tuple(ABUSES))
+    if not names:
+        with tempfile.TemporaryDirectory() as home:
+            report_connections(Path(home))
+    return 0 if within else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,5 @@
 """
-Runs the tests and the checks: ``python -m tests.suite check|test|packages``.
+Runs the tests and the checks: ``python -m tests.suite check|test|packages|soak``.
 
 Every test runs once: under trial what is tested from inside; under pytest what drives
 daemons, commands and pages from outside, and what runs long. Parts run at the same
@@ -37,6 +37,7 @@ THIRD: Final = len(WHOLE) // 3
 OTHERS: Final = tuple(
     f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging"})
 )
+SOAK_MINUTES: Final = 3
 ALONE: Final = ("tests.protocol", "tests.plugins")
 """Run by themselves: one is measured by itself, the other takes longest."""
 
@@ -252,6 +253,21 @@ def packages(*options: str) -> list[str]:
     return suite.failed
 
 
+def soaking() -> Part:
+    """What runs a page for some minutes next to every abuse."""
+    command = (*_PYTHON, "benchmarks.soak", f"--minutes={SOAK_MINUTES}")
+    return Part("soak", command)
+
+
+def soak() -> list[str]:
+    """Run the soak; return what failed."""
+    suite = Suite()
+    last = soaking()
+    suite.run([last], last)
+    _end_with(last, suite.failed)
+    return suite.failed
+
+
 def _end_with(last: Part, failed: Sequence[str]) -> None:
     if failed:
         _show("failed: " + ", ".join(failed) + "\n")
@@ -270,6 +286,8 @@ def main(arguments: Sequence[str]) -> int:
         failed = test(*options)
     elif kind == "packages":
         failed = packages(*options)
+    elif kind == "soak" and not options:
+        failed = soak()
     else:
         sys.stderr.write(__doc__)
         return 2

@@ -52,7 +52,9 @@ class LogObservers:
     push: ILogObserver
 
 
-@define(eq=False, slots=False)
+# Without a repr: each child that Twisted forks makes the repr of the signal handlers,
+# among them a method of this, and it would contain every setting several times.
+@define(eq=False, slots=False, repr=False)
 class Daemon(Service):
     """
     Runs the parts that ``bridge.tap`` has made.

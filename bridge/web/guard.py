@@ -108,7 +108,8 @@ class Guard:
         """
         Take a token for a request from its bucket.
 
-        :param upgrade: Whether it is for the path of the socket.
+        :param upgrade: Whether it is a handshake that needs a connection of its own;
+            one that can be pipelined would be cheap enough to use up the bucket.
         :raise BridgeError: 429.
         """
         bucket = self.trusted if self._is_own_site(headers) else self.foreign
@@ -126,18 +127,24 @@ class Guard:
             the header's (RFC 9112, section 3.2.2).
         :raise BridgeError: 403; or 400 unless there is exactly one Host header.
         """
-        hosts = headers.getRawHeaders(b"host") or ()
-        if len(hosts) != 1:
+        if len(headers.getRawHeaders(b"host") or ()) != 1:
             raise BridgeError(Code.BAD_REQUEST, "there must be one Host header")
-        found = _HOST.fullmatch(hosts[0] if authority is None else authority)
-        if (
-            found is None
-            or not is_loopback_name(found[1])
-            or int(found[2] or HTTP_PORT) != self.port
-        ):
+        if not self.allows_host(headers, authority):
             raise BridgeError(
                 Code.FORBIDDEN_HOST, "Host must be a loopback name with this port"
             )
+
+    def allows_host(self, headers: Headers, authority: bytes | None) -> bool:
+        """Whether a request names this daemon; see ``check_host``."""
+        hosts = headers.getRawHeaders(b"host") or ()
+        if len(hosts) != 1:
+            return False
+        found = _HOST.fullmatch(hosts[0] if authority is None else authority)
+        return (
+            found is not None
+            and is_loopback_name(found[1])
+            and int(found[2] or HTTP_PORT) == self.port
+        )
 
     def check_origin(self, headers: Headers) -> None:
         """

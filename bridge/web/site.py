@@ -205,8 +205,7 @@ class Routes:
         """
         if request.refusal is not None:
             raise request.refusal
-        upgrade = request.requestHeaders.getRawHeaders(b"upgrade") or [b""]
-        if request.method != b"GET" or upgrade[0].lower() != b"websocket":
+        if not _is_upgrade(request.method, request.requestHeaders):
             raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
         if request.clientproto != b"HTTP/1.1":
             raise BridgeError(Code.BAD_REQUEST, "an upgrade requires HTTP/1.1")
@@ -251,6 +250,11 @@ def answer_preflight(request: GuardedRequest) -> None:
     request.finish_empty()
 
 
+def _is_upgrade(method: bytes, headers: Headers) -> bool:
+    upgrade = headers.getRawHeaders(b"upgrade") or [b""]
+    return method == b"GET" and upgrade[0].lower() == b"websocket"
+
+
 def read_params(text: bytes) -> Any:
     """
     Read the body of a call; a blank one is no params.
@@ -286,7 +290,7 @@ class GuardedSite(HTTPFactory):
         :raise BridgeError: It is refused.
         """
         guard = self._guard
-        guard.draw(head.headers, upgrade=head.path == _SOCKET)  # 429
+        guard.draw(head.headers, self._is_handshake(head))  # 429
         guard.check_host(head.headers, head.authority)  # 400, 403
         guard.check_origin(head.headers)  # 403
         if head.method == b"OPTIONS":
@@ -300,6 +304,14 @@ class GuardedSite(HTTPFactory):
         cap = limits.REST_BODY_BYTES if route.has_body else 0
         _check_length(head.length, cap)  # 413
         return self._routes.render
+
+    def _is_handshake(self, head: Head) -> bool:
+        # After any other request, the connection stays open for the next one.
+        return (
+            head.path == _SOCKET
+            and _is_upgrade(head.method, head.headers)
+            and self._guard.allows_host(head.headers, head.authority)
+        )
 
     def render(self, request: GuardedRequest) -> None:
         """See ``bridge.web.request.RequestPolicy``."""

@@ -13,6 +13,7 @@ from attrs import frozen
 from .. import __version__
 from ..approval import DevApprover, IApprover, Prompts, announcer, native_approver
 from ..daemon.devsocket import DevSocket
+from ..plugins.bundle.staging import sweep
 from ..plugins.clone.cloner import GitCloner
 from ..plugins.dev.linking import Linking, build_without_linked
 from ..plugins.installed.journal import Journal
@@ -148,6 +149,7 @@ def make_plugins(core: Core) -> PluginWiring:
     dev = DevSocket(reactor, paths.data.dev_socket, linking, __version__)
 
     def prepare() -> None:
+        sweep(paths.bundle.parent)
         if recovered is not None:
             RecoveredBuild(operations, change).begin(recovered)
         build_without_linked(paths.bundle.parent, rebuild)

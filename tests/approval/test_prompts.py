@@ -56,7 +56,7 @@ class ShownTests(SynchronousTestCase):
         self.assertTrue(re.fullmatch(r"[ -~]{0,60}", line), line)
         self.assertFalse(set(line) & set('<>&"'))
 
-    def test_what_is_cut_says_so(self):
+    def test_what_is_cut_is_marked(self):
         """A text that is cut ends in dots."""
         self.assertEqual(shown("x" * 61), "x" * 57 + "...")
         self.assertEqual(shown("x" * 60), "x" * 60)
@@ -83,7 +83,7 @@ class SenderTests(SynchronousTestCase):
     """Tests for ``sender``."""
 
     def test_names_the_bridge_once(self):
-        """A prompt says that it is the bridge's, and of which application."""
+        """A prompt names the bridge, and the application it belongs to."""
         self.assertEqual(sender("VRCNext"), "VRCNext Bridge")
         self.assertEqual(sender("plugin-bridge"), "plugin-bridge")
 
@@ -167,7 +167,7 @@ class PromptTests(SynchronousTestCase):
         url = check_url("https://forge.example/a&b.git")
         self.assertIn("Path: /a%26b.git", PROMPTS.install(url, "/data").body)
 
-    def test_trust_key_shows_what_to_judge_by(self):
+    def test_trust_key_shows_what_to_decide_by(self):
         """The key, the plugin, its version and all its permissions are shown."""
         body = PROMPTS.trust_key(
             "a-plugin",

@@ -81,7 +81,7 @@ READ_BY: Final = {
     "docs/template/README.md": "test_template",
     "docs/using.md": "test_using",
 }
-"""The test in tests/whole that types what a page says."""
+"""The test in tests/whole that types the commands of a page."""
 
 PROGRAMS: Final = re.compile(
     r"(?m)^\s*(\$ |sudo |plugin-bridge |make |git |pipx? |python3? |systemctl |npm )"
@@ -118,7 +118,7 @@ class PagesTests(SynchronousTestCase):
             self.assertIn(f"def {name}(", (ROOT / path).read_text("utf-8"))
 
     def test_make(self) -> None:
-        """What ``make`` is told to do in a page, the Makefile does."""
+        """Every target of ``make`` that a page names is in the Makefile."""
         rules = (ROOT / "Makefile").read_text("utf-8")
         for page in PAGES:
             for line in commands(page):

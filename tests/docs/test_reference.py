@@ -35,12 +35,12 @@ class ReferenceTests(SynchronousTestCase):
         self.assertEqual(held, set(made["PAGES"]))
 
     def test_parts(self):
-        """So is every generated part of the other pages, and it says something."""
+        """So is every generated part of the other pages, and it is not empty."""
         made = self.made()
         pages = made["pages"](DOCS)
         self.assertTrue(pages)
         for page in pages:
             held = page.read_text("utf-8")
             self.assertEqual(made["filled"](held), held, page)
-            # What has no words would be told as a full stop.
+            # What has no words would be documented as a full stop.
             self.assertNotIn("\n: .\n", held, page)

@@ -30,7 +30,7 @@ class TextTests(SynchronousTestCase):
             self.assertEqual(rule.broken(text), broken)
 
     def test_control_characters(self) -> None:
-        """Control characters are refused only where the rule says so."""
+        """Control characters are refused only where the rule forbids them."""
         for text in ("a\x1b[2J", "a\nb", "\x00", "\x7f", "\x9b"):
             self.assertTrue(has_control(text))
             self.assertTrue(Text(9, control=False).broken(text))
@@ -106,7 +106,7 @@ class ManyTests(SynchronousTestCase):
         self.assertTrue(Many(2).broken(["a", "b", "c"]))
 
     def test_unique(self) -> None:
-        """Duplicates are refused only where the rule says so."""
+        """Duplicates are refused only where the rule forbids them."""
         self.assertTrue(Many(2, unique=True).broken(["a", "a"]))
         self.assertFalse(Many(2, unique=True).broken(["a", "b"]))
 
@@ -132,7 +132,7 @@ class MoreTextTests(SynchronousTestCase):
         )
 
     def test_blank(self) -> None:
-        """A text may have to say something."""
+        """A text may have to be more than white space."""
         rule = Text(9, blank=False)
         self.assertTrue(rule.broken("  "))
         self.assertFalse(rule.broken(" a"))

@@ -99,7 +99,7 @@ class TableTests(SessionCase):
 
 
 class AwaitingTests(SessionCase):
-    """Tests for a socket that has not said hello."""
+    """Tests for a socket that has not sent hello."""
 
     def test_anything_else_closes(self) -> None:
         """Any other first thing, and silence, costs a token and closes."""
@@ -133,7 +133,7 @@ class AwaitingTests(SessionCase):
 
 
 class AuthenticatedTests(SessionCase):
-    """Tests for a socket that has said hello."""
+    """Tests for a socket that has sent hello."""
 
     def test_waiting_is_over(self) -> None:
         """The time for hello ending late changes nothing."""
@@ -206,7 +206,7 @@ class PacingTests(SessionCase):
         self.assertEqual(refused.error.retry_after, 1)
 
     def test_hint_is_honest(self) -> None:
-        """Who waits as long as the hint says is not refused again."""
+        """Who waits for as long as the hint is not refused again."""
         session = self.welcomed(rate=0.1, burst=1)
         self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
         (effect,) = session.requested(REQUEST)

@@ -84,7 +84,7 @@ class StructureTests(SynchronousTestCase):
         return str(error.message)
 
     def test_names_the_field_and_the_rule(self) -> None:
-        """A refusal says where and why, as the wire spells it."""
+        """A refusal names the place and the rule, as the wire spells it."""
         for value, message in (
             ({}, "title: required"),
             ({"title": 1}, "title: wrong type"),

@@ -96,7 +96,7 @@ class SettingsTests(ScenarioTestCase):
         """A stored value of another type than the fallback is not returned."""
         self.prove()
 
-    def test_failed_write_is_told(self) -> None:
+    def test_failed_write_is_reported(self) -> None:
         """A write the daemon refuses rejects, and does not stop the next."""
         self.prove()
 

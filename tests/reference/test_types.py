@@ -11,7 +11,7 @@ from .bundling import REFERENCE
 
 
 class TypeTests(SynchronousTestCase):
-    """What the compiler says."""
+    """What the compiler prints."""
 
     def test_sources(self) -> None:
         """The host, the API and the sample plugin pass the strict compiler."""

@@ -146,7 +146,7 @@ class SendTests(NotifyCase):
         self.assertEqual(self.send(), {"ok": False, "delivered": [], "failed": [error]})
 
     def test_no_sink(self) -> None:
-        """When none has started, nothing is ever said to be delivered."""
+        """When none has started, nothing is ever reported as delivered."""
         self.start()
         for params in ({"title": "a"}, {"title": "a", "sinks": ["overlay"]}):
             message = self.refusal(params, Code.UNAVAILABLE)
@@ -184,7 +184,7 @@ class SendTests(NotifyCase):
 
 
 class TargetTests(NotifyCase):
-    """Tests for telling who there is."""
+    """Tests for listing the sinks."""
 
     def test_targets(self) -> None:
         """Each is listed with its health, its fields and its aliases."""
@@ -235,14 +235,14 @@ class RefusalTests(NotifyCase):
 
     def test_limits_are_inclusive(self) -> None:
         """The limits themselves are accepted."""
-        for said in (
+        for chosen in (
             {"title": "x" * 200},
             {"title": "x" + " " * 199},
             {"content": "x" * 1998 + "\t\n", "timeoutSecs": 60, "height": 16},
             {"height": 1024, "opacity": 0, "volume": 1, "sourceApp": "x" * 64},
             {"icon": "x" * 128, "overrides": {}},
         ):
-            self.assertTrue(self.send(**said)["ok"])
+            self.assertTrue(self.send(**chosen)["ok"])
 
     def test_types(self) -> None:
         """Nothing is coerced: 1 is not true, and true is not 1."""
@@ -338,15 +338,15 @@ class RefusalTests(NotifyCase):
             "data:image/png;base64,AAAA",
         ):
             for field in ("icon", "audioPath"):
-                for said in (
+                for chosen in (
                     {field: path},
                     {"overrides": {"overlay": {field: path}}},
                     {field: path, "useBase64Icon": True},
                 ):
-                    message = self.refused(**said)
+                    message = self.refused(**chosen)
                     self.assertTrue(
                         message.removeprefix("overrides: ").startswith(f"{field}: "),
-                        said,
+                        chosen,
                     )
                     self.assertNotIn(path, message)
 

@@ -80,7 +80,7 @@ class RemoteCase(SynchronousTestCase):
         return self.calling("eval", {"code": code, **more}, PROGRAM)
 
     def answer(self, page: Caller | None = None, **answer: Any) -> Any:
-        """SnippetAnswer, the newest evaluation unless ``id`` says otherwise."""
+        """SnippetAnswer, the newest evaluation unless ``id`` names another."""
         answer.setdefault("id", self.page.got[-1]["id"] if self.page.got else "")
         answered = self.calling("result", answer, page or self.page)
         return self.successResultOf(answered)["delivered"]
@@ -282,7 +282,7 @@ class AnswerTests(RemoteCase):
         self.assertEqual(self.successResultOf(evaluating)["value"], 1)
 
     def test_attack_answering_after_leaving(self) -> None:
-        """A page that has closed has no say any more."""
+        """Answers of a page that has closed are ignored."""
         self.hub.add(Page())
         evaluating = self.eval()
         self.page.end()

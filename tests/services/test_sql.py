@@ -147,7 +147,7 @@ class QueryTests(SqlCase):
     @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=8))
     @settings(deadline=None, max_examples=100)
     def test_never_echoed(self, text: str) -> None:
-        """No refusal repeats what was sent, nor says where a file is."""
+        """No refusal repeats what was sent, nor names where a file is."""
         for params in (
             {"database": text},
             {"sql": f"SELECT nope({text}; {text}"},
@@ -161,7 +161,7 @@ class QueryTests(SqlCase):
 
 
 class DescribeTests(SqlCase):
-    """Tests for what the service says of itself."""
+    """Tests for the service's own description."""
 
     def test_describe(self) -> None:
         """It names the databases and the limits; ``databases`` answers the same."""

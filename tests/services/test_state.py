@@ -106,7 +106,7 @@ class RefusalTests(StateCase):
         self.assert_refused("list", [], "must be an object")
 
     def test_names(self) -> None:
-        """Names outside the rule are refused; the refusal says which."""
+        """Names outside the rule are refused; the refusal names the rule."""
         rule = "1 to 64 characters, matching [a-zA-Z0-9_.:-]+"
         for bad in ("", "a b", "a/b", "x" * 65, "é", "a\n", "../a"):
             for name in ("get", "delete"):

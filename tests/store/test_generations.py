@@ -210,11 +210,11 @@ class LoadTests(GenerationsCase):
     """Tests for reading what is there."""
 
     def test_well(self) -> None:
-        """The current generation is read, and there is nothing to say."""
+        """The current generation is read, and there is nothing to report."""
         self.assertEqual(self.file.load(whole), (b"second.", None))
 
     def test_nothing_there(self) -> None:
-        """Where there never was a file, nothing is found and nothing is said."""
+        """Where there never was a file, nothing is found and nothing is reported."""
         fresh = Generations(self.directory / "fresh")
         self.assertEqual(fresh.load(whole), (None, None))
 
@@ -259,7 +259,7 @@ class LoadTests(GenerationsCase):
         self.assertEqual(self.names(), {"kept.corrupt-1", "kept.corrupt-2"})
 
     def test_missing(self) -> None:
-        """When the current generation is missing the previous one is used, and said."""
+        """A missing current generation is reported, and the previous one used."""
         self.file.path.unlink()
         found, notice = self.file.load(whole)
         self.assertEqual(found, b"first.")

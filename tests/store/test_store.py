@@ -24,7 +24,7 @@ from .test_tables import edited, edits
 
 @define
 class Turnstile:
-    """Calls each function when the test says so."""
+    """Calls each function when the test lets it."""
 
     waiting: list[tuple[Deferred[Any], Callable[[], Any]]] = field(factory=list)
     passed: int = 0
@@ -44,7 +44,7 @@ class Turnstile:
 
 
 class StoreCase(SynchronousTestCase):
-    """A store whose writes happen when the test says so."""
+    """A store whose writes happen when the test lets them."""
 
     def setUp(self) -> None:
         """Open an empty one."""
@@ -343,7 +343,7 @@ class OpenTests(StoreCase):
     """Tests for opening what is there."""
 
     def test_damaged(self) -> None:
-        """A damaged file is set aside, the previous generation used, and it is said."""
+        """A damaged file is set aside and reported; the previous generation is used."""
         for value in (1, 2):
             self.put(value)
             self.thread.let_through()

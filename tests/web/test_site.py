@@ -76,7 +76,7 @@ class AlwaysTests(SynchronousTestCase):
         self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_other_methods_of_the_two_paths(self) -> None:
-        """The two paths that are always there say which method they take."""
+        """The two paths that are always there name the method they accept."""
         for path in ("/v1/health", "/v1/ws"):
             for method in ("POST", "PUT", "DELETE", "FOO"):
                 answer = self.stack.ask(method, path, body=b"")
@@ -162,7 +162,7 @@ class DevTests(SynchronousTestCase):
         self.assertEqual(answer.status, 200)
 
     def test_wrong_methods(self) -> None:
-        """A known path with another method is 405 and says which it takes."""
+        """A known path with another method is 405 and names the one it accepts."""
         for method, path, allow in (
             ("POST", "/v1/describe", "GET, HEAD"),
             ("GET", "/v1/kettle/echo", "POST"),
@@ -173,7 +173,7 @@ class DevTests(SynchronousTestCase):
             self.assertEqual(answer.headers["allow"], allow)
 
     def test_unauthorized(self) -> None:
-        """Without the right token a call and describe are 401, and say how."""
+        """Without the right token a call and describe are 401, and name the scheme."""
         realm, wrong = 'Bearer realm="plugin-bridge"', ', error="invalid_token"'
         for headers, challenge in (
             ((), realm),

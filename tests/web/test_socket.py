@@ -155,7 +155,7 @@ class AuthenticatedTests(SocketCase):
     """Tests for what may come after welcome."""
 
     def setUp(self) -> None:
-        """Say hello."""
+        """Send hello."""
         super().setUp()
         self.page = self.stack.open(PAGE).hello()
 
@@ -274,7 +274,7 @@ class SlowReaderTests(SocketCase):
     """Tests for a page that does not read."""
 
     def setUp(self) -> None:
-        """Say hello, then fill the transport."""
+        """Send hello, then fill the transport."""
         super().setUp()
         self.page = self.stack.open(PAGE).hello()
         (socket,) = self.stack.sockets._sockets_authenticated
@@ -319,7 +319,7 @@ class SlowReaderTests(SocketCase):
 class PendingSocketsTests(SocketCase):
     """Tests for many sockets."""
 
-    def test_attack_sockets_that_never_say_hello(self) -> None:
+    def test_attack_sockets_that_never_send_hello(self) -> None:
         """Only 16 wait; one more takes the place of the oldest, and gets its own."""
         pages = [self.stack.open() for _ in range(SOCKETS_AWAITING_HELLO)]
         self.stack.open().hello()
@@ -340,6 +340,18 @@ class PendingSocketsTests(SocketCase):
             stack.open().hello("x" * 43)
         self.assertEqual(stack.ask("GET", "/v1/ws", *UPGRADE).status, 429)
         self.assertIsNone(stack.open(PAGE).hello().closed)
+
+    def test_attack_cheap_requests_for_the_socket(self) -> None:
+        """What a connection can ask for again and again costs no page's upgrade."""
+        evil = "evil.example"
+        for headers, host in (((PAGE,), HOST), ((PAGE, *UPGRADE), evil)):
+            stack = Stack(dev=False, rate=0.001, burst=10)
+            asked = write_request("GET", "/v1/ws", headers, host=host)
+            answers = [stack.raw(asked)[:12] for _ in range(11)]
+            self.assertEqual(answers[-1], b"HTTP/1.1 429")
+            self.assertEqual(stack.guard.upgrades.wait(), 0.0)
+            self.assertEqual(stack.guard.upgrades.burst, stack.guard.upgrades._level)
+            self.assertIsNone(stack.open(PAGE).hello().closed)
 
     def test_too_many_pages(self) -> None:
         """With 64 pages open the next upgrade is 503, until one goes."""
@@ -370,7 +382,7 @@ class UpgradeTests(SocketCase):
         self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
     def test_dns_rebinding_upgrade(self) -> None:
-        """An upgrade at a foreign name gets 403, though its origin says nothing."""
+        """An upgrade at a foreign name gets 403, also without an Origin."""
         answer = self.stack.ask("GET", "/v1/ws", *UPGRADE, host="evil.example:42081")
         self.assertEqual((answer.status, answer.code), (403, "forbidden_host"))
 

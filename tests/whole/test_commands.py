@@ -25,7 +25,7 @@ RUNS_ON: Final = (
 
 
 class Reader:
-    """Somebody who types what a page says, command by command."""
+    """Somebody who types the commands of a page, one by one."""
 
     def __init__(self, world: World) -> None:
         self.world = world

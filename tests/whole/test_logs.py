@@ -1,4 +1,4 @@
-"""``plugin-bridge logs`` beside a real daemon."""
+"""``plugin-bridge logs`` alongside a real daemon."""
 
 import signal
 import subprocess

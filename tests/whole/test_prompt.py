@@ -2,8 +2,6 @@
 
 import socket
 import time
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -12,8 +10,10 @@ from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
 from ..approval.test_servers import notification_daemon, xfce4_notifyd
+from ..directories import fresh_directory
 from ..forge import empty_forge
 from ..freedesktop.session import Session
+from ..waiting import wait_until
 from .daemon import running, set_up
 from .test_install import tree
 
@@ -22,21 +22,20 @@ CONFIRM, DENY = 0, 1
 
 @pytest.mark.whole
 class MuteBusTests(SynchronousTestCase):
-    """Tests for a daemon on a bus that accepts it and then says nothing."""
+    """Tests for a daemon on a bus that accepts it and then sends nothing."""
 
     def test_starts_and_refuses(self):
         """The start does not hang on it; nothing is installed, and it ends."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        path = str(Path(directory.name) / "bus")
+        home = fresh_directory(self)
+        path = str(home / "bus")
         listening = socket.socket(socket.AF_UNIX)
         self.addCleanup(listening.close)
         listening.bind(path)
         listening.listen()
         more = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
-        with running(Path(directory.name), more=more) as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("none: privileged operations will be refused", said)
+        with running(home, more=more) as daemon, daemon.page() as page:
+            reported = "".join(daemon.lines)
+            self.assertIn("none: privileged operations will be refused", reported)
             url = {"url": "https://forge.example/x.git"}
             message = page.refusal("plugins", "install", url)
             self.assertTrue(message.startswith("approval_unavailable: "), message)
@@ -48,9 +47,7 @@ class PromptTests(SynchronousTestCase):
 
     def setUp(self):
         """A desktop, a git server with a plugin, and a data directory."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         set_up(self.home)
         self.forge = empty_forge(self)
         self.session = Session()
@@ -114,12 +111,12 @@ class PromptTests(SynchronousTestCase):
         """Confirmed twice, a plugin is installed; denied, it stays installed."""
         url = self.publish("good")
         self.empty = self.session.picture()
-        # notification-daemon 3.20 leaves on the screen what it was told to close.
+        # notification-daemon 3.20 leaves on the screen what it was asked to close.
         self.session.serve(xfce4_notifyd())
         self.wait_for_server()
         with self.daemon() as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("with the buttons Confirm and Deny, by Xfce Notify", said)
+            reported = "".join(daemon.lines)
+            self.assertIn("with the buttons Confirm and Deny, by Xfce Notify", reported)
             self.ask(page, "a", "install", {"url": url})
             self.until_asked(page, "install")
             self.press(CONFIRM, "prompt-install.png")
@@ -157,8 +154,8 @@ class PromptTests(SynchronousTestCase):
         url = self.publish("good")
         self.empty = self.session.picture()
         with self.daemon() as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("none: privileged operations will be refused", said)
+            reported = "".join(daemon.lines)
+            self.assertIn("none: privileged operations will be refused", reported)
             message = page.refusal("plugins", "install", {"url": url})
             self.assertTrue(message.startswith("approval_unavailable: "), message)
             self.session.serve(notification_daemon())
@@ -171,14 +168,8 @@ class PromptTests(SynchronousTestCase):
 
     def wait_for_server(self):
         """Wait until the notification server has its name."""
-        end = time.monotonic() + 60
-        while not self.session.has_server():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        wait_until(self.session.has_server)
 
     def until_empty(self):
         """Wait until nothing is left on the screen."""
-        end = time.monotonic() + 60
-        while self.session.picture() != self.empty:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        wait_until(lambda: self.session.picture() == self.empty)

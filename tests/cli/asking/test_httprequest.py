@@ -95,7 +95,7 @@ class AskingTests(SynchronousTestCase):
         self.assertEqual(made.call_count, 1)
 
     def test_nobody(self) -> None:
-        """A port nobody listens on is distinguished from an answer that breaks off."""
+        """A port nobody listens on is not reported as an answer that breaks off."""
         server, address = self.listening(socket.AF_INET, "127.0.0.1")
         server.close()
         self.assertRaises(NobodyListensError, self.ask, address)

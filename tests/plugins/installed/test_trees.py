@@ -187,7 +187,7 @@ class ListingTests(TreesTestCase):
         listing = self.trees.listing({"sample": RECORD})
         self.assertEqual([e.id for e in listing.plugins], ["sample"])
 
-    def test_tree_signed_anew_by_another_key(self):
+    def test_tree_signed_again_by_another_key(self):
         """A tree that somebody else signed is not the one that was recorded."""
         self.write(seed=OTHER_SEED)
         self.assertTrue(self.fault().startswith("not_trusted: "))
@@ -219,7 +219,7 @@ class ListingTests(TreesTestCase):
         self.assertEqual(self.trees.entries({"sample": RECORD}), [])
 
     def test_clock_set_back(self):
-        """What was accepted stays so, whatever the clock says of it later."""
+        """What was accepted stays so, whatever the clock shows later."""
         self.write(signed_at=NOW + 10**9)
         self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
 

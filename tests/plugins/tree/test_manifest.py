@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,8 @@ from bridge.plugins.tree.manifest import (
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.settings.host import load_profile
+
+from ...directories import fresh_directory
 
 PLAIN = load_profile("vrcnext")
 FREE = load_profile("reference")
@@ -122,7 +122,7 @@ class AcceptedTests(SynchronousTestCase):
             self.assertEqual(read(with_(apiVersion=text)).api_version, text)
 
     def test_free_versions(self):
-        """A host that says so takes SemVer 2 in full, and any range."""
+        """A host that is configured so accepts SemVer 2 in full, and any range."""
         for version in ("1.2.3-beta.1+b", f"{'9' * 60}.0.0"):
             self.assertEqual(read(with_(version=version), FREE).version, version)
         for text in ("*", "1.x", "||", "1.0.0 - 2.0.0", ">= 1.2 || ~3"):
@@ -150,7 +150,7 @@ class AcceptedTests(SynchronousTestCase):
 
 
 class RefusedTests(Refusals):
-    """What is none, and how that is said."""
+    """What is none, and how that is reported."""
 
     def test_missing(self):
         """A required field that is missing is named."""
@@ -369,8 +369,7 @@ class TreeTests(SynchronousTestCase):
 
     def setUp(self):
         """Make a tree that passes."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
         (self.root / "plugin.json").write_text(json.dumps(LEAST))
         (self.root / "main.ts").write_text("export default 1")
 

@@ -48,11 +48,11 @@ class ApplyDeltaTests(SynchronousTestCase):
         self.broken(delta(len(BASE) + 1, 3, insert(b"new")))
 
     def test_more_than_declared(self) -> None:
-        """A delta that makes more than it says is stopped at the first byte more."""
+        """A delta that makes more than it declares is stopped at the next byte."""
         self.broken(delta(len(BASE), 10, *[copy(0, 60000)] * 900))
 
     def test_less_than_declared(self) -> None:
-        """A delta that makes less than it says is refused."""
+        """A delta that makes less than it declares is refused."""
         self.broken(delta(len(BASE), 4, insert(b"new")))
 
     def test_outside_the_base(self) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -14,6 +11,8 @@ from bridge.plugins.clone.objects.pack import unpack
 from bridge.plugins.clone.objects.snapshot import read_snapshot, write_files
 from bridge.plugins.clone.transfer import CloneLimits
 
+from ....directories import fresh_directory
+from ..clones import run_git
 from ..packs import DIRECTORY, FILE, blob, commit, make_pack, packed, tree
 
 
@@ -22,8 +21,7 @@ class WriteRepositoryTests(SynchronousTestCase):
 
     def written(self, *, parent: bool) -> Path:
         """A repository with two hundred files."""
-        root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, root)
+        root = fresh_directory(self)
         blobs = [blob(b"%d" % number) for number in range(200)]
         named = sorted((b"%d" % n * (n % 9 + 1), one) for n, one in enumerate(blobs))
         inner = tree(*[(FILE, name, one) for name, one in named])
@@ -38,26 +36,13 @@ class WriteRepositoryTests(SynchronousTestCase):
         write_repository(root, url, name, pack, unpacked, snapshot)
         return root
 
-    def git(self, root: Path, *words: str) -> str:
-        """What git says."""
-        environment = {"GIT_CONFIG_NOSYSTEM": "1", "HOME": str(root)}
-        done = subprocess.run(
-            ["git", *words],
-            cwd=root,
-            env=environment,
-            capture_output=True,
-            check=True,
-            text=True,
-        )
-        return done.stdout + done.stderr
-
     def test_sound(self) -> None:
         """Git finds every object, no fault and no change, with and without parents."""
         for parent in (False, True):
             root = self.written(parent=parent)
-            self.assertEqual(self.git(root, "fsck", "--full"), "")
-            self.assertEqual(self.git(root, "status", "--porcelain"), "")
-            count = self.git(root, "rev-list", "--objects", "--count", "HEAD")
+            self.assertEqual(run_git(root, "fsck", "--full"), "")
+            self.assertEqual(run_git(root, "status", "--porcelain"), "")
+            count = run_git(root, "rev-list", "--objects", "--count", "HEAD")
             self.assertEqual(count.strip(), "203")
             self.assertEqual((root / ".git" / "shallow").exists(), parent)
 
@@ -65,14 +50,14 @@ class WriteRepositoryTests(SynchronousTestCase):
         """Git agrees with the index of the pack."""
         root = self.written(parent=False)
         [index] = (root / ".git" / "objects" / "pack").glob("*.idx")
-        self.git(root, "verify-pack", str(index))
+        run_git(root, "verify-pack", str(index))
         own = index.read_bytes()
         index.unlink()
-        self.git(root, "index-pack", str(index.with_suffix(".pack")))
+        run_git(root, "index-pack", str(index.with_suffix(".pack")))
         self.assertEqual(index.read_bytes(), own)
 
     def test_remote(self) -> None:
         """The remote's URL is kept whole."""
         root = self.written(parent=False)
-        url = self.git(root, "remote", "get-url", "origin").strip()
+        url = run_git(root, "remote", "get-url", "origin").strip()
         self.assertEqual(url, "https://example.invalid/a;b")

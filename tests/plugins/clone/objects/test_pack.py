@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
 import tracemalloc
 import zlib
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -19,6 +16,7 @@ from bridge.plugins.clone.objects.pack import Unpacked, unpack
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
+from ....directories import fresh_directory
 from ..packs import (
     BLOB,
     BY_NAME,
@@ -105,8 +103,7 @@ class UnpackTests(SynchronousTestCase):
 
     def test_packs_of_git(self) -> None:
         """A pack git made, with chains of deltas, gives the objects git has."""
-        base = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, base)
+        base = fresh_directory(self)
         text = b"".join(b"line %d of a file\n" % number for number in range(2000))
         made = [blob(text.replace(b"line %d " % n, b"other ")) for n in range(40)]
         entries = [(b"100644", b"%02d" % n, one) for n, one in enumerate(made)]
@@ -148,7 +145,7 @@ class HostilePackTests(SynchronousTestCase):
         self.assertEqual(self.message(bytes(pack)), DAMAGED)
 
     def test_count(self) -> None:
-        """There must be as many objects as the header says."""
+        """There must be as many objects as the header declares."""
         for count in (0, 2):
             self.assertEqual(
                 self.message(make_pack(packed(BASE), count=count)), DAMAGED
@@ -160,7 +157,7 @@ class HostilePackTests(SynchronousTestCase):
         self.assertEqual(self.message(pack), "clone_failed: more than 5000 objects")
 
     def test_lies_about_size(self) -> None:
-        """An object that is longer or shorter than it says is refused."""
+        """An object that is longer or shorter than it declares is refused."""
         for size in (9, 11, 0):
             pack = make_pack(entry(BLOB, BASE.content, size=size))
             self.assertEqual(self.message(pack), DAMAGED)

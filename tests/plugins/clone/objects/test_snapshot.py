@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -21,6 +18,7 @@ from bridge.plugins.clone.objects.snapshot import (
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
+from ....directories import fresh_directory
 from ..packs import DIRECTORY, FILE, Object, blob, commit, make_pack, packed, tree
 
 
@@ -115,8 +113,7 @@ class WriteFilesTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Make a directory."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
 
     def test_written(self) -> None:
         """Files are written where they belong."""

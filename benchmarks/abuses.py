@@ -1,0 +1,371 @@
+"""
+Everything that an outsider, or a page, did to other pages, each for as long as it runs.
+
+An abuse is a function that never returns; ``attacking`` runs one in a process of its
+own, so that the client that measures is never short of processor time by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import json
+import multiprocessing
+import random
+import socket
+import ssl
+import struct
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from attrs import frozen
+
+from tests.rawsocket import CONTINUATION, PING, TEXT, RawSocket, frame, text
+from tests.whole.daemon import Daemon
+
+from .flooding import READ, connect, knock, paired, pump, request
+
+OTHERS = 60
+"""How many other pages there are; those that are measured need a place, too."""
+KEY = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+ORIGIN = "http://localhost:9000"
+ENDLESS = (
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
+    "SELECT count(*) FROM r"
+)
+
+_FORKING = multiprocessing.get_context("forkserver")
+_FORKING.set_forkserver_preload([__name__])
+
+
+def head(port: int, target: str, *lines: str, version: str = "1.1") -> bytes:
+    """Write the head of a GET request."""
+    first = (f"GET {target} HTTP/{version}", f"Host: 127.0.0.1:{port}")
+    return "".join(f"{line}\r\n" for line in (*first, *lines, "")).encode("ascii")
+
+
+# Without the token.
+
+
+def pipelined(count: int, *, read: bool) -> Callable[[int, str], None]:
+    """Ask for the health on so many connections, without a pause."""
+
+    def attack(port: int, token: str) -> None:
+        asked = head(port, "/v1/health") * 1500
+        pump(asked, count, functools.partial(connect, port), read=read)
+
+    return attack
+
+
+def other_origins(port: int, token: str) -> None:
+    """Pages of other sites that ask for anything, as fast as they can."""
+    evil = ("Origin: https://evil.example", "Sec-Fetch-Site: cross-site")
+    asked = head(port, "/v1/health", *evil) + head(port, "/v1/ws", *evil)
+    pump(asked * 500, 20, functools.partial(connect, port), read=True)
+
+
+def wrong_hellos(port: int, token: str) -> None:
+    """Sockets with a wrong token in their hello, as fast as they can."""
+    while True:
+        with (
+            contextlib.suppress(OSError, AssertionError, IndexError),
+            RawSocket(port) as raw,
+        ):
+            if raw.status == 101:
+                wrong = {"type": "hello", "token": "A" * 43, "client": "x/1"}
+                raw.send(text(wrong))
+                raw.ended()
+
+
+def silent_upgrades(port: int, token: str) -> None:
+    """Sockets of an allowed origin that never send a hello, as fast as they can."""
+    held: deque[RawSocket] = deque()
+    while True:
+        with contextlib.suppress(OSError, IndexError):
+            held.append(RawSocket(port, origin=ORIGIN))
+        if len(held) > 200:
+            held.popleft().socket.close()
+
+
+def bad_handshakes(port: int, token: str) -> None:
+    """Upgrades without a key, of another version, to nothing, as fast as they can."""
+    upgrade = ("Upgrade: websocket", "Connection: Upgrade")
+    key, version = KEY.rstrip(), "Sec-WebSocket-Version: 13"
+    openings = (
+        head(port, "/v1/ws", *upgrade, version),
+        head(port, "/v1/ws", *upgrade, key, "Sec-WebSocket-Version: 12"),
+        head(port, "/v1/ws", *upgrade, key, key, version),
+        head(port, "/v1/ws", "Upgrade: websocket", key, version),
+        head(port, "/v1/ws", *upgrade, "Sec-WebSocket-Key: short", version),
+    )
+    knock(port, openings)
+
+
+def old_upgrades(port: int, token: str) -> None:
+    """Upgrades over HTTP/1.0, with and without an origin, as fast as they can."""
+    lines = (
+        *("Upgrade: websocket", "Connection: Upgrade", KEY.rstrip()),
+        *("Sec-WebSocket-Version: 13",),
+    )
+    openings = (
+        head(port, "/v1/ws", *lines, version="1.0"),
+        head(port, "/v1/ws", *lines, f"Origin: {ORIGIN}", version="1.0"),
+    )
+    knock(port, openings)
+
+
+def client_hello() -> bytes:
+    """Return what a client of TLS sends first."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    started = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        started.do_handshake()
+    return outgoing.read()
+
+
+def tls_hellos(port: int, token: str) -> None:
+    """Clients that expect TLS, as fast as they can."""
+    knock(port, [client_hello()])
+
+
+def slowloris(port: int, token: str) -> None:
+    """200 requests sent byte by byte, and sockets that wait for a hello."""
+    pending: list[socket.socket] = []
+    slow = itertools.cycle(b"GET /v1/ws HTTP/1.1\r\nX-Slow: " + b"x" * 1000)
+    while True:
+        with contextlib.suppress(OSError):
+            while len(pending) < 200:
+                pending.append(connect(port))
+        byte = bytes([next(slow)])
+        for one in list(pending):
+            try:
+                one.sendall(byte)
+            except OSError:
+                pending.remove(one)
+                one.close()
+        waiting = []
+        with contextlib.suppress(OSError, IndexError):
+            waiting += [RawSocket(port) for _ in range(4)]
+        time.sleep(0.3)
+        for raw in waiting:
+            raw.socket.close()
+
+
+def idle_connections(port: int, token: str) -> None:
+    """Connections that send nothing, a hundred a second; 500 of them stay open."""
+    held: deque[socket.socket] = deque()
+    while True:
+        with contextlib.suppress(OSError):
+            held.append(connect(port))
+        if len(held) > 500:
+            held.popleft().close()
+        time.sleep(0.01)
+
+
+def noise(port: int, token: str) -> None:
+    """Requests with wrong bytes in them, as fast as they can."""
+    chance = random.Random(6455)  # noqa: S311 (noise, no secret)
+    openings = []
+    for _ in range(500):
+        wrong = bytearray(head(port, "/v1/ws", KEY.rstrip()))
+        for _ in range(chance.randrange(9)):
+            wrong[chance.randrange(len(wrong))] = chance.randrange(256)
+        openings.append(bytes(wrong) + chance.randbytes(chance.randrange(99)))
+    knock(port, openings)
+
+
+# With the token.
+
+
+@contextlib.contextmanager
+def page_until_cut_off(port: int, token: str) -> Iterator[RawSocket]:
+    """Pair a socket; the block ends without an error when the daemon ends it."""
+    with contextlib.suppress(OSError, AssertionError), paired(port, token) as page:
+        yield page
+
+
+def busy(port: int, token: str) -> None:
+    """Many pages that ask five times a second each."""
+    pages = [paired(port, token) for _ in range(OTHERS)]
+    for number in itertools.count():
+        begun = time.monotonic()
+        for page in pages:
+            page.send(request(number))
+        for page in pages:
+            page.answer()
+        time.sleep(max(0.0, 0.2 - (time.monotonic() - begun)))
+
+
+def slow_reader(port: int, token: str) -> None:
+    """A page that asks for a megabyte fifty times a second and reads nothing."""
+    page = paired(port, token)
+    for number in range(16):
+        params = {"ns": "large", "key": str(number), "value": "x" * 60_000}
+        page.send(request(number, method="set", params=params))
+        page.answer()
+    while True:
+        page = paired(port, token, receive_bytes=4096)
+        with contextlib.suppress(OSError):
+            for number in itertools.count():
+                page.send(request(number, method="list", params={"ns": "large"}))
+                time.sleep(0.02)
+        page.socket.close()
+
+
+def one_by_one(make: Callable[[], bytes]) -> Callable[[int, str], None]:
+    """Send a frame, and again when it is answered."""
+
+    def attack(port: int, token: str) -> None:
+        whole = make()
+        while True:
+            with page_until_cut_off(port, token) as page:
+                while True:
+                    page.send(whole)
+                    page.receive()
+
+    return attack
+
+
+def large_frame() -> bytes:
+    """Write a frame of 8 MiB, one long string."""
+    asked = {"type": "request", "id": "1", **READ, "params": {"value": ""}}
+    before, after = json.dumps(asked).encode("ascii").split(b'""')
+    fill = 8 * 2**20 - len(before) - len(after) - 2
+    return frame(TEXT, before + b'"' + b"x" * fill + b'"' + after)
+
+
+def long_integers() -> bytes:
+    """Write a frame of 1.3 MB, integers of 20 digits."""
+    return request(1, params={"values": [10**19 + n for n in range(60_000)]})
+
+
+def flooded(data: bytes, *, read: bool, pages: int = 4) -> Callable[[int, str], None]:
+    """Send frames on a few paired sockets, without a pause."""
+
+    def attack(port: int, token: str) -> None:
+        pump(data, pages, lambda: paired(port, token).socket, read=read)
+
+    return attack
+
+
+def log_batch() -> bytes:
+    """Write a frame of 200 log records."""
+    record = {"level": "info", "scope": "flood", "message": "x" * 400}
+    return text({"type": "logs", "records": [record] * 200})
+
+
+def empty_fragments(port: int, token: str) -> None:
+    """A message that never ends, of fragments without content."""
+
+    def begun() -> socket.socket:
+        page = paired(port, token)
+        page.send(frame(TEXT, b"{", fin=False))
+        return page.socket
+
+    pump(frame(CONTINUATION, fin=False) * 5000, 4, begun, read=True)
+
+
+def resets(port: int, token: str) -> None:
+    """Pages that are cut off within a frame, while they are answered."""
+    now = struct.pack("ii", 1, 0)
+    while True:
+        with contextlib.suppress(OSError, AssertionError):
+            page = paired(port, token)
+            page.send(request(1), frame(TEXT, b"x" * 5000)[:-1])
+            page.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+            page.socket.close()
+
+
+def endless_statements(port: int, token: str) -> None:
+    """A page whose statements never end by themselves."""
+    params = {"database": "sample", "sql": ENDLESS}
+    while True:
+        with page_until_cut_off(port, token) as page:
+            while True:
+                page.send(request(1, service="sql", method="query", params=params))
+                page.receive()
+
+
+def osc_flood(port: int, token: str) -> None:
+    """Messages and noise to the port that pages listen on, as fast as they can."""
+    page = paired(port, token)
+    page.send(request(1, service="osc", method="status", params={}))
+    to = page.answer()["result"].get("listenPort")
+    if to is None:
+        page.send(request(2, service="osc", method="listen", params={}))
+        to = page.answer()["result"]["port"]
+    page.socket.close()
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for number in itertools.count():
+        message = b"/flood/%03d\0\0,i\0\0" % (number % 1000) + struct.pack("!i", number)
+        with contextlib.suppress(OSError):
+            sender.sendto(message if number % 3 else message[:-3], ("127.0.0.1", to))
+        if number % 50 == 0:
+            time.sleep(0.001)
+
+
+@frozen
+class Abuse:
+    """
+    One of them.
+
+    :ivar attack: Given the daemon's port and its token; does not return.
+    :ivar outside: Whether it needs no token.
+    """
+
+    attack: Callable[[int, str], None]
+    outside: bool = False
+
+
+ABUSES: dict[str, Abuse] = {
+    "failing hellos": Abuse(wrong_hellos, True),
+    "silent upgrades": Abuse(silent_upgrades, True),
+    "bad handshakes": Abuse(bad_handshakes, True),
+    "HTTP/1.0 upgrades": Abuse(old_upgrades, True),
+    "TLS hellos": Abuse(tls_hellos, True),
+    "slowloris": Abuse(slowloris, True),
+    "idle connections": Abuse(idle_connections, True),
+    "noise": Abuse(noise, True),
+    "other origins": Abuse(other_origins, True),
+    "1 pipelining": Abuse(pipelined(1, read=False), True),
+    "120 pipelining": Abuse(pipelined(120, read=False), True),
+    "120 reading": Abuse(pipelined(120, read=True), True),
+    "60 busy pages": Abuse(busy),
+    "slow reader": Abuse(slow_reader),
+    "8 MiB frames": Abuse(one_by_one(large_frame)),
+    "long integers": Abuse(one_by_one(long_integers)),
+    "refused frames": Abuse(flooded(text([]) * 2000, read=True)),
+    "too many requests": Abuse(flooded(request(1) * 500, read=True)),
+    "log flood": Abuse(flooded(log_batch(), read=True)),
+    "unread pongs": Abuse(flooded(frame(PING, b"x" * 125) * 500, read=False)),
+    "empty fragments": Abuse(empty_fragments),
+    "resets": Abuse(resets),
+    "endless statements": Abuse(endless_statements),
+    "OSC flood": Abuse(osc_flood),
+}
+
+
+def run(name: str, port: int, token: str) -> None:
+    """Run one until the process is killed."""
+    ABUSES[name].attack(port, token)
+
+
+@contextlib.contextmanager
+def attacking(name: str, daemon: Daemon) -> Iterator[None]:
+    """
+    Run one in a process of its own while the block runs.
+
+    :raise AssertionError: It ended by itself, so it attacked nothing.
+    """
+    process = _FORKING.Process(target=run, args=(name, daemon.port, daemon.token))
+    process.start()
+    try:
+        yield
+        assert process.is_alive(), f"{name} ended"
+    finally:
+        process.kill()
+        process.join()
+        process.close()

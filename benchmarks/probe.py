@@ -1,0 +1,117 @@
+"""
+The daemon with a probe: what only its own process knows, written to a file.
+
+``python -m benchmarks.probe FILE PORT run ...`` runs ``plugin-bridge run ...``; twice a
+second it replaces ``FILE`` by a JSON object of ``Inside``.  ``outbound`` may fetch from
+``http://127.0.0.1:PORT`` as well, so that nothing leaves the machine.  The product
+contains none of this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import asdict, frozen
+
+from tests.whole.daemon import PATIENCE_SECONDS, ROOT, Daemon, environment
+
+SECONDS: Final = 0.5
+
+
+@frozen
+class Inside:
+    """
+    What the process counts.
+
+    :ivar timers: The reactor's delayed calls, without the probe's own.
+    :ivar blocks: The interpreter's allocated blocks of memory: what it still refers to,
+        whatever the allocator has given back.
+    """
+
+    timers: int
+    blocks: int
+
+
+def serve(file: Path, port: int, arguments: list[str]) -> int:
+    """Run the daemon; return its exit status."""
+    from twisted.internet import reactor
+
+    from bridge import tap
+    from bridge.cli.main import main
+    from bridge.outbound.addresspolicy import AddressPolicy
+    from bridge.outbound.fetcher import Reach
+
+    clock: Any = reactor
+    assemble = tap.assemble
+    reach = Reach(AddressPolicy(frozenset({("127.0.0.1", port)})))
+
+    def write() -> None:
+        # Its own call is not among them while it runs.
+        counted = Inside(len(clock.getDelayedCalls()), sys.getallocatedblocks())
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps(asdict(counted)), "ascii")
+        new.replace(file)
+        clock.callLater(SECONDS, write)
+
+    def assemble_here(reactor: Any, options: tap.Options) -> Any:
+        return assemble(reactor, options, reach)
+
+    tap.assemble = assemble_here  # type: ignore[assignment]
+    clock.callWhenRunning(write)
+    return main(arguments)
+
+
+@frozen
+class Probed:
+    """A running daemon, and the file of its probe."""
+
+    daemon: Daemon
+    file: Path
+
+    def inside(self) -> Inside:
+        """Return what the process counted last; waits for its first count."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not self.file.exists():
+            assert time.monotonic() < end, "the probe wrote nothing"
+            time.sleep(0.05)
+        return Inside(**json.loads(self.file.read_text("ascii")))
+
+
+@contextlib.contextmanager
+def probed(home: Path, port: int, *options: str) -> Iterator[Probed]:
+    """
+    Run a daemon with a probe until the block ends.
+
+    :param home: Contains its data directory, ``data``.
+    :param port: Where ``outbound`` may fetch from.
+    """
+    file = home / "probe.json"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-u", "-m", "benchmarks.probe", str(file), str(port)),
+            *("run", "--host=reference", "--listen=127.0.0.1:0"),
+            *(f"--data-dir={home / 'data'}", *options),
+        ],
+        cwd=ROOT,
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    daemon = Daemon(process, home / "data")
+    try:
+        yield Probed(daemon, file)
+    finally:
+        if process.poll() is None:
+            daemon.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(serve(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]))

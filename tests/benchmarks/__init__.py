@@ -1,0 +1,1 @@
+"""Tests for what the benchmarks conclude from what they measure."""

@@ -1,0 +1,124 @@
+"""Tests for ``benchmarks.flatness``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from benchmarks.flatness import COUNTS, Sample, compare
+
+STEADY = Sample(
+    seconds=0.0,
+    round=0,
+    phase="",
+    settled=True,
+    memory=100.0,
+    descriptors=20,
+    threads=12,
+    timers=5,
+    blocks=500_000,
+    p99=2.0,
+)
+
+
+def soak(rounds: int, change: Callable[[int], dict[str, Any]]) -> list[Sample]:
+    """
+    Make the samples of a soak: in each round two next to an abuse, three settled ones.
+
+    :param change: From the round's number to what differs in its settled samples.
+    """
+    found = []
+    for number in range(rounds):
+        abused = evolve(
+            STEADY, round=number, phase="x", settled=False, memory=900.0 + number
+        )
+        settled = evolve(STEADY, round=number, **change(number))
+        found += [abused] * 2 + [settled] * 3
+    return found
+
+
+def growing(name: str, step: float, number: int) -> dict[str, Any]:
+    """Return what a quantity that grows by ``step`` each round is in one of them."""
+    return {name: getattr(STEADY, name) + step * number}
+
+
+class CompareTests(SynchronousTestCase):
+    """Tests for ``compare``."""
+
+    def uneven(self, samples: list[Sample]) -> set[str]:
+        """Return the names of what is not flat."""
+        return {change.name for change in compare(samples) if not change.flat}
+
+    def test_steady(self) -> None:
+        """What does not change is flat, and everything is compared."""
+        names = {change.name for change in compare(soak(4, lambda _: {}))}
+        self.assertEqual(names, {"memory", "blocks", *COUNTS})
+        self.assertEqual(self.uneven(soak(4, lambda _: {})), set())
+
+    def test_leak_of_memory(self) -> None:
+        """One percent a round is more than five over the soak."""
+        self.assertEqual(
+            self.uneven(soak(10, lambda n: {"memory": 100.0 + n})), {"memory"}
+        )
+        self.assertEqual(
+            self.uneven(soak(10, lambda n: {"blocks": 500_000 + 5000 * n})), {"blocks"}
+        )
+
+    def test_memory_within_the_limit(self) -> None:
+        """Less than five percent is flat, and so is any shrinking."""
+        for step in (0.7, -5.0):
+            samples = soak(10, partial(growing, "memory", step))
+            self.assertEqual(self.uneven(samples), set())
+
+    def test_leaks_of_others(self) -> None:
+        """A descriptor, a thread or a timer for each round is a leak."""
+        for name in COUNTS:
+            samples = soak(10, partial(growing, name, 1))
+            self.assertEqual(self.uneven(samples), {name})
+
+    def test_fewer(self) -> None:
+        """What was there and is no more is not flat either."""
+        samples = soak(4, lambda n: {"timers": 30 if n < 2 else 5})
+        self.assertEqual(self.uneven(samples), {"timers"})
+
+    def test_warm_up(self) -> None:
+        """The first round is not compared."""
+        samples = soak(4, lambda n: {"memory": 50.0} if n == 0 else {})
+        self.assertEqual(self.uneven(samples), set())
+
+    def test_one_outlier(self) -> None:
+        """A single sample that is high does not matter."""
+        samples = soak(4, lambda _: {})
+        samples[-1] = evolve(samples[-1], memory=300.0, descriptors=60)
+        self.assertEqual(self.uneven(samples), set())
+
+    def test_too_short(self) -> None:
+        """Fewer than three rounds after the warm-up can't be compared."""
+        for rounds in (0, 1, 3):
+            with self.assertRaises(ValueError):
+                compare(soak(rounds, lambda _: {}))
+
+    def test_round_that_did_not_settle(self) -> None:
+        """Each round must have been sampled at rest."""
+        samples = [
+            sample
+            for sample in soak(4, lambda _: {})
+            if not (sample.round == 2 and sample.settled)
+        ]
+        with self.assertRaises(ValueError):
+            compare(samples)
+
+    @given(st.integers(4, 12), st.floats(0.06, 1.0))
+    def test_any_growth(self, rounds: int, growth: float) -> None:
+        """However many rounds there are, growth between the thirds is found."""
+        samples = soak(
+            rounds,
+            lambda n: {"memory": 100.0 * (1 + growth) if n > rounds // 2 else 100.0},
+        )
+        self.assertEqual(self.uneven(samples), {"memory"})
