@@ -132,7 +132,7 @@ export const hostScenarios = {
     equal(settings.get("absent") === undefined, true);
   },
 
-  async failed_write_is_told() {
+  async failed_write_is_reported() {
     const daemon = new Daemon();
     const settings = await StoredSettings.read(daemon, "some-plugin", fail);
     daemon.refuses = "state/set";

@@ -105,6 +105,11 @@ class Desktop:
         newest = history["data"][0][0]
         return f"{newest['summary']['data']}\n{newest['body']['data']}"
 
+    def until_shown(self) -> str:
+        """Wait for a prompt; gives its text."""
+        self.until(self.has_prompt, "a prompt is shown")
+        return self.shown()
+
     def _until_shown(self) -> None:
         self.until(self.has_prompt, "a prompt is shown")
 
@@ -273,6 +278,35 @@ class Stand:
         )
         found: str = self.browser.chrome.execute_script(script)
         return found.replace("\u00a0", "")
+
+    def rotate_token(self) -> str:
+        """Replace the daemon's token; gives the new one."""
+        done = run(
+            self.home,
+            "run",
+            "--host=reference",
+            f"--data-dir={self.daemon.data}",
+            "--rotate-token",
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return self.daemon.token
+
+    def confirmed(self, method: str, params: Mapping[str, Any]) -> None:
+        """Call a method that asks, and confirm every question."""
+        ended = threading.Event()
+
+        def confirm() -> None:
+            while not ended.wait(0.05):
+                if self.desktop.has_prompt():
+                    self.desktop.confirm()
+
+        answering = threading.Thread(target=confirm)
+        answering.start()
+        try:
+            self.call(method, params)
+        finally:
+            ended.set()
+            answering.join()
 
     def call(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """Call a method of the daemon over a socket of its own."""
