@@ -290,7 +290,8 @@ export const managerScenarios = {
     equal(link.called("plugins/install"), [
       { url: "https://a.example/x", pin: { commit: "c", digest: "d" }, ref: "ref-1" },
     ]);
-    equal(session.getItem("plugin-bridge.operations"), '["ref-1"]');
+    const own = '[{"ref":"ref-1","name":"Some One"}]';
+    equal(session.getItem("plugin-bridge.operations"), own);
     link.step({ step: "awaiting_confirmation" });
     const [task] = manager.work.tasks;
     equal([task?.name, task?.step, task?.cancellable], ["Some One", "awaiting_confirmation", true]);
@@ -356,15 +357,15 @@ export const managerScenarios = {
   async an_install_found_again_after_a_reload() {
     const stand = openManager();
     const { link, manager, session, said, world } = stand;
-    session.setItem("plugin-bridge.operations", '["mine"]');
+    session.setItem("plugin-bridge.operations", '[{"ref":"mine","name":"Some One"}]');
     const entry = { operation: "1", op: "install", id: null, ref: "mine", step: "clone", cancellable: true };
     const foreign = { ...entry, operation: "2", ref: "theirs", op: "update", id: "other" };
     link.answers.set("plugins/operations", () => ({ operations: [entry, foreign] }));
     link.become("connected");
     await answered();
-    equal(manager.work.tasks.map(({ ref, own, step }) => [ref, own, step]), [
-      ["mine", true, "clone"],
-      ["theirs", false, "clone"],
+    equal(manager.work.tasks.map(({ ref, own, name }) => [ref, own, name]), [
+      ["mine", true, "Some One"],
+      ["theirs", false, ""],
     ]);
     const ended = {
       ...entry,

@@ -201,7 +201,7 @@ export function openManager(session = new Memory()): ManagerStand {
   const manager = new Manager({
     link,
     runtime: runtime as unknown as Runtime,
-    shelf: new Shelf(link, memory, now),
+    shelf: new Shelf(link, memory, world),
     work: new Work({ link, storage: session, now, later, newRef }),
     memory,
     announcer,

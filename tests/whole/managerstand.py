@@ -81,13 +81,13 @@ class Desktop:
 
     def confirm(self) -> None:
         """Wait for a prompt and choose Confirm."""
-        self._until_shown()
+        self.until_shown()
         self._control("context")
         self._until_gone()
 
     def deny(self) -> None:
         """Wait for a prompt and close it."""
-        self._until_shown()
+        self.until_shown()
         self._control("close")
         self._until_gone()
 
@@ -99,18 +99,14 @@ class Desktop:
         """Close whatever is shown."""
         self._control("close-all")
 
-    def shown(self) -> str:
-        """Return the text of the newest prompt."""
+    def last(self) -> str:
+        """Return the text of the prompt that was answered last."""
         history = json.loads(self._control("history"))
         newest = history["data"][0][0]
         return f"{newest['summary']['data']}\n{newest['body']['data']}"
 
-    def until_shown(self) -> str:
-        """Wait for a prompt; gives its text."""
-        self.until(self.has_prompt, "a prompt is shown")
-        return self.shown()
-
-    def _until_shown(self) -> None:
+    def until_shown(self) -> None:
+        """Wait for a prompt."""
         self.until(self.has_prompt, "a prompt is shown")
 
     def _until_gone(self) -> None:

@@ -65,7 +65,7 @@ export function startHost(
   const manager = new Manager({
     link,
     runtime,
-    shelf: new Shelf(link, memory, now),
+    shelf: new Shelf(link, memory, environment),
     work: new Work({ link, storage: page.session, now, later, newRef: page.newRef }),
     memory,
     announcer: new Announcer(),

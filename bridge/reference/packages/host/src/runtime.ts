@@ -320,7 +320,8 @@ export class PageRuntime implements Runtime {
   }
 
   #grantsOf(id: string): Grants {
-    const known = this.#grants.get(id) ?? new Grants(this.#parts.daemon, id);
+    const changed = (): void => this.#changed.emit();
+    const known = this.#grants.get(id) ?? new Grants(this.#parts.daemon, id, changed);
     this.#grants.set(id, known);
     return known;
   }

@@ -96,7 +96,8 @@ function present(entry: Entry, plugin: PluginState, changed: boolean): Shown {
     const words = `${plugin.version} is running; ${next} starts after a reload.`;
     return { status: "changed", words, reload: true };
   }
-  return { ...of(plugin), reload: changed };
+  const held = plugin.stage === "held" && !plugin.enabled;
+  return { ...of(held ? { ...plugin, stage: "off" } : plugin), reload: changed };
 }
 
 function leftRow(plugin: PluginState, known: boolean): Row {

@@ -1,9 +1,13 @@
+import type { Environment, Later } from "../environment.js";
 import { Signal } from "../signal.js";
 import { type Entry, type Key, type Update, readEntries, readKeys, readUpdates } from "./entries.js";
 import type { HostState } from "./hoststate.js";
 import type { Link } from "./link.js";
 import { type Problem, explain } from "./words.js";
 
+// The daemon answers in time, and looks on at the repositories that are slower.
+const SLOW_MILLISECONDS = 3_000;
+const LOOK_AGAIN_MILLISECONDS = 8_000;
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 
 /** The installed plugins, their updates and the accepted keys, as the daemon has them. */
@@ -12,6 +16,7 @@ export class Shelf {
   readonly #link: Link;
   readonly #memory: HostState;
   readonly #now: () => number;
+  readonly #later: Later;
   #entries: ReadonlyMap<string, Entry> | undefined;
   // What was installed when this page was loaded, and so is in its bundle.
   #loaded: ReadonlyMap<string, Entry> | undefined;
@@ -21,10 +26,11 @@ export class Shelf {
   #checkedAt = 0;
   #problem: Problem | undefined;
 
-  constructor(link: Link, memory: HostState, now: () => number) {
+  constructor(link: Link, memory: HostState, { now, later }: Environment) {
     this.#link = link;
     this.#memory = memory;
     this.#now = now;
+    this.#later = later;
     // The push lacks the plugins that cannot be used.
     link.on("plugins", () => void this.refresh().catch(() => undefined));
   }
@@ -104,9 +110,13 @@ export class Shelf {
     this.#checking = true;
     this.#problem = undefined;
     this.changed.emit();
+    const began = this.#now();
     try {
-      this.#updates = readUpdates(await this.#link.call("plugins/check_updates"));
-      this.#checkedAt = this.#now();
+      await this.#readUpdates();
+      if (this.#now() - began >= SLOW_MILLISECONDS) {
+        const again = (): void => void this.#readUpdates().catch(() => undefined);
+        this.#later(LOOK_AGAIN_MILLISECONDS, again);
+      }
       await this.#memory.setCheckedAt(this.#checkedAt).catch(() => undefined);
     } catch (e) {
       this.#problem = explain(e);
@@ -114,6 +124,12 @@ export class Shelf {
       this.#checking = false;
       this.changed.emit();
     }
+  }
+
+  async #readUpdates(): Promise<void> {
+    this.#updates = readUpdates(await this.#link.call("plugins/check_updates"));
+    this.#checkedAt = this.#now();
+    this.changed.emit();
   }
 
   #take(data: unknown): void {

@@ -1,10 +1,10 @@
 import { Signal } from "../signal.js";
-import { fields, list, text, texts } from "../wire.js";
+import { fields, list, text } from "../wire.js";
 import type { Link, Step } from "./link.js";
 import { type Aim, type Problem, explain } from "./words.js";
 
-const REFS_KEY = "plugin-bridge.operations";
-const KEPT_REFS = 20;
+const OWN_KEY = "plugin-bridge.operations";
+const KEPT = 20;
 // The operations that the daemon knows by the page's own name for them.
 const RESUMED: ReadonlySet<string> = new Set(["install", "update"]);
 // An operation of another page is asked about until it ends.
@@ -33,6 +33,12 @@ export interface Task {
   readonly problem: Problem | undefined;
   /** Whether this page, or the same before a reload, began it. */
   readonly own: boolean;
+}
+
+/** What is remembered of an operation of this page. */
+interface Own {
+  readonly ref: string;
+  readonly name: string;
 }
 
 interface Needs {
@@ -88,7 +94,7 @@ export class Work {
     params: { readonly [key: string]: unknown },
   ): Promise<Task> {
     const ref = this.#needs.newRef();
-    this.#remember(ref);
+    this.#remember({ ref, name });
     this.#running.add(ref);
     this.#dropEnded();
     this.#put({ ...NEW, ref, aim, name, id: text(params["id"]), own: true });
@@ -143,7 +149,7 @@ export class Work {
       return;
     }
     const answer = fields(await this.#needs.link.call("plugins/operations").catch(() => ({})));
-    const own = this.#refs();
+    const own = this.#own();
     const listed = list(answer["operations"]).map(fields);
     for (const operation of listed) {
       this.#merge(operation, own);
@@ -155,31 +161,32 @@ export class Work {
     }
   }
 
-  #merge(operation: { readonly [name: string]: unknown }, own: readonly string[]): void {
+  #merge(operation: { readonly [name: string]: unknown }, own: readonly Own[]): void {
     const ref = this.#refOf(readStep(operation));
     const known = this.#tasks.get(ref);
-    const mine = own.includes(ref);
+    const mine = own.find((one) => one.ref === ref);
     const outcome = outcomeOf(operation["outcome"]);
     if (this.#running.has(ref) || this.#dismissed.has(ref)) {
       return;
     }
-    if (outcome !== "" && !mine) {
+    if (outcome !== "" && mine === undefined) {
       // Whoever began it learns how it ended; here, the list changes.
       this.#tasks.delete(ref);
       return;
     }
     const aim = aimOf(text(operation["op"]));
     const error = fields(operation["error"]);
+    const plugin = fields(fields(operation["result"])["plugin"]);
     const task: Task = {
       ...(known ?? NEW),
       ref,
       aim,
       operation: text(operation["operation"]),
-      id: text(operation["id"]) || (known?.id ?? ""),
-      name: known?.name ?? "",
+      id: text(operation["id"]) || text(plugin["id"]) || (known?.id ?? ""),
+      name: text(plugin["name"]) || (known?.name ?? mine?.name ?? ""),
       step: text(operation["step"]),
       cancellable: operation["cancellable"] === true,
-      own: mine,
+      own: mine !== undefined,
       outcome,
       problem: outcome === "" || outcome === "done" ? undefined : explainWire(error, aim),
     };
@@ -283,9 +290,10 @@ export class Work {
     }
   }
 
-  #refs(): readonly string[] {
+  #own(): readonly Own[] {
     try {
-      return texts(JSON.parse(this.#needs.storage.getItem(REFS_KEY) ?? "[]"));
+      const kept: unknown = JSON.parse(this.#needs.storage.getItem(OWN_KEY) ?? "[]");
+      return list(kept).map(fields).map(({ ref, name }) => ({ ref: text(ref), name: text(name) }));
     } catch {
       return [];
     }
@@ -293,16 +301,16 @@ export class Work {
 
   // Its outcome is shown: the page does not show it again after a reload.
   #forgetRef(ref: string): void {
-    this.#write(this.#refs().filter((other) => other !== ref));
+    this.#write(this.#own().filter((own) => own.ref !== ref));
   }
 
   // Before the request goes out: after a reload the page must know which ones are its own.
-  #remember(ref: string): void {
-    this.#write([...this.#refs(), ref].slice(-KEPT_REFS));
+  #remember(own: Own): void {
+    this.#write([...this.#own(), own].slice(-KEPT));
   }
 
-  #write(refs: readonly string[]): void {
-    this.#needs.storage.setItem(REFS_KEY, JSON.stringify(refs));
+  #write(own: readonly Own[]): void {
+    this.#needs.storage.setItem(OWN_KEY, JSON.stringify(own));
   }
 }
 

@@ -152,9 +152,11 @@ function Panes({ manager, route }: ViewProps & { readonly route: Route }) {
       return (
         <div class="panes" data-detail={route.view !== "plugins"}>
           <PluginListView manager={manager} selected={route.view === "plugin" ? route.id : ""} />
-          <div class="detail">
-            <Detail manager={manager} route={route} />
-          </div>
+          {route.view === "plugins" && manager.rows.length === 0 ? null : (
+            <div class="detail">
+              <Detail manager={manager} route={route} />
+            </div>
+          )}
         </div>
       );
   }

@@ -35,8 +35,8 @@ function Connection({ manager }: ViewProps) {
     <div class="stack tight">
       <h3>Connection</h3>
       <p id="bridge-version">
-        {manager.standingWords}
-        {link.version === "" ? "." : ` to version ${link.version}.`}
+        {manager.standingWords.replace("…", "")}.
+        {link.version === "" ? "" : ` The bridge is version ${link.version}.`}
       </p>
       <div class="actions">
         <Button id="recheck" onPress={() => link.retry()}>
@@ -113,9 +113,9 @@ function Notifications({ manager }: ViewProps) {
   );
 }
 
-async function readTargets(manager: Manager): Promise<readonly Target[]> {
-  const answer = await manager.link.call("notify/targets").catch(() => ({}));
-  return list(fields(answer)["targets"]).map(fields).map((target) => ({
+async function readTargets(manager: Manager): Promise<readonly Target[] | undefined> {
+  const answer = await manager.link.call("notify/targets").catch(() => undefined);
+  return answer === undefined ? undefined : list(fields(answer)["targets"]).map(fields).map((target) => ({
     name: text(target["name"]),
     description: text(target["description"]),
     health: text(target["health"]),
