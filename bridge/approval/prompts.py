@@ -260,8 +260,8 @@ class Prompts:
         lines = "\n".join(gains.lines())
         return Prompt(
             Operation.GROW,
-            f"Allow the update of {shown(plugin_id)} to do more?",
-            f"{self._asks} update this plugin from version {shown(old)} to "
+            f"Let {shown(plugin_id)} do more?",
+            f"{self._asks} update {shown(plugin_id)} from version {shown(old)} to "
             f"{shown(new)}, which asks for more:\n{lines}\n{_origin(url)}",
             "Confirm only if you want all of this. If you do not, the installed "
             "version stays as it is.",
@@ -278,7 +278,7 @@ class Prompts:
         address = f"\nAddress: {listed(found)}" if found else ""
         return Prompt(
             Operation.REACH_HOST,
-            "Connect to a host on your own network?",
+            "Connect to your own network?",
             f"{self._asks} look at a plugin on a host that is not on the public "
             f"internet.\n{_origin(url)}{address}\n"
             "This host is asked once, and nothing is installed.",

@@ -23,6 +23,7 @@ from ..datadir.token import PairingToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
 from ..web.socket import BridgeFactory
+from .allocator import map_large_blocks
 from .banner import Banner
 from .filewatch import FileWatch
 from .listening import Listening
@@ -101,6 +102,7 @@ class Daemon(Service):
         super().startService()
         globalLogPublisher.addObserver(self._log_observers.push)
         sys.setswitchinterval(THREAD_TURN_SECONDS)
+        map_large_blocks()
         self._prepare()
         for pool in self._pools:
             pool.start()

@@ -55,6 +55,10 @@ LOG_FRAMES_PER_SECOND: Final = 200.0
 LOG_FRAMES_BURST: Final = 400
 LOG_FLOOD_SECONDS: Final = 10.0
 
+# How long callers should wait for an answer.
+CALL_SECONDS: Final = 4.0
+PROMPTED_CALL_SECONDS: Final = 130.0
+
 # Log records.
 LOG_RECORDS: Final = 200
 LOG_MESSAGE_CHARACTERS: Final = 4000

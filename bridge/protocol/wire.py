@@ -67,6 +67,11 @@ def ignores_unknown(kind: type[T]) -> type[T]:
     return kind
 
 
+def reads_unknown(kind: type[Any]) -> bool:
+    """Whether unknown fields are ignored when this class is read from an object."""
+    return hasattr(kind, _IGNORES_UNKNOWN)
+
+
 class WireConverter(Converter):
     """
     A converter that knows what is wrong with a value, and a quick one that does not.
@@ -112,7 +117,7 @@ def _configure(c: Converter, spelling: Callable[[str], str], ruled: bool) -> Non
         }
 
     def structure_fn(cls: type) -> Any:
-        strict = not hasattr(cls, _IGNORES_UNKNOWN)
+        strict = not reads_unknown(cls)
         return make_dict_structure_fn(
             cls, c, _cattrs_forbid_extra_keys=strict, **renamed(cls)
         )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from attrs import evolve, frozen
 
 from ..approval import Operation
-from ..plugins.installed.keys import Trust
+from ..plugins.installed.keys import KeyEntry, Trust
 from ..plugins.installed.trees import ListEntry
 from ..plugins.operations.kept import Pin
 from ..plugins.operations.progress import Step
@@ -178,6 +178,17 @@ class OperationList:
 
 
 @frozen
+class PluginSet:
+    """
+    The installed plugins, after a change.
+
+    :ivar plugins: List entries, by id.
+    """
+
+    plugins: list[ListEntry]
+
+
+@frozen
 class Outdated:
     """
     The plugins that are behind their repositories.
@@ -196,7 +207,7 @@ class Keys:
     :ivar keys: The last used first.
     """
 
-    keys: list[dict[str, Any]]
+    keys: list[KeyEntry]
 
 
 def with_trust(trust: Trust, entries: Iterable[ListEntry]) -> list[ListEntry]:

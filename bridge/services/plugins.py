@@ -29,6 +29,11 @@ from ..plugins.upstream.preview import Previewer, Subject
 from ..plugins.upstream.previewed import Preview
 from ..plugins.upstream.updates import Updates
 from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    CALL_SECONDS,
+    PROMPTED_CALL_SECONDS,
+    UPDATES_ANSWER_SECONDS,
+)
 from ..protocol.wire import unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
@@ -45,6 +50,7 @@ from .pluginmessages import (
     OperationEntry,
     OperationList,
     Outdated,
+    PluginSet,
     Previewed,
     Refusal,
     Source,
@@ -70,7 +76,7 @@ class Pushes:
     def plugins(self, entries: list[ListEntry]) -> None:
         """See ``Audience.plugins``."""
         entries = with_trust(self.trust, entries)
-        self.push(Event.PLUGINS, {"plugins": unstructure(entries)})
+        self.push(Event.PLUGINS, unstructure(PluginSet(entries)))
 
     def built(self, report: Report) -> None:
         """See ``Audience.built``."""
@@ -125,7 +131,7 @@ class PluginService:
             "installed": sorted(read_records(self._store)),
         }
 
-    @method(Source, Installed)
+    @method(Source, Installed, seconds=PROMPTED_CALL_SECONDS)
     async def install(self, params: Source) -> Installed:
         """
         Install a plugin from its repository, after a prompt on the desktop.
@@ -143,7 +149,7 @@ class PluginService:
     def _installed(self, entry: ListEntry) -> Installed:
         return Installed(*with_trust(self._trust, [entry]))
 
-    @method_for(Previewed, Preview)
+    @method_for(Previewed, Preview, seconds=PROMPTED_CALL_SECONDS)
     async def preview(self, params: Previewed, caller: Caller) -> Preview:
         """
         Clone and check a plugin without installing it; nothing is asked or run.
@@ -212,12 +218,12 @@ class PluginService:
         listing: PluginList = await self._in_thread(self._trees.listing, records)
         return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
 
-    @method(Anything, Outdated)
+    @method(Anything, Outdated, seconds=UPDATES_ANSWER_SECONDS + CALL_SECONDS)
     async def check_updates(self, params: Anything) -> Outdated:
         """List the plugins that are behind; slow repositories follow later."""
         return Outdated(await self._updates.check())
 
-    @method(ChosenUpdate, Installed)
+    @method(ChosenUpdate, Installed, seconds=PROMPTED_CALL_SECONDS)
     async def update(self, params: ChosenUpdate) -> Installed:
         """
         Update a plugin from its repository, after a prompt.
@@ -232,7 +238,7 @@ class PluginService:
         entry = await self._updater.update(params.id, params.pin, params.ref)
         return self._installed(entry)
 
-    @method(Chosen, Done)
+    @method(Chosen, Done, seconds=PROMPTED_CALL_SECONDS)
     async def uninstall(self, params: Chosen) -> Done:
         """
         Remove a plugin and its settings, after a prompt on the desktop.
@@ -244,7 +250,7 @@ class PluginService:
         await self._uninstaller.uninstall(params.id)
         return Done()
 
-    @method(Anything, Report)
+    @method(Anything, Report, seconds=PROMPTED_CALL_SECONDS)
     async def build(self, params: Anything) -> Report:
         """Rebuild the bundle; a failed build is answered with a report, too."""
         return await self._rebuild.run()
@@ -255,7 +261,7 @@ class PluginService:
         records = read_records(self._store)
         return Keys(self._trust.keys({of: r.key_id for of, r in records.items()}))
 
-    @method(ChosenKey, Done)
+    @method(ChosenKey, Done, seconds=PROMPTED_CALL_SECONDS)
     async def forget_key(self, params: ChosenKey) -> Done:
         """
         Accept an author's key no longer, after a prompt; uninstalls nothing.

@@ -7,7 +7,6 @@ import queue
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,11 +63,11 @@ class Client:
                     return line
             begin = len(self.lines)
             try:
-                line = self._queue.get(timeout=PATIENCE_SECONDS)
+                got = self._queue.get(timeout=PATIENCE_SECONDS)
             except queue.Empty:
-                line = None
-            assert line is not None, f"it ended, or waits: {self.lines[-20:]}"
-            self.lines.append(line)
+                got = None
+            assert got is not None, f"it ended, or waits: {self.lines[-20:]}"
+            self.lines.append(got)
 
     def state(self, name: str, begin: int = 0) -> Line:
         """Wait for a state; return its details."""
@@ -130,8 +129,12 @@ OUTCOMES: Final = frozenset({"result", "error"})
 
 
 @contextmanager
-def client(port: int, token: str | None) -> Iterator[Client]:
-    """Run a client of the daemon on a port, until the block ends."""
+def client(port: int, token: str | None, **more: Any) -> Iterator[Client]:
+    """
+    Run a client of the daemon on a port, until the block ends.
+
+    :param more: Options of the client; ``lateHello`` are milliseconds.
+    """
     script = packed().home / "driver.mjs"
     shutil.copyfile(Path(__file__).with_name("driver.mjs"), script)
     process = subprocess.Popen(
@@ -145,14 +148,7 @@ def client(port: int, token: str | None) -> Iterator[Client]:
     made = Client(process)
     try:
         given = {} if token is None else {"token": token}
-        made.ask("create", endpoint=f"http://127.0.0.1:{port}", **given)
+        made.ask("create", endpoint=f"http://127.0.0.1:{port}", **given, **more)
         yield made
     finally:
         made.end()
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    """Return how long something takes."""
-    begun = time.monotonic()
-    work()
-    return time.monotonic() - begun

@@ -15,9 +15,19 @@ function described(error) {
   return { name, message, code, prefix, sent, close, reason, retryAfter };
 }
 
+/** A socket whose first frame, the hello, goes out late. */
+function withLateHello(milliseconds) {
+  return class extends WebSocket {
+    send(text) {
+      setTimeout(() => this.readyState === WebSocket.OPEN && super.send(text), milliseconds);
+    }
+  };
+}
+
 const actions = {
-  create(options) {
-    bridge = createBridge({ client: "test/1.0.0", WebSocket, ...options });
+  create({ lateHello, ...options }) {
+    const made = lateHello === undefined ? WebSocket : withLateHello(lateHello);
+    bridge = createBridge({ client: "test/1.0.0", WebSocket: made, ...options });
     bridge.on("state", (state, details) => print({ state, details }));
     for (const event of ["build", "plugins", "progress", "unknown"]) {
       bridge.on(event, (data) => print({ event, data }));

@@ -107,7 +107,7 @@ def packed() -> Packed:
 
 
 def compiled(directory: Path) -> str:
-    """Type-check the TypeScript files of a directory; return what the compiler finds."""
+    """Type-check the TypeScript files of a directory; return the errors."""
     options = {
         "lib": ["ES2022", "DOM"],
         "module": "nodenext",

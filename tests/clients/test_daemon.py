@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
 
+from ..directories import fresh_directory
 from ..whole.daemon import run, running
 from ..whole.test_install import InstallCase, tree
 from ..whole.test_remote import Asked
@@ -27,9 +26,7 @@ class ConnectionTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """An empty home directory."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def test_pairing_and_calls(self) -> None:
         """Without a token, with a wrong one, and with the right one."""

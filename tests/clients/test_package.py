@@ -29,7 +29,11 @@ void bridge.call("plugins/list", {}, { signal: AbortSignal.timeout(1), timeoutMs
 bridge.on("build", ({ ok }) => console.log(ok));
 bridge.on("state", (state, { reason }) => console.log(state, reason, LIMITS));
 void bridge
-  .operate("plugins/update", { id: "a" }, { onProgress: ({ step }) => console.log(step) })
+  .operate(
+    "plugins/update",
+    { id: "a" },
+    { onProgress: ({ step }) => console.log(step) },
+  )
   .catch((error: unknown) => error instanceof RefusedError && error.prefix);
 """
 
@@ -84,7 +88,8 @@ class PackageTests(SynchronousTestCase):
         """The module imports nothing, and needs no page to be loaded."""
         code = (packed().root / "dist" / "index.js").read_text("utf-8")
         self.assertNotRegex(code, r"(?m)^import |\brequire\(|\bimport\(")
-        line = 'import("@plugin-bridge/client").then((m) => console.log(typeof m.createBridge))'
+        shown = "(m) => console.log(typeof m.createBridge)"
+        line = f'import("@plugin-bridge/client").then({shown})'
         done = run(node(), "--eval", line, cwd=packed().home)
         self.assertEqual((done.stdout, done.stderr), ("function\n", ""))
 
@@ -158,6 +163,6 @@ class UnitTests(SynchronousTestCase):
             len(re.findall(r"(?m)^test\(", file.read_text("utf-8")))
             for file in (PACKAGE / "test").glob("*.test.ts")
         )
-        passed = re.search(r"(?m)^(?:#|ℹ) pass (\d+)$", report)
+        passed = re.search(r"(?m)^(?:#|\u2139) pass (\d+)$", report)
         assert passed is not None, report[-2000:]
         self.assertEqual(int(passed[1]), written)

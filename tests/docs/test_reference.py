@@ -28,6 +28,19 @@ class ReferenceTests(SynchronousTestCase):
             held = (DOCS / "reference" / page).read_text("utf-8")
             self.assertEqual(made["render"](page), held, page)
 
+    def test_shipped(self):
+        """So is what ships: the schemas, and the client's types."""
+        made = self.made()
+        for path, text in made["shipped"]():
+            self.assertEqual(text, path.read_text("utf-8"), path)
+
+    def test_nothing_stale_is_shipped(self):
+        """There is no schema that nothing generates."""
+        made = self.made()
+        names = {path.name for path, _ in made["shipped"]()}
+        held = {path.name for path in made["SCHEMAS"].glob("*.json")}
+        self.assertLessEqual(held, names)
+
     def test_nothing_stale(self):
         """There is no page that nothing generates."""
         made = self.made()

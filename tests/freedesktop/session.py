@@ -181,14 +181,16 @@ class Session:
 
     def settled(self, before: Picture) -> Picture:
         """Wait until the screen differs from ``before``, and stands still."""
-        seen = [before, self.picture()]
+        last = before
 
         def stands_still() -> bool:
-            seen[:] = [seen[1], self.picture()]
-            return seen[0] == seen[1] != before
+            nonlocal last
+            time.sleep(0.2)
+            earlier, last = last, self.picture()
+            return earlier == last != before
 
-        wait_until(stands_still, "nothing new stands on the screen", pause=0.2)
-        return seen[1]
+        wait_until(stands_still, "nothing new stands on the screen")
+        return last
 
     def buttons(self, area: Box) -> list[Box]:
         """

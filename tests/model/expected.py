@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from itertools import permutations, product
 from typing import Any, Final
@@ -33,9 +33,8 @@ class Ask:
     value: Any = None
     page: int = 0
 
-    @property
-    def frame(self) -> dict[str, Any]:
-        """The request, as a page sends it."""
+    def frame(self, url_of: Callable[[str], str] = url_of) -> dict[str, Any]:
+        """Return the request, as a page sends it."""
         place = {"ns": self.target, "key": self.key}
         service, method, params = {
             "set": ("state", "set", {**place, "value": self.value}),

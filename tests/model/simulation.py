@@ -12,6 +12,7 @@ import json
 import re
 import select
 import shutil
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
@@ -306,6 +307,8 @@ class Simulation:
             reader.connectionLost(Failure(ConnectionError()))
         globalLogPublisher.removeObserver(self.daemon._log_observers.push)
         self.daemon._release()
+        # Replacing a handler formats the one before it, the whole daemon.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         self.daemon.running = 0
         self.daemon = None
         self.schedule._lanes.clear()
@@ -318,7 +321,7 @@ class Simulation:
         shutil.rmtree(self.root)
 
     def open_page(self, token: str) -> Page:
-        """Open a page's socket, and say hello; it may be refused."""
+        """Open a page's socket, and send hello; it may be refused."""
         page = self.web.open(PAGE, host=self.web.host)
         page.send({"type": "hello", "token": token, "client": "model/1.0.0"})
         return page

@@ -380,6 +380,10 @@ export const apiScenarios = {
         { a: { type: "text", label: "x", default: "", maxLength: 10_001 } },
         "settings.a.maxLength: a whole number from 1 to 10000",
       ],
+      [
+        { a: { type: "text", label: "x", default: "abc", maxLength: 3, minLength: 4 } },
+        "settings.a.minLength: a whole number from 0 to 3",
+      ],
       [{ a: choice }, "settings.a.options: 1 to 50 options"],
       [
         { a: { ...choice, options: [{ value: "a" }] } },
@@ -416,6 +420,8 @@ export const apiScenarios = {
     equal(problemOf({ ...number, min: 1, max: 1 }, 1), "");
     equal(problemOf(text, 7), "A text.");
     equal(problemOf(text, "a\nb"), "One line.");
+    equal(problemOf({ ...text, minLength: 1 }, ""), "Not empty.");
+    equal(problemOf({ ...text, minLength: 2 }, "a"), "At least 2 characters.");
     equal(problemOf({ ...text, multiline: true }, "a\nb"), "");
     equal(problemOf(text, "x".repeat(1001)), "At most 1000 characters.");
   },

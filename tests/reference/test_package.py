@@ -20,7 +20,8 @@ from .bundling import REFERENCE
 API = REFERENCE / "packages" / "api"
 SECONDS = 120.0
 PLUGIN = """\
-import { API_VERSION, BridgeError, definePlugin, type Context } from "@bridge/plugin-api";
+import { API_VERSION, BridgeError, definePlugin } from "@bridge/plugin-api";
+import type { Context } from "@bridge/plugin-api";
 
 export const version: string = API_VERSION;
 export const error: BridgeError = new BridgeError("timeout", "late");
@@ -30,7 +31,7 @@ export default definePlugin({
   async activate(ctx: Context) {
     const { rows } = await ctx.sql.query("sample", "SELECT 1");
     const response = await ctx.http.fetch("https://example.org/");
-    const end: () => void = await ctx.osc.listen(({ address }) => ctx.logger.info(address));
+    const end = await ctx.osc.listen(({ address }) => ctx.logger.info(address));
     ctx.ui.card(`${rows.length} ${response.status} ${ctx.settings.get("volume", 1)}`);
     end();
   },
@@ -50,7 +51,7 @@ TSCONFIG = {
 
 @cache
 def packed() -> tuple[TemporaryDirectory[str], dict[str, Any]]:
-    """Pack a copy of the package; return its directory and what npm says of it."""
+    """Pack a copy of the package; return its directory and npm's report."""
     scratch = TemporaryDirectory()
     copy = Path(scratch.name) / "packages" / "api"
     shutil.copytree(API, copy, ignore=shutil.ignore_patterns("dist", "node_modules"))
@@ -136,4 +137,4 @@ class PackageTests(SynchronousTestCase):
             (project / "tsconfig.json").write_text(json.dumps(TSCONFIG), "utf-8")
             run = tsc(project / "tsconfig.json")
             self.assertNotEqual(run.returncode, 0)
-            self.assertIn("main.ts(7,", run.stdout)
+            self.assertIn("main.ts(8,", run.stdout)

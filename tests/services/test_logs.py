@@ -16,11 +16,12 @@ from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import LOG_UNWRITTEN_BYTES
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.logs import Logs
 from tests.store.faults import fresh_directory
 from tests.store.test_store import Turnstile
+
+from ..schemas.checking import CheckedDispatcher
 
 GOOD = {"level": "info", "scope": "a", "message": "m", "ts": 0}
 LINE = b"1970-01-01T00:00:00.000Z INFO  [a] m\n"
@@ -57,7 +58,7 @@ class LogsCase(SynchronousTestCase):
 
     def calling(self, name: str, params: Any) -> Deferred[Any]:
         """Call one method."""
-        call = Dispatcher(self.registry).call("logs", name, params)
+        call = CheckedDispatcher(self.registry).call("logs", name, params)
         return Deferred.fromCoroutine(call)
 
     def call(self, name: str, **params: Any) -> Any:

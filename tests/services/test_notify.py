@@ -11,7 +11,6 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.notify import Notify
 from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
@@ -19,6 +18,8 @@ from bridge.sinks.notification import FIELDS
 from tests import strategies
 from tests.sinks.fake import FakeSink
 from tests.sinks.samples import png, text64
+
+from ..schemas.checking import CheckedDispatcher
 
 SECRET = strategies.SECRET
 
@@ -41,7 +42,7 @@ class NotifyCase(SynchronousTestCase):
 
     def calling(self, name: str, params: Any) -> Deferred[Any]:
         """Call one method."""
-        call = Dispatcher(self.registry).call("notify", name, params)
+        call = CheckedDispatcher(self.registry).call("notify", name, params)
         return Deferred.fromCoroutine(call)
 
     def send(self, **params: Any) -> Any:

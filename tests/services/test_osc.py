@@ -19,13 +19,13 @@ from zope.interface import implementer
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import Caller
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.osc import Osc
 from tests.osc.liblo import oscdump, oscsend, readable
 from tests.ports import free_udp_port
 
+from ..schemas.checking import CheckedDispatcher
 from ..waiting import until
 
 
@@ -84,7 +84,7 @@ class OscCase(TestCase):
         self, name: str, caller: Caller | None = None, **params: Any
     ) -> Deferred[Any]:
         """Call one method."""
-        calling = Dispatcher(self.registry).call(
+        calling = CheckedDispatcher(self.registry).call(
             "osc", name, params, caller or self.page
         )
         return Deferred.fromCoroutine(calling)
@@ -405,4 +405,4 @@ class ListenTests(OscCase):
 async def _listen(osc: Osc, port: int) -> None:
     registry = Registry()
     registry.register("osc", osc)
-    await Dispatcher(registry).call("osc", "listen", {"port": port})
+    await CheckedDispatcher(registry).call("osc", "listen", {"port": port})

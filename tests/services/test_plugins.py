@@ -12,12 +12,12 @@ from bridge.plugins.operations.progress import Audience, Progress, Step
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 
 from ..plugins.clone.remotes import LATEST, FakeUpstream
 from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, url_of
+from ..schemas.checking import CheckedDispatcher
 from ..threads import at_once
 
 
@@ -62,7 +62,7 @@ class PluginServiceTests(SynchronousTestCase):
         registry = Registry()
         registry.register("plugins", self.service)
         self.registry = registry
-        self.dispatcher = Dispatcher(registry)
+        self.dispatcher = CheckedDispatcher(registry)
 
     def call(self, name, params):
         """Call a method."""

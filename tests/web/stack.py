@@ -34,6 +34,7 @@ from bridge.web.guard import Guard, Origins
 from bridge.web.site import make_site
 from bridge.web.socket import BridgeFactory
 
+from ..schemas.checking import check_frame
 from ..strategies import SECRET
 
 PORT = 42081
@@ -181,6 +182,8 @@ class Page:
         """Return what was received since the last time."""
         self.stack.flush()
         got, self.got[:] = list(self.got), []
+        for frame in got:
+            check_frame(frame)
         return got
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from unittest import mock
 
 from hypothesis import given, settings
@@ -13,6 +14,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import JSON_DEPTH
+from bridge.protocol.version import PROTOCOL
+from bridge.schemas import PROTOCOL_FILE, read_schema
 
 from ..strategies import SECRET, nested
 from .stack import BEARER, JSON, TOKEN, Anything, Stack, write_request
@@ -30,7 +33,13 @@ class AlwaysTests(SynchronousTestCase):
         answer = self.stack.ask("GET", "/v1/health")
         self.assertEqual(answer.status, 200)
         self.assertEqual(
-            answer.json, {"ok": True, "version": "1.2.3", "services": ["kettle"]}
+            answer.json,
+            {
+                "ok": True,
+                "version": "1.2.3",
+                "protocol": PROTOCOL,
+                "services": ["kettle"],
+            },
         )
 
     def test_probe_as_the_page_sends_it(self) -> None:
@@ -100,14 +109,20 @@ class DevTests(SynchronousTestCase):
         self.stack = Stack()
 
     def test_describe(self) -> None:
-        """It describes what a welcome does, and names the socket's path."""
+        """It describes what a welcome does, the socket's path, and the protocol."""
         answer = self.stack.ask("GET", "/v1/describe", BEARER)
         page = self.stack.open()
         page.send({"type": "hello", "token": TOKEN, "client": "c"})
         (welcome,) = page.take()
         self.assertEqual(
             answer.json,
-            {"version": "1.2.3", "socket": "/v1/ws", "services": welcome["services"]},
+            {
+                "version": "1.2.3",
+                "protocol": PROTOCOL,
+                "socket": "/v1/ws",
+                "services": welcome["services"],
+                "description": json.loads(read_schema(PROTOCOL_FILE)),
+            },
         )
 
     def test_result_is_bare(self) -> None:

@@ -2,11 +2,12 @@
 
 import signal
 import socket
-import time
+from typing import Any
 
 import pytest
 
 from ..forge import RogueServer
+from ..waiting import wait_until
 from .daemon import running
 from .test_install import MAIN, InstallCase, manifest, tree
 
@@ -52,13 +53,14 @@ class PreviewCase(InstallCase):
 
     def under_way(self, page, outcome=None):
         """Wait until the one operation has this outcome."""
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            operations = page.result("plugins", "operations")["operations"]
-            if operations and operations[0].get("outcome") == outcome:
-                return operations[0]
-            time.sleep(0.3)
-        raise AssertionError(operations)
+        operations: list[Any] = []
+
+        def has_outcome() -> bool:
+            operations[:] = page.result("plugins", "operations")["operations"]
+            return bool(operations) and operations[0].get("outcome") == outcome
+
+        wait_until(has_outcome, pause=0.3)
+        return operations[0]
 
 
 @pytest.mark.whole

@@ -15,7 +15,7 @@ from ..forge import empty_forge
 from ..freedesktop.session import Session
 from ..waiting import wait_until
 from .daemon import running, set_up
-from .test_install import tree
+from .test_install import manifest, tree
 
 CONFIRM, DENY = 0, 1
 
@@ -53,11 +53,12 @@ class PromptTests(SynchronousTestCase):
         self.session = Session()
         self.addCleanup(self.session.end)
 
-    def publish(self, name):
+    def publish(self, name, **fields):
         """Publish a good plugin, signed; gives its URL."""
         directory = self.home / "trees" / name
-        directory.mkdir(parents=True)
-        for path, content in tree(name).items():
+        directory.mkdir(parents=True, exist_ok=True)
+        files = {**tree(name), "plugin.json": manifest(name, **fields)}
+        for path, content in files.items():
             (directory / path).write_text(content)
         profile = load_profile("reference")
         signature = sign_tree(directory, name, profile, b"\x01" * 32, int(time.time()))
@@ -137,6 +138,52 @@ class PromptTests(SynchronousTestCase):
             self.session.settled(self.empty)
             self.assertIn(daemon.stop(), (0, -15))
         self.until_empty()
+
+    def test_a_person_is_asked_for_a_private_host_and_for_growth(self):
+        """A confirmed private host is previewed; a denied growth changes nothing."""
+        url = self.publish("good")
+        self.empty = self.session.picture()
+        self.session.serve(xfce4_notifyd())
+        self.wait_for_server()
+        with self.daemon() as daemon, daemon.page() as page:
+            self.ask(page, "a", "preview", {"url": url})
+            self.until_asked(page, "reach_host")
+            self.press(CONFIRM, "prompt-reach-host.png")
+            shown = self.answered(page, "a")["result"]
+            self.assertEqual(shown["manifest"]["id"], "good")
+            pin = {"commit": shown["commit"], "digest": shown["digest"]}
+            self.ask(page, "b", "install", {"url": url, "pin": pin})
+            for asked in ("install", "trust_key"):
+                self.until_asked(page, asked)
+                self.press(CONFIRM, f"prompt-pinned-{asked}.png")
+            self.assertTrue(self.answered(page, "b")["ok"])
+            self.publish(
+                "good",
+                version="1.1.0",
+                permissions=["network", "clipboard"],
+                hosts=["x.example"],
+                actions=["vrcLogin"],
+            )
+            self.ask(page, "c", "update", {"id": "good"})
+            self.until_asked(page, "update")
+            self.press(CONFIRM, "prompt-update.png")
+            self.until_asked(page, "grow")
+            self.press(DENY, "prompt-grow.png")
+            message = self.answered(page, "c")["error"]["message"]
+            self.assertEqual(message, "denied: the user declined")
+            (plugin,) = page.result("plugins", "list")["plugins"]
+            self.assertEqual((plugin["version"], plugin["hosts"]), ("1.0.0", []))
+            self.ask(page, "d", "update", {"id": "good"})
+            self.until_asked(page, "update")
+            self.cancel(page)
+            message = self.answered(page, "d")["error"]["message"]
+            self.assertTrue(message.startswith("cancelled: "), message)
+        self.until_empty()
+
+    def cancel(self, page):
+        """Cancel what is under way."""
+        operations = page.result("plugins", "operations")["operations"]
+        self.ask(page, "x", "cancel", {"operation": operations[0]["operation"]})
 
     def test_dev_announces(self):
         """With ``--dev`` nothing is asked, and what was done is shown."""

@@ -68,6 +68,7 @@ class Broken:
     """
     A plugin that is not built into the bundle.
 
+    :ivar id: The plugin's.
     :ivar reason: Why: a refusal's prefix, and a sentence.
     """
 

@@ -107,7 +107,14 @@ class Change:
         running.reached(Step.ROLLBACK, "Putting everything back")
 
     async def _settle(self, exchange: Exchange) -> None:
-        """Move the trees to match the state; nothing else may move before."""
+        """
+        Move the trees to match the state; nothing else may move before.
+
+        :raise BridgeError: It is not known what the state file holds.
+        """
+        # A write that failed may be in the file even so, and without the journal the
+        # next start would believe it.
+        await self._store.commit([])
         move = exchange.settling(self._store)
         await self._in_thread(move, self._trees.directory)
         if not exchange.is_to_be_built(self._store):

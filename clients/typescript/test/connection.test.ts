@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  CLOSES,
   LostError,
   PairingError,
   createBridge,
@@ -116,6 +117,26 @@ test("1001 shutdown and 1006 are waited out", async () => {
     world.socket.welcome();
     assert.equal(bridge.state, "connected");
     assert.equal(world.sockets.length, 2);
+  }
+});
+
+test("after each close of the protocol it does what the protocol says", async () => {
+  const states = { yes: "waiting", later: "waiting", paired: "unpaired" };
+  for (const [reason, { code, retry }] of Object.entries(CLOSES)) {
+    const world = new World();
+    const bridge = await world.connected();
+    world.socket.drop(code, reason);
+    assert.equal(bridge.state, states[retry], reason);
+    assert.equal((bridge.details.retryInMs ?? 0) >= 5_000, retry === "later", reason);
+  }
+});
+
+test("a reason that is not the protocol's is waited out", async () => {
+  for (const reason of ["toString", "__proto__", "unauthorised"]) {
+    const world = new World();
+    const bridge = await world.connected();
+    world.socket.drop(1001, reason);
+    assert.equal(bridge.state, "waiting", reason);
   }
 });
 

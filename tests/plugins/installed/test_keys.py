@@ -10,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.installed.keys import KEYS, MARKS, Trust
 from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.wire import unstructure
 from bridge.store import Edit, Put, Store
 
 from ...directories import fresh_directory
@@ -155,7 +156,7 @@ class KeysTests(TrustTestCase):
         self.accept("gone", SIGNED, 6)
         by_one = SIGNED.key_id
         self.assertEqual(
-            self.trust.keys({"one": by_one, "also": by_one, "x": "other"}),
+            unstructure(self.trust.keys({"one": by_one, "also": by_one, "x": "other"})),
             [
                 {
                     "keyId": by_one,
@@ -182,7 +183,7 @@ class KeysTests(TrustTestCase):
 
     def listed(self) -> list[str]:
         """The ids of the keys, as listed."""
-        return [row["keyId"] for row in self.trust.keys({})]
+        return [row.key_id for row in self.trust.keys({})]
 
     def test_forget(self):
         """A forgotten key is accepted no longer, and others still are."""

@@ -80,7 +80,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         self.successResultOf(self.fetch("good"))
 
     def test_slow_clone_goes_on_being_reported(self):
-        """While a host says nothing, pages see every few seconds that it goes on."""
+        """While a host sends nothing, pages see every few seconds that it goes on."""
         self.bench.publish("good")
         self.bench.clones.slow = "clone"
         fetching = self.fetch("good")

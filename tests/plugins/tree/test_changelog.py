@@ -56,7 +56,7 @@ class SectionsTests(SynchronousTestCase):
         self.assertEqual(sections(TEXT, "1.2.0", "1.2.0"), "")
 
     def test_no_versions(self) -> None:
-        """A file without such headings says nothing."""
+        """A file without such headings has no changes."""
         self.assertEqual(sections("# News\n\n1.2.0 is out\n", "1.2.0", "1.0.0"), "")
 
     def test_attack_control_characters(self) -> None:

@@ -377,7 +377,7 @@ class TurnTests(PreviewTestCase):
         self.result("other")
 
     def test_attack_flood(self) -> None:
-        """No more than a few a minute are begun, whoever asks."""
+        """No more than a few a minute are begun, no matter who asks."""
         self.bench.clones.go_on()
         for _ in range(PREVIEWS_PER_MINUTE):
             self.successResultOf(self.preview(page=Page()))

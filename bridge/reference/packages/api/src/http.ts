@@ -23,7 +23,7 @@ export interface Http {
 export interface HttpOptions {
   /** `GET` when absent. */
   readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** At most 32; none of the connection's, and no credentials of the browser's. */
+  /** At most 32; those of the connection, such as `host`, are refused. */
   readonly headers?: { readonly [name: string]: string };
   /** Text of at most 1 MiB. */
   readonly body?: string;

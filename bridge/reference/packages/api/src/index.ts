@@ -19,6 +19,7 @@ export type { Osc, OscArgument, OscMessage, OscValue } from "./osc.js";
 export type {
   BooleanField,
   ChoiceField,
+  Field,
   NumberField,
   SettingField,
   Settings,

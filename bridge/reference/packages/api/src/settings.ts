@@ -1,7 +1,7 @@
 import type { Json } from "./context.js";
 
-/** What every field of a schema has. */
-interface Field {
+/** What every field of a settings schema has. */
+export interface Field {
   /** Its name on the page; 1 to 80 characters. */
   readonly label: string;
   /** One sentence below it; at most 300 characters. */
@@ -28,6 +28,8 @@ export interface BooleanField extends Field {
 export interface TextField extends Field {
   readonly type: "text";
   readonly default: string;
+  /** At least how many characters; 0 when absent. */
+  readonly minLength?: number;
   /** At most how many characters; 1000 when absent, and never more than 10000. */
   readonly maxLength?: number;
   /** Whether it may have several lines. */

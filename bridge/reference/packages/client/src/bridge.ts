@@ -13,17 +13,14 @@ import { Listeners } from "./events.js";
 import { type Fetch, isHealthy } from "./health.js";
 import { type Fields, text } from "./json.js";
 import { type Level, LogQueue } from "./log.js";
-import { type EventName, type MethodName, isKnownEvent } from "./methods.js";
+import { isKnownEvent } from "./methods.js";
 import { type OperateOptions, type Progress, operate } from "./operations.js";
 import { type Page, currentPage } from "./page.js";
-import type { Events, Methods } from "./protocol.js";
+import type { EventName, Events, MethodName, Params, Result } from "./protocol.js";
 import { type Evaluate, answerRemote } from "./remote.js";
 import type { WebSocketConstructor, Welcome } from "./socket.js";
 
 const TRY_AGAIN_LATER = 1013;
-
-type Params<Method extends MethodName> = Methods[Method]["params"];
-type Result<Method extends MethodName> = Methods[Method]["result"];
 
 /** The parameters, which may be left out when all of them may, and the options. */
 type Arguments<Method extends MethodName, Options> =

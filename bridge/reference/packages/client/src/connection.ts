@@ -12,6 +12,7 @@ import { type Cancel, type Clock, atDeadline } from "./clock.js";
 import type { Close, PairingReason } from "./errors.js";
 import type { Fields } from "./json.js";
 import { Liveness } from "./liveness.js";
+import { retryAfter } from "./methods.js";
 import type { Page } from "./page.js";
 import {
   ABNORMAL,
@@ -28,10 +29,10 @@ const CONNECT_MILLISECONDS = 6_000;
 const STEADY_MILLISECONDS = 10_000;
 const OVERLOADED_MILLISECONDS = 5_000;
 
-const GOING_AWAY = 1001;
 // The daemon closes with it only to refuse a hello; asking again would not help.
 const POLICY = 1008;
 const TRY_AGAIN_LATER = 1013;
+const ROTATED = "token_rotated";
 
 /**
  * - `stopped`: by `close`.
@@ -204,9 +205,9 @@ export class Connection implements SocketOwner {
 
   closed(close: Close): void {
     this.#end(close);
-    const rotated = close.code === GOING_AWAY && close.reason === "token_rotated";
-    if (rotated || close.code === POLICY) {
-      this.#enter("unpaired", { reason: rotated ? "rotated" : "refused", close });
+    if (close.code === POLICY || retryAfter(close.reason) === "paired") {
+      const reason = close.reason === ROTATED ? "rotated" : "refused";
+      this.#enter("unpaired", { reason, close });
     } else {
       this.#retryLater("waiting", close);
     }

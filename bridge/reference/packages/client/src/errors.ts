@@ -1,7 +1,7 @@
 /** What a call can be rejected with; an abort is a `DOMException` named `AbortError`. */
 
 import { fields, text } from "./json.js";
-import { PREFIXES } from "./methods.js";
+import { isPrefix } from "./methods.js";
 import type { ErrorCode } from "./protocol.js";
 
 /** How a socket closed. */
@@ -46,7 +46,7 @@ export class RefusedError extends BridgeError {
     this.name = "RefusedError";
     const [, prefix = "", rest = ""] = /^([a-z_]+): (.*)$/s.exec(message) ?? [];
     // The message of any other refusal may start with the name of a field.
-    const known = PREFIXES.has(prefix);
+    const known = isPrefix(prefix);
     this.prefix = known ? prefix : "";
     this.detail = known ? rest : message;
     this.retryAfter = retryAfter;

@@ -20,7 +20,6 @@ export {
   TimeoutError,
 } from "./errors.js";
 export type { Level } from "./log.js";
-export type { EventName, MethodName } from "./methods.js";
 export type { OperateOptions, Progress } from "./operations.js";
 export type { Page } from "./page.js";
 export * from "./protocol.js";

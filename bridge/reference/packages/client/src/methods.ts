@@ -1,23 +1,16 @@
-/** What the client knows of methods besides their types. */
+/** What the client knows of methods and events besides their types. */
 
-import type { Events, Methods } from "./protocol.js";
+import {
+  CLOSES,
+  type CloseReason,
+  type EventName,
+  METHODS,
+  type MethodName,
+  PREFIXES,
+} from "./protocol.js";
 
-export type MethodName = keyof Methods & string;
-export type EventName = keyof Events & string;
-
-/** How long an answer may take, and how long a call waits for a connection. */
+/** How long a call waits for a connection, and for the answer of an unknown method. */
 export const ANSWER_MILLISECONDS = 4_000;
-
-const CONFIRMED_MILLISECONDS = 130_000;
-
-// They wait for a person, who has two minutes, or for a repository.
-const SLOW: ReadonlySet<string> = new Set<MethodName>([
-  "plugins/forget_key",
-  "plugins/install",
-  "plugins/preview",
-  "plugins/uninstall",
-  "plugins/update",
-]);
 
 // They change nothing, so they may be asked again.
 const READS: ReadonlySet<string> = new Set<MethodName>([
@@ -44,33 +37,11 @@ const EVENTS: { readonly [Name in EventName]: true } = {
   remote: true,
 };
 
-/** What the message of a refused plugin operation can start with. */
-export const PREFIXES: ReadonlySet<string> = new Set([
-  "already_installed",
-  "approval_unavailable",
-  "build_failed",
-  "busy",
-  "cancelled",
-  "clone_failed",
-  "denied",
-  "downgrade",
-  "invalid_id",
-  "manifest_invalid",
-  "moved",
-  "no_manifest",
-  "not_cancellable",
-  "not_https",
-  "not_installed",
-  "not_trusted",
-  "policy",
-  "private_address",
-  "reinstall_required",
-  "unsigned",
-]);
-
 /** How many milliseconds the answer of a method may take. */
 export function answerMilliseconds(method: string): number {
-  return SLOW.has(method) ? CONFIRMED_MILLISECONDS : ANSWER_MILLISECONDS;
+  return Object.hasOwn(METHODS, method)
+    ? METHODS[method as MethodName].timeoutMs
+    : ANSWER_MILLISECONDS;
 }
 
 export function isRead(method: string): boolean {
@@ -79,4 +50,14 @@ export function isRead(method: string): boolean {
 
 export function isKnownEvent(event: string): boolean {
   return Object.hasOwn(EVENTS, event);
+}
+
+/** Whether the message of a refused plugin operation can start with it. */
+export function isPrefix(word: string): boolean {
+  return (PREFIXES as readonly string[]).includes(word);
+}
+
+/** When to connect again after a close, if the daemon has closed for a known reason. */
+export function retryAfter(reason: string): "yes" | "later" | "paired" | undefined {
+  return Object.hasOwn(CLOSES, reason) ? CLOSES[reason as CloseReason].retry : undefined;
 }

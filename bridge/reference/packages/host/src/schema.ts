@@ -73,9 +73,13 @@ function problemOfNumber({ min, max, integer }: NumberRule, value: unknown): str
   return min === undefined ? `At most ${String(max)}.` : `At least ${min}.`;
 }
 
-function problemOfText({ maxLength = USUAL_TEXT, multiline }: TextRule, value: unknown): string {
+function problemOfText(field: TextRule, value: unknown): string {
+  const { minLength = 0, maxLength = USUAL_TEXT, multiline } = field;
   if (typeof value !== "string") {
     return "A text.";
+  }
+  if (value.length < minLength) {
+    return minLength === 1 ? "Not empty." : `At least ${minLength} characters.`;
   }
   if (value.length > maxLength) {
     return `At most ${maxLength} characters.`;
@@ -104,13 +108,8 @@ function readKind(name: string, field: ReturnType<typeof fields>): object {
       return { type, default: usual, ...readLimits(name, field) };
     case "boolean":
       return { type, default: usual };
-    case "text": {
-      const { maxLength = USUAL_TEXT, multiline } = field;
-      const usable =
-        Number.isInteger(maxLength) && Number(maxLength) >= 1 && Number(maxLength) <= MOST_TEXT;
-      check(usable, `${name}.maxLength`, `a whole number from 1 to ${MOST_TEXT}`);
-      return { type, default: usual, maxLength, multiline: multiline === true };
-    }
+    case "text":
+      return { type, default: usual, ...readLengths(name, field) };
     case "choice":
       return { type, default: usual, options: readOptions(name, field["options"]) };
     default:
@@ -130,6 +129,18 @@ function readLimits(name: string, field: ReturnType<typeof fields>): object {
     ...(max === undefined ? {} : { max }),
     integer: integer === true,
   };
+}
+
+function readLengths(name: string, field: ReturnType<typeof fields>): object {
+  const { minLength = 0, maxLength = USUAL_TEXT, multiline } = field;
+  checkLength(`${name}.maxLength`, maxLength, 1, MOST_TEXT);
+  checkLength(`${name}.minLength`, minLength, 0, Number(maxLength));
+  return { minLength, maxLength, multiline: multiline === true };
+}
+
+function checkLength(name: string, given: unknown, least: number, most: number): void {
+  const usable = Number.isInteger(given) && Number(given) >= least && Number(given) <= most;
+  check(usable, name, `a whole number from ${least} to ${most}`);
 }
 
 function readOptions(name: string, given: unknown): readonly object[] {

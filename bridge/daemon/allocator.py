@@ -1,0 +1,30 @@
+"""How the C library's allocator keeps large blocks, which Python can't choose."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any, Final
+
+LARGE_BYTES: Final = 256 * 1024
+"""From this size on, a block is a mapping of its own."""
+
+_M_MMAP_THRESHOLD: Final = -3  # of malloc.h
+
+
+def map_large_blocks() -> None:
+    """
+    Have every large block returned to the system as soon as it is freed.
+
+    glibc does so at first, but the first large block that is freed raises its
+    threshold to that size, up to 32 MiB.  From then on such blocks lie between small
+    ones in the heap, which can't shrink below the last of these, and a daemon's memory
+    grows with every few large frames.  With another C library, nothing is changed.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    library: Any = ctypes.CDLL(None)
+    with contextlib.suppress(AttributeError):
+        library.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)

@@ -1,0 +1,59 @@
+"""Tests for ``bridge.daemon.allocator``."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.daemon import allocator
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import re
+from pathlib import Path
+from bridge.daemon.allocator import map_large_blocks
+
+def resident():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+if %r:
+    map_large_blocks()
+bytearray(30 * 2**20)
+before, kept = resident(), []
+for _ in range(8):
+    large = bytearray(b"x") * (8 * 2**20)
+    kept.append(bytearray(b"x") * 5000)
+    kept.append(large)
+del kept[1::2], large
+print((resident() - before) // 1024)
+"""
+
+
+class LargeBlocksTests(SynchronousTestCase):
+    """Tests for ``map_large_blocks``."""
+
+    def kept(self, *, mapped: bool) -> int:
+        """Return how many MiB a process keeps of 64 MiB that it has freed."""
+        line = [sys.executable, "-c", PROGRAM % mapped]
+        done = subprocess.run(
+            line, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+        )
+        return int(done.stdout)
+
+    def test_returned(self) -> None:
+        """What is freed is returned, although small blocks came after it."""
+        self.assertLess(self.kept(mapped=True), 8)
+        # Otherwise this would test nothing.
+        self.assertGreater(self.kept(mapped=False), 40)
+
+    def test_another_library(self) -> None:
+        """Without the function, and on other systems, nothing happens."""
+        self.patch(ctypes, "CDLL", lambda _: object())
+        allocator.map_large_blocks()
+        self.patch(allocator.sys, "platform", "darwin")
+        self.patch(ctypes, "CDLL", None)
+        allocator.map_large_blocks()
