@@ -121,6 +121,11 @@ function of({ stage, error }: PluginState): Shown {
   return { status: stage, words: STAGES[stage], reload: false, details: error };
 }
 
+/** The version and the status of a row, which may name the version itself. */
+export function versionAndWords({ version, words }: Row): readonly [string, string] {
+  return [words.startsWith(version) ? "" : version, words];
+}
+
 /** The rows that a search and a tag leave. */
 export function matching(rows: readonly Row[], search: string, tag: string): readonly Row[] {
   const words = search.toLowerCase().split(/\s+/);

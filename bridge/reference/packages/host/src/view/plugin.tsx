@@ -5,7 +5,7 @@ import { hostAndPath } from "../manager/address.js";
 import type { Entry } from "../manager/entries.js";
 import { type Manager, day } from "../manager/manager.js";
 import { fragmentOf } from "../manager/route.js";
-import type { Row } from "../manager/rows.js";
+import { type Row, versionAndWords } from "../manager/rows.js";
 import { count } from "../manager/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, Copy, Details, Outside, Title } from "./parts.js";
@@ -56,12 +56,12 @@ function Missing({ manager }: ViewProps) {
 }
 
 function Standing({ row }: { readonly row: Row }) {
-  const { version, words, status, entry, details } = row;
+  const { status, entry, details } = row;
   const author = entry?.author ?? "";
   return (
     <div class="stack tight">
       <p class="status" data-status={status} id="plugin-words">
-        {[version, words].filter((word) => word !== "").join(" · ")}
+        {versionAndWords(row).filter((word) => word !== "").join(" · ")}
         {author === "" ? "" : ` By ${author}.`}
       </p>
       {entry?.dev === true ? <p>Being developed on this computer.</p> : null}

@@ -3,7 +3,7 @@ import { h } from "preact";
 import { useState } from "preact/hooks";
 
 import { fragmentOf } from "../manager/route.js";
-import { type Row, matching } from "../manager/rows.js";
+import { type Row, matching, versionAndWords } from "../manager/rows.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, Field, Select, Switch, Title } from "./parts.js";
 
@@ -75,9 +75,11 @@ function UpdateLine({ manager }: ViewProps) {
   const off = shelf.checking || manager.link.state !== "connected";
   return (
     <div class="row wrap updates">
-      <p id="updates-status" class={updates.length > 0 ? "strong" : "dim"}>
-        {manager.updateWords}
-      </p>
+      {manager.updateWords === "" ? null : (
+        <p id="updates-status" class={updates.length > 0 ? "strong" : "dim"}>
+          {manager.updateWords}
+        </p>
+      )}
       {updates.length > 1 ? (
         <Button
           id="update-all"
@@ -132,7 +134,8 @@ function Filter(props: {
 
 function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: boolean }) {
   const { manager, row, selected } = props;
-  const { id, name, version } = row;
+  const { id, name } = row;
+  const [version, words] = versionAndWords(row);
   const update = manager.shelf.update(id);
   const href = fragmentOf({ view: "plugin", id, page: "" });
   return (
@@ -145,7 +148,7 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
           <span class="dim" data-testid={`plugin-version-${id}`}>
             {version}
           </span>{" "}
-          {row.words}
+          {words}
         </p>
         {update === undefined ? null : <p class="strong small">There is an update.</p>}
       </div>
