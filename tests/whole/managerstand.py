@@ -8,6 +8,7 @@ them takes longer than most of the tests.
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 import time
@@ -30,7 +31,7 @@ from ..freedesktop.buses import program
 from ..freedesktop.session import Session
 from ..reference.bundling import REFERENCE
 from .browser import Browser, open_browser
-from .daemon import Daemon, run, running, set_up
+from .daemon import Daemon, command, environment, run, running, set_up
 
 PROFILE: Final = load_profile("reference")
 SEED: Final = b"\x07" * 32
@@ -286,6 +287,29 @@ class Stand:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return self.daemon.token
+
+    @contextmanager
+    def linked(self, plugin_id: str) -> Iterator[None]:
+        """Link a published plugin's directory, as its author does."""
+        folder = str(self.home / "trees" / plugin_id)
+        where = f"--data-dir={self.daemon.data}"
+        process = subprocess.Popen(
+            command("dev", "--host=reference", where, folder),
+            cwd=self.home,
+            env=environment(self.home),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        try:
+            self.desktop.until(
+                lambda: self.call("plugins/list")["plugins"], "the plugin is linked"
+            )
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE_SECONDS)
+            process.stdout.close()
 
     def confirmed(self, method: str, params: Mapping[str, Any]) -> None:
         """Call a method that asks, and confirm every question."""

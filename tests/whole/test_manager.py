@@ -514,6 +514,34 @@ class ManagerTests(StandTestCase):
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
         browser.click("#leave-safe-mode")
         self.until("it is over", lambda: not self.is_shown("#safe-mode"))
+        browser.click("#switch-broken-one")
+        browser.until_text('[data-testid="plugin-status-broken-one"]', "Didn't start.")
+        # As a plugin leaves it that froze the page twice.
+        browser.chrome.execute_script(
+            "localStorage.setItem('plugin-bridge.starting:broken-one', arguments[0])",
+            '{"count": 2, "phase": "loading"}',
+        )
+        stand.open("/plugins")
+        browser.until_text("#safe-mode", "Broken One stopped this page twice.")
+        self.said("No plugin is running. Broken One stopped this page twice.|")
+        browser.click("#turn-off-culprit")
+        browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
+        self.assertNotEqual(stand.focus(), "BODY")
+
+    def test_linked_plugin(self) -> None:
+        """A plugin that is being developed is named so, and can't be uninstalled."""
+        stand, browser = self.stand, self.browser
+        port = stand.daemon.port
+        stand.stop_daemon()
+        stand.start_daemon("--dev", port=port)
+        self.addCleanup(stand.start_daemon, port=port)
+        self.addCleanup(stand.stop_daemon)
+        stand.publish("mine")
+        with stand.linked("mine"):
+            stand.open("/plugins/mine")
+            browser.until_text("#plugin", "Being developed on this computer.")
+            self.assertFalse(self.is_shown("#uninstall"))
+            self.audit("linked")
 
     def test_keyboard_only(self) -> None:
         """Adding a plugin needs no pointer, and the focus is never on nothing."""

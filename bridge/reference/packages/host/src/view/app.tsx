@@ -1,9 +1,10 @@
 /** @jsx h */
 /** The whole page: navigation, one banner, and a view. */
 
-import { h, render } from "preact";
+import { Component, type ComponentChildren, h, render } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
+import { HOST_SCOPE, describe } from "../log.js";
 import type { Manager } from "../manager/manager.js";
 import { type Route, fragmentOf } from "../manager/route.js";
 import { AddView } from "./add.js";
@@ -14,7 +15,7 @@ import { HomeView } from "./home.js";
 import { KeysView } from "./keys.js";
 import { LiveRegions } from "./live.js";
 import { LogView } from "./logview.js";
-import { useChanges } from "./parts.js";
+import { Button, Title, useChanges } from "./parts.js";
 import { PermissionsView } from "./permissions.js";
 import { PluginView } from "./plugin.js";
 import { PluginListView } from "./pluginlist.js";
@@ -44,12 +45,44 @@ function App({ manager }: ViewProps) {
       <LiveRegions announcer={manager.announcer} />
       <main>
         {connect ? null : <Banner manager={manager} />}
-        {connect ? <ConnectView manager={manager} /> : <Panes manager={manager} route={route} />}
+        <Boundary manager={manager} shown={shown}>
+          {connect ? <ConnectView manager={manager} /> : <Panes manager={manager} route={route} />}
+        </Boundary>
         <HomeView manager={manager} shown={!connect && route.view === "home"} />
       </main>
       <Dialog questions={manager.questions} />
     </div>
   );
+}
+
+interface BoundaryProps extends ViewProps {
+  /** What is shown in it. */
+  readonly shown: string;
+  readonly children: ComponentChildren;
+}
+
+/** Keeps the rest of the page when a view fails. */
+class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
+  override state = { failed: "" };
+
+  override componentDidCatch(error: unknown): void {
+    this.props.manager.log.add("error", HOST_SCOPE, `a view failed: ${describe(error)}`);
+    this.setState({ failed: this.props.shown });
+  }
+
+  override render() {
+    return this.state.failed === this.props.shown ? (
+      <section class="panel stack">
+        <Title>Something went wrong</Title>
+        <p>This part of the page can't be shown. The log has the details.</p>
+        <div class="actions">
+          <Button onPress={this.props.manager.reload}>Reload</Button>
+        </div>
+      </section>
+    ) : (
+      this.props.children
+    );
+  }
 }
 
 /**
@@ -75,28 +108,41 @@ function useFocusOnTitle(shown: string): void {
       last.current !== null &&
       !last.current.isConnected;
     before.current = shown;
+    const title = newestTitle();
+    document.title = title === undefined ? "Bridge" : `${title.textContent} · Bridge`;
     if (opened || lost) {
-      focusOnTitle();
+      title?.focus();
     }
   });
 }
 
-/** Move the focus to the title of the newest pane. */
-export function focusOnTitle(): void {
+/** The title of the pane that was opened last. */
+function newestTitle(): HTMLElement | undefined {
   const titles = [...document.querySelectorAll<HTMLElement>("[data-title]")];
-  titles.filter((title) => title.checkVisibility()).at(-1)?.focus();
+  return titles.filter((title) => title.checkVisibility()).at(-1);
 }
 
 function Header({ manager, route }: ViewProps & { readonly route: Route | undefined }) {
   const { updates } = manager.shelf;
   const many = manager.rows.length;
-  const link = (view: "home" | "plugins" | "log" | "settings", label: string, more = "") => (
+  const link = (
+    view: "home" | "plugins" | "log" | "settings",
+    label: string,
+    more = "",
+    badge = 0,
+  ) => (
     <a
       href={fragmentOf({ view })}
       aria-current={route !== undefined && sectionOf(route) === view ? "page" : undefined}
     >
       {label}
       {more === "" ? null : <span class="count">{more}</span>}
+      {badge === 0 ? null : (
+        <span class="count badge">
+          {badge}
+          <span class="hidden"> {badge === 1 ? "update" : "updates"}</span>
+        </span>
+      )}
     </a>
   );
   return (
@@ -114,10 +160,7 @@ function Header({ manager, route }: ViewProps & { readonly route: Route | undefi
       {route === undefined ? null : (
         <nav aria-label="Views">
           {link("home", "Home")}
-          {link("plugins", "Plugins", many === 0 ? "" : String(many))}
-          {updates.length === 0 ? null : (
-            <span class="hidden">{manager.updateWords}</span>
-          )}
+          {link("plugins", "Plugins", many === 0 ? "" : String(many), updates.length)}
           {link("log", "Log")}
           {link("settings", "Settings")}
         </nav>

@@ -106,10 +106,9 @@ function OldBanner({ manager }: ViewProps) {
 }
 
 function SafeModeBanner({ manager }: ViewProps) {
-  const { culprit } = manager.runtime.safeMode;
+  const { culprit, suspects } = manager.runtime.safeMode;
   const name = culprit === undefined ? "" : manager.nameOf(culprit);
-  const words = name === "" ? "" : ` ${name} stopped this page twice.`;
-  const all = `No plugin is running.${words}`;
+  const all = `No plugin is running.${suspectWords(suspects.map((id) => manager.nameOf(id)))}`;
   useEffect(() => manager.announcer.urgent(all), [all]);
   const isOff = culprit !== undefined && !manager.runtime.enabled(culprit);
   return (
@@ -128,6 +127,15 @@ function SafeModeBanner({ manager }: ViewProps) {
       </Button>
     </Frame>
   );
+}
+
+function suspectWords(names: readonly string[]): string {
+  if (names.length === 0) {
+    return "";
+  }
+  return names.length === 1
+    ? ` ${String(names[0])} stopped this page twice.`
+    : ` One of these stopped this page twice: ${names.join(", ")}. Turn them off one by one.`;
 }
 
 const TITLES = {
