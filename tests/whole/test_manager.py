@@ -330,9 +330,7 @@ class ManagerTests(StandTestCase):
         self.desktop.deny()
         self.assertIn("Read the game log", self.desktop.last())
         browser.until_text("#outcome", "Not confirmed, so nothing changed.")
-        self.assertEqual(
-            stand.call("plugins/list")["plugins"][0]["version"], "1.0.0"
-        )
+        self.assertEqual(stand.call("plugins/list")["plugins"][0]["version"], "1.0.0")
         browser.click("#update-now")
         self.confirm_all("#outcome")
         browser.until_text("#outcome", "Bio Updater is updated. Reload to use it.")

@@ -135,7 +135,6 @@ export class PageRuntime implements Runtime {
       return false;
     }
     this.manager.find(id)?.instance?.revoked(permission);
-    this.#changed.emit();
     return true;
   }
 
