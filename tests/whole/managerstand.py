@@ -68,7 +68,8 @@ class Desktop:
         menu.write_text("#!/bin/sh\nexec grep -m1 Confirm\n")
         menu.chmod(0o755)
         config = self.session.home / "dunstrc"
-        config.write_text(f"[global]\ndmenu = {menu}\nheight = 400\n")
+        options = f"dmenu = {menu}\nheight = 400\nhistory_length = 1000\n"
+        config.write_text(f"[global]\n{options}")
         self._dunst = self.session.serve(
             program("dunst", "dunst"), "-conf", str(config)
         )
@@ -82,15 +83,22 @@ class Desktop:
 
     def confirm(self) -> None:
         """Wait for a prompt and choose Confirm."""
-        self.until_shown()
-        self._control("context")
-        self._until_gone()
+        self._answer("context")
 
     def deny(self) -> None:
         """Wait for a prompt and close it."""
+        self._answer("close")
+
+    def _answer(self, command: str) -> None:
         self.until_shown()
-        self._control("close")
-        self._until_gone()
+        # The next prompt may come at once, so that something is always shown.
+        answered = self._answered()
+        self._control(command)
+        self.until(lambda: self._answered() > answered, "the prompt is answered")
+
+    def _answered(self) -> int:
+        history = json.loads(self._control("history"))
+        return len(history["data"][0])
 
     def has_prompt(self) -> bool:
         """Whether something is shown."""
@@ -109,9 +117,6 @@ class Desktop:
     def until_shown(self) -> None:
         """Wait for a prompt."""
         self.until(self.has_prompt, "a prompt is shown")
-
-    def _until_gone(self) -> None:
-        self.until(lambda: not self.has_prompt(), "the prompt is gone")
 
     def until(self, true: Any, what: str) -> None:
         """Wait until something is true."""

@@ -174,7 +174,8 @@ class BrowserTests(SynchronousTestCase):
             browser.type("#token", daemon.token)
             browser.click("#pair")
             browser.until_text("#bridge-state", "Connected")
-            words = "return document.body.textContent"
+            browser.click('nav a[href="#/log"]')
+            words = "return document.getElementById('log-lines').textContent"
             browser.until(
                 "all plugins have started",
                 lambda: browser.chrome.execute_script(words).count("has started") == 60,

@@ -68,7 +68,7 @@ function Frame(props: {
       id={props.id}
       data-tone={props.tone}
       role="region"
-      aria-label="Notice"
+      aria-label={props.id === "safe-mode" ? "Safe mode" : "Notice"}
       tabIndex={-1}
       ref={box}
     >
