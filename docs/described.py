@@ -1,17 +1,18 @@
-"""Descriptions of classes and their rules, for the generated pages."""
+"""Descriptions of classes, schemas and their rules, for the generated pages."""
 
 from __future__ import annotations
 
 import inspect
 import re
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from attrs import NOTHING, fields, frozen, resolve_types
 from orjson import Fragment
 
+from bridge.protocol.rules import Schema
 from bridge.protocol.wire import camel
 
 
@@ -75,18 +76,22 @@ def _is_word(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, StrEnum)
 
 
-def rule_words(kind: Any) -> str:
-    """Describe the rules of one annotation and of its arguments."""
-    origin = get_origin(kind)
+def rule_words(kind: Any, named: bool = True) -> str:
+    """
+    Describe the rules of one annotation and of its arguments.
+
+    :param named: Whether to list the members of enumerations.
+    """
+    origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        held, *rules = get_args(kind)
-        return _joined([*(rule.describe() for rule in rules), rule_words(held)])
+        held, *rules = arguments
+        return _joined([*(rule.describe() for rule in rules), rule_words(held, named)])
     if origin in (Union, types.UnionType):
-        return _joined(map(rule_words, get_args(kind)))
+        return _joined(rule_words(one, named) for one in arguments)
     if origin is list:
-        inner = rule_words(get_args(kind)[0])
+        inner = rule_words(arguments[0], named)
         return f"each: {inner}" if inner else ""
-    if _is_word(kind):
+    if named and _is_word(kind):
         return f"one of {', '.join(kind)}"
     return ""
 
@@ -119,8 +124,51 @@ def fields_of(kind: type[Any]) -> Iterator[Field]:
         )
 
 
-def field_rows(kind: type[Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Return a table row for each field of a class."""
-    for one in fields_of(kind):
+def fields_in(schema: Schema, defs: Mapping[str, Schema]) -> Iterator[Field]:
+    """
+    Describe each field of a schema.
+
+    :param defs: The definitions that the schema may refer to.
+    """
+    required = schema.get("required", ())
+    for name, held in schema.get("properties", {}).items():
+        rules = [held.get("x-rule", ""), *_values(held, defs)]
+        yield Field(
+            name,
+            schema_words(held, defs),
+            name in required,
+            held.get("description", ""),
+            _joined(rules),
+        )
+
+
+def schema_words(schema: Schema, defs: Mapping[str, Schema]) -> str:
+    """Return the JSON type of a schema, as text; an object's definition by its name."""
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix("#/$defs/")
+        held = defs[name]
+        return f"`{name}`" if "properties" in held else schema_words(held, defs)
+    if "anyOf" in schema:
+        kinds = (schema_words(one, defs) for one in schema["anyOf"])
+        return " or ".join(dict.fromkeys(kinds))
+    kind = schema.get("type", "any JSON")
+    if kind == "array":
+        return f"array of {schema_words(schema['items'], defs)}"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {schema_words(schema['additionalProperties'], defs)}"
+    return kind if isinstance(kind, str) else " or ".join(kind)
+
+
+def _values(schema: Schema, defs: Mapping[str, Schema]) -> Iterator[str]:
+    """List the values of an enumeration that a schema refers to."""
+    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    values = defs.get(name, {}).get("enum", ())
+    if values:
+        yield f"one of {', '.join(values)}"
+
+
+def field_rows(found: Iterable[Field]) -> Iterator[tuple[str, str, str, str]]:
+    """Return a table row for each field."""
+    for one in found:
         required = "required" if one.required else "optional"
         yield f"`{one.name}`", one.kind, required, one.words

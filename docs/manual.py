@@ -10,25 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from attrs import fields, has
-from described import Field, fields_of, type_words
-from services import SERVICES
+from attrs import fields
+from described import Field, fields_in, fields_of
+from protocolfile import document, event_words, without_type
 from twisted.python import usage
 
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.commands.completion import Word, options_class, words_of
 from bridge.datadir.paths import DataDir
-from bridge.plugins.bundle.build import Report
-from bridge.plugins.operations.progress import Progress
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree
-from bridge.plugins.upstream.updates import Update
-from bridge.protocol import frames, limits
-from bridge.protocol.errors import CloseReason, Code, Prefix
-from bridge.rpc.hub import Event
-from bridge.rpc.registry import methods_of, summary_of
+from bridge.protocol import limits
+from bridge.protocol.rules import Schema
+from bridge.rpc.registry import summary_of
 from bridge.settings.config import BY_NAME, OPTIONS
 from bridge.settings.host import (
     SHIPPED,
@@ -202,70 +198,83 @@ def profile() -> Iterator[str]:
             yield entry(f"`{name}` ({one.kind}{need})", one.words)
 
 
-def page_frames() -> Iterator[str]:
-    """Every frame a page sends."""
-    for kind in (frames.Hello, frames.Request, frames.Logs):
-        yield f"### {kind.__name__.lower()}\n"
-        yield f"{summary_of(kind)}\n"
-        yield from field_entries(fields_of(kind))
+def frames() -> Iterator[str]:
+    """Every frame."""
+    for kind, frame in document()["frames"].items():
+        sender = "page" if frame["from"] == "client" else "daemon"
+        yield f"### {kind}\n"
+        yield f"{frame['description']} The {sender} sends it.\n"
+        yield from schema_entries(without_type(frame["schema"]))
+
+
+def schema_entries(schema: Schema) -> Iterator[str]:
+    """Describe the fields of a schema."""
+    return field_entries(fields_in(schema, document()["$defs"]))
 
 
 def events() -> Iterator[str]:
-    """Every event."""
-    for event in Event:
-        yield entry(f"`{event}`", event.meaning)
+    """Every event, and its data."""
+    for name, event in document()["events"].items():
+        yield f"### {name}\n"
+        yield f"{event_words(event)}\n"
+        yield from schema_entries(event["data"])
 
 
 def objects() -> Iterator[str]:
-    """The objects in events and results that no method describes."""
-    for title, kind in (
-        ("A build's report", Report),
-        ("A step of an operation", Progress),
-        ("An update", Update),
-    ):
-        yield f"### {title}\n"
-        yield from field_entries(fields_of(kind))
+    """The objects that others hold."""
+    for name, schema in document()["$defs"].items():
+        if "properties" in schema:
+            yield f"### {name}\n"
+            yield f"{schema['description']}\n"
+            yield from schema_entries(schema)
 
 
 def methods() -> Iterator[str]:
     """Every method."""
-    for name, service in sorted(SERVICES.items()):
+    about = document()
+    for name, service in about["services"].items():
         yield f"### {name}\n"
-        yield f"{summary_of(service)}\n"
-        for m in methods_of(service):
-            yield f"#### {name}/{m.name}\n"
-            yield f"{m.summary}\n"
-            yield from shape("Parameters", m.params)
-            yield from shape("Result", m.result)
+        yield f"{service['description']}\n"
+        for called, method in about["methods"].items():
+            if called.startswith(f"{name}/"):
+                yield f"#### {called}\n"
+                yield f"{method['description']}\n"
+                yield from shape("Parameters", method["params"])
+                yield from shape("Result", method["result"])
 
 
-def shape(title: str, kind: type[Any]) -> Iterator[str]:
+def shape(title: str, schema: Schema) -> Iterator[str]:
     """Describe parameters, or a result."""
-    if not has(kind):
-        yield f"{title}: {type_words(kind)}.\n"
-    elif not fields(kind):
+    if "properties" not in schema:
         yield f"{title}: none.\n"
     else:
         yield f"{title}:\n"
-        yield from field_entries(fields_of(kind))
+        yield from schema_entries(schema)
 
 
 def codes() -> Iterator[str]:
     """Every error code."""
-    for code in Code:
-        yield entry(f"`{code}` (HTTP {code.status})", code.meaning)
+    for code, error in document()["errors"].items():
+        yield entry(f"`{code}` (HTTP {error['http']})", error["meaning"])
 
 
 def prefixes() -> Iterator[str]:
     """Every plugin error."""
-    for prefix in Prefix:
-        yield entry(f"`{prefix}`", prefix.meaning)
+    for prefix, held in document()["prefixes"].items():
+        yield entry(f"`{prefix}`", held["meaning"])
 
 
 def closed() -> Iterator[str]:
     """Every close reason."""
-    for reason in CloseReason:
-        yield entry(f"`{reason}` ({int(reason.code)})", reason.meaning)
+    for reason, close in document()["closes"].items():
+        head = f"`{reason}` ({close['code']}, {close['retry']})"
+        yield entry(head, close["meaning"])
+
+
+def retries() -> Iterator[str]:
+    """When a page may connect again."""
+    for retry, held in document()["retries"].items():
+        yield entry(f"`{retry}`", held["meaning"])
 
 
 def bounds() -> Iterator[str]:
@@ -295,7 +304,7 @@ WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "environment": environment,
     "events": events,
     "files": files,
-    "frames": page_frames,
+    "frames": frames,
     "hosts": hosts,
     "manifest": manifest,
     "manifest_example": manifest_example,
@@ -303,6 +312,7 @@ WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "objects": objects,
     "other_names": other_names,
     "prefixes": prefixes,
+    "retries": retries,
     "profile": profile,
     "shared": shared,
     "signature": signature,

@@ -29,7 +29,7 @@ class ApproverContract:
         self.assertTrue(verifyObject(IApprover, self.approver()))
 
     def test_its_description_is_one_line(self):
-        """What the banner and ``describe`` say of it is one line of text."""
+        """Its description in the banner and in ``describe`` is one line of text."""
         description = self.approver().description
         self.assertIsInstance(description, str)
         self.assertEqual(len(description.splitlines()), 1)
@@ -83,7 +83,7 @@ class SinkContract:
         """Start it, and wait until it delivers."""
         raise NotImplementedError
 
-    async def test_it_tells_of_itself(self):
+    async def test_it_describes_itself(self):
         """It has all that ``ISink`` names, and its names are of the right kinds."""
         sink = self.sink()
         self.assertTrue(verifyObject(ISink, sink))

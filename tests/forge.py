@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 from unittest import TestCase
 
-import trustme
 from attrs import define, field
 from twisted.internet.protocol import Protocol
 
 from bridge.demo.forge import make_authority, publish, start_forge
+from tests.certificates import authority, certificate
 
 PROJECT = Path(__file__).parent.parent
 
@@ -132,8 +132,8 @@ def main(base: Path, *, old: bool) -> None:
     from twisted.internet import reactor, stdio
 
     ca_file = base / "ca.pem"
-    authority = make_authority(ca_file)
-    forge = start_forge(reactor, base / "repositories", authority, ca_file, old=old)
+    issuer = make_authority(ca_file)
+    forge = start_forge(reactor, base / "repositories", issuer, ca_file, old=old)
     sys.stdout.write(json.dumps({"port": forge.port}) + "\n")
     sys.stdout.flush()
     stdio.StandardIO(_UntilClosed(reactor))
@@ -150,11 +150,13 @@ class RogueServer:
 
     :ivar script: Given a request's first line and its body; what it yields is sent
         piece by piece, then the connection is closed.
+    :ivar issuer: The name of the authority of its certificate.
+    :ivar ca_file: Where that authority's certificate is written.
     """
 
     script: Script
     ca_file: Path
-    authority: trustme.CA = field(factory=trustme.CA)
+    issuer: str = "rogue"
     port: int = field(init=False)
     requests: list[str] = field(factory=list, init=False)
     closing: threading.Event = field(factory=threading.Event, init=False)
@@ -163,10 +165,11 @@ class RogueServer:
     _threads: list[threading.Thread] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        authority = self.authority
-        authority.cert_pem.write_to_path(str(self.ca_file))
+        authority(self.issuer).cert_pem.write_to_path(str(self.ca_file))
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert("127.0.0.1", "localhost").configure_cert(self._context)
+        certificate("127.0.0.1", "localhost", issuer=self.issuer).configure_cert(
+            self._context
+        )
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self._start(self._accept)

@@ -39,12 +39,12 @@ def npm_package(spec: str) -> Path:
 
 
 def node() -> str:
-    """The path of Node.js; an ``AssertionError`` says how to get it."""
+    """The path of Node.js; an ``AssertionError`` has the fix."""
     return _tool("node")
 
 
 def npm() -> str:
-    """The path of npm; an ``AssertionError`` says how to get it."""
+    """The path of npm; an ``AssertionError`` has the fix."""
     return _tool("npm")
 
 

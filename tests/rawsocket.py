@@ -122,7 +122,7 @@ class RawSocket:
         self.socket.close()
 
     def hello(self, token: str) -> Any:
-        """Say hello; gives the welcome."""
+        """Send hello; return the welcome."""
         self.send(text({"type": "hello", "token": token, "client": "raw/1.0.0"}))
         return self.receive()
 
@@ -135,7 +135,7 @@ class RawSocket:
         """
         Read one frame: opcode and payload; ``None`` at the end.
 
-        ``final`` tells afterwards whether it ends its message.
+        ``final`` is afterwards whether it ends its message.
         """
         head = self._exactly(2)
         if head is None:

@@ -1,16 +1,138 @@
-"""Tests of the doubles: each keeps the contract of what it stands in for."""
+"""
+Tests of the doubles: each keeps the contract of what it stands in for.
+
+A double that does what the real part never does lets tests pass that prove nothing. So
+every class that is named as a double has a contract, which the real part keeps as
+well, or needs none.
+"""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Final
 
 from twisted.internet import reactor
 from twisted.internet.interfaces import IReactorUNIX
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
-from bridge.freedesktop import DesktopError, INotifications, Note
-
-from .approval.screens import FakeScreen
 from .contracts import ApproverContract
 from .freedesktop.buses import HastyReactor
 from .plugins.operations.bench import FakeApprover
+
+TESTS: Final = Path(__file__).parent
+DOUBLE: Final = re.compile(r"_?(Fake|Memory|Recording|Stub|Mock|Dummy)(?!.*Tests\Z)")
+"""The names that doubles have, and tests of doubles have not."""
+
+CONTRACTS: Final = {
+    "approval.screens.FakeScreen": (
+        "freedesktop.test_contract.DesktopContract",
+        "freedesktop.test_contract.FakeScreenTests",
+        "freedesktop.test_contract.NotificationsTests",
+    ),
+    "plugins.clone.remotes.FakeUpstream": (
+        "plugins.contracts.UpstreamContract",
+        "plugins.test_doubles.FakeUpstreamTests",
+        "plugins.test_doubles.GitUpstreamTests",
+    ),
+    "plugins.operations.bench.FakeApprover": (
+        "contracts.ApproverContract",
+        "test_doubles.FakeApproverTests",
+        "approval.test_desktop.InMemoryTests",
+    ),
+    "plugins.operations.bench.FakeAudience": (
+        "plugins.contracts.AudienceContract",
+        "plugins.test_doubles.FakeAudienceTests",
+        "plugins.test_doubles.PushesTests",
+    ),
+    "plugins.operations.bench.FakeBuilder": (
+        "plugins.contracts.BuilderContract",
+        "plugins.test_doubles.FakeBuilderTests",
+        "plugins.test_doubles.RealBuilderTests",
+    ),
+    "plugins.operations.bench.FakeCloner": (
+        "plugins.contracts.ClonerContract",
+        "plugins.test_doubles.FakeClonerTests",
+        "plugins.test_doubles.GitClonerTests",
+    ),
+    "plugins.clone.remotes.Slots": (
+        "test_threads.HeldContract",
+        "test_threads.SlotsTests",
+        "test_threads.PoolTests",
+    ),
+    "sinks.fake.FakeSink": (
+        "contracts.SinkContract",
+        "sinks.test_fanout.FakeContractTests",
+        "sinks.test_overlay.SocketTests",
+    ),
+    "threads.Threads": (
+        "test_threads.HeldContract",
+        "test_threads.ThreadsTests",
+        "test_threads.PoolTests",
+    ),
+    "web.stack.Connection": (
+        "web.test_transport.TransportContract",
+        "web.test_transport.ConnectionTests",
+        "web.test_transport.TcpTransportTests",
+    ),
+}
+"""Of each double: its contract, the test case of it, and one of a real part."""
+
+WITHOUT: Final = {
+    # Bytes that a test chooses, from the other end of a real socket.
+    "freedesktop.buses.FakeBus",
+}
+"""Doubles that stand in for nothing of ours."""
+
+
+def doubles() -> set[str]:
+    """Name every class of the tests that is named as a double."""
+    found: set[str] = set()
+    for path in TESTS.rglob("*.py"):
+        module = ".".join(path.relative_to(TESTS).with_suffix("").parts)
+        tree = ast.parse(path.read_text("utf-8"))
+        found.update(
+            f"{module}.{node.name}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef) and DOUBLE.match(node.name)
+        )
+    return found
+
+
+def resolve(name: str) -> type:
+    """Import a class of the tests."""
+    module, _, kind = name.rpartition(".")
+    found: type = getattr(import_module(f"tests.{module}"), kind)
+    return found
+
+
+class DoublesTests(SynchronousTestCase):
+    """Tests of the list above."""
+
+    def test_every_double_is_listed(self):
+        """A class that is named as a double has a contract, or needs none."""
+        self.assertEqual(doubles() - set(CONTRACTS) - WITHOUT, set())
+
+    def test_nothing_else_is_listed(self):
+        """What is listed exists."""
+        for name in WITHOUT | set(CONTRACTS):
+            self.assertIsInstance(resolve(name), type)
+
+    def test_contracts_are_kept(self):
+        """The double and the real part are tested by the same contract."""
+        for name, (contract, *cases) in CONTRACTS.items():
+            for case in cases:
+                self.assertTrue(issubclass(resolve(case), resolve(contract)), name)
+            double, real = map(resolve, cases)
+            self.assertIsNot(double, real, name)
+
+    def test_names(self):
+        """Doubles are found by their names, and tests of them are none."""
+        for name in ("FakeA", "_FakeA", "MemoryA", "RecordingA", "StubA"):
+            self.assertTrue(DOUBLE.match(name), name)
+        for name in ("FakeATests", "AFake"):
+            self.assertFalse(DOUBLE.match(name), name)
 
 
 class FakeApproverTests(ApproverContract, SynchronousTestCase):
@@ -29,27 +151,11 @@ class OpenFakeApproverTests(ApproverContract, SynchronousTestCase):
         return FakeApprover(answers=[None, None, None])
 
 
-class FakeScreenTests(SynchronousTestCase):
-    """The desktop in memory."""
-
-    def test_it_provides_the_interface(self):
-        """It has all that ``INotifications`` names."""
-        self.assertTrue(verifyObject(INotifications, FakeScreen()))
-
-    def test_it_fails_as_a_desktop_does(self):
-        """Without a server nothing is found, and nothing can be asked."""
-        screen = FakeScreen()
-        screen.failure = "no desktop"
-        self.failureResultOf(screen.find(), DesktopError)
-        self.failureResultOf(screen.ask(Note("a", "b", "c"), []), DesktopError)
-        self.assertEqual(screen.health, "down")
-
-
 class HastyReactorTests(SynchronousTestCase):
     """The reactor for which time runs faster."""
 
     def test_it_is_the_reactor(self):
-        """Everything but time is the real reactor's."""
+        """Everything except time is the real reactor's."""
         hasty = HastyReactor()
         self.assertTrue(verifyObject(IReactorUNIX, hasty))
         self.assertEqual(hasty.listenUDP, reactor.listenUDP)

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -11,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from . import suite
 from .directories import fresh_directory
 from .suite import ROOT
+from .waiting import wait_until
 
 TESTS = Path(__file__).parent
 
@@ -95,10 +95,7 @@ class RunTests(SynchronousTestCase):
         reports = fresh_directory(self)
         running = subprocess.Popen([sys.executable, "-c", program, reports], cwd=ROOT)
         first = reports / "p0.log"
-        end = time.monotonic() + 60
-        while not (first.exists() and first.read_text().endswith("\n")):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+        wait_until(lambda: first.exists() and first.read_text().endswith("\n"))
         running.terminate()
         self.assertEqual(running.wait(60), 128 + signal.SIGTERM)
         self.assertFalse(Path("/proc", first.read_text().strip()).exists())

@@ -14,11 +14,11 @@ from unittest import mock
 
 import treq
 from twisted.internet import reactor
-from twisted.internet.defer import ensureDeferred, maybeDeferred
+from twisted.internet.defer import Deferred, ensureDeferred, maybeDeferred
 from twisted.internet.task import deferLater
 from twisted.logger import ILogObserver, globalLogPublisher
 from twisted.python.components import Componentized
-from twisted.trial.unittest import TestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
 from bridge.datadir.lock import acquire
@@ -28,8 +28,9 @@ from bridge.protocol.errors import CloseReason
 from bridge.wiring import oneshot
 
 from .directories import fresh_directory
-from .freedesktop.buses import at_once
 from .npm import esbuild
+from .reactors import brief_reactor
+from .threads import at_once
 
 
 class DaemonTests(TestCase):
@@ -67,7 +68,7 @@ class DaemonTests(TestCase):
         self.addCleanup(lambda: daemon.running and maybeDeferred(daemon.stopService))
         return daemon
 
-    def said(self):
+    def printed(self):
         """What was logged."""
         return "\n".join(event.get("line", "") for event in self.events)
 
@@ -80,11 +81,11 @@ class DaemonTests(TestCase):
         return answer.code, await answer.json()
 
     async def test_runs(self):
-        """It listens, says its banner, answers, and stops."""
+        """It listens, prints its banner, answers, and stops."""
         daemon = self.start("--dev", "--no-log-capture")
         self.assertLess(sys.getswitchinterval(), 0.005)
-        self.assertIn("developer mode: ON", self.said())
-        self.assertIn("log file of the page: disabled", self.said())
+        self.assertIn("developer mode: ON", self.printed())
+        self.assertIn("log file of the page: disabled", self.printed())
         status, health = await self.get(daemon, "/v1/health")
         self.assertEqual((status, health["ok"]), (200, True))
         token = (self.data / "token").read_text("ascii").strip()
@@ -149,12 +150,12 @@ class DaemonTests(TestCase):
         acquire(self.data / "lock").release()
 
     async def test_page_log_that_cannot_be_kept(self):
-        """A log directory others can write to is not used; the banner says so."""
+        """A log directory others can write to is not used; the banner reports it."""
         unsafe = self.data.with_name("unsafe")
         unsafe.mkdir()
         unsafe.chmod(0o777)
         self.start(f"--log-file={unsafe}/page.log")
-        self.assertIn("log lines are discarded", self.said())
+        self.assertIn("log lines are discarded", self.printed())
 
     def test_prints_its_log_unless_twistd_does(self):
         """The daemon is the application's log observer, unless twistd was given one."""
@@ -192,10 +193,10 @@ class DaemonTests(TestCase):
 
     def refused(self, make):
         """Run what ends the process: its status, and the line it prints."""
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        printed = io.StringIO()
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
             ended = self.assertRaises(SystemExit, make)
-        return ended.code, said.getvalue()
+        return ended.code, printed.getvalue()
 
     def test_locked_directory(self):
         """A directory in use, and one that can't be made, are reported in one line."""
@@ -263,7 +264,7 @@ class DaemonTests(TestCase):
         self.assertTrue(paths.bundle.exists())
 
     async def test_build_during_a_build_that_hangs(self):
-        """A build waits for another process's, and says when that takes too long."""
+        """A build waits for another process's, and fails when that takes too long."""
         paths = self.options().paths
         paths.data.create()
         lock = acquire(paths.data.build / "lock")
@@ -315,10 +316,12 @@ class DaemonTests(TestCase):
         return paths
 
     async def test_interrupted_operation(self):
-        """It is settled before the daemon listens; the banner says so, and builds."""
+        """It is settled before the daemon listens, and built; the banner reports it."""
         paths = self.interrupt()
         daemon = self.start()
-        self.assertIn("the uninstall of good was interrupted, and was fin", self.said())
+        self.assertIn(
+            "the uninstall of good was interrupted, and was fin", self.printed()
+        )
         self.assertEqual(list(paths.data.plugins.iterdir()), [])
         await daemon.stopService()
         self.assertFalse(paths.data.journal.exists())
@@ -355,44 +358,34 @@ class DaemonTests(TestCase):
         self.assertEqual(list(paths.data.plugins.iterdir()), [])
 
 
-class OneReactor:
-    """A reactor that runs calls at once."""
-
-    def __init__(self):
-        self.begun = []
-        self.stopped = False
-
-    def callWhenRunning(self, begin):
-        """Keep what to begin with."""
-        self.begun.append(begin)
-
-    def callLater(self, seconds, call):
-        """Call at once."""
-        call()
-
-    def stop(self):
-        """Note it."""
-        self.stopped = True
-
-    def run(self):
-        """Begin."""
-        for begin in self.begun:
-            begin()
-
-
-class RunTests(TestCase):
+class RunTests(SynchronousTestCase):
     """Tests for running a reactor for one thing."""
 
-    def test_result_and_failure(self):
-        """What was done is given back, or what it raised is raised."""
+    def test_result(self):
+        """The result is that of what ran; the reactor has stopped."""
+        running = brief_reactor(self)
 
-        async def well():
+        async def work():
+            await deferLater(running, 0)
             return 7
 
-        async def badly():
-            raise ZeroDivisionError
+        self.assertEqual(oneshot.run(running, work), 7)
+        self.assertFalse(running.running)
 
-        ran = OneReactor()
-        self.assertEqual(oneshot.run(ran, well), 7)
-        self.assertTrue(ran.stopped)
-        self.assertRaises(ZeroDivisionError, oneshot.run, OneReactor(), badly)
+    def test_failure(self):
+        """What it raises is raised, at once or later."""
+        for pauses in (0, 1):
+            running = brief_reactor(self)
+
+            async def work(running=running, pauses=pauses):
+                for _ in range(pauses):
+                    await deferLater(running, 0)
+                raise ZeroDivisionError
+
+            self.assertRaises(ZeroDivisionError, oneshot.run, running, work)
+
+    def test_interrupted(self):
+        """A reactor that was stopped first has been interrupted."""
+        running = brief_reactor(self)
+        running.callLater(0, running.stop)
+        self.assertRaises(KeyboardInterrupt, oneshot.run, running, Deferred)

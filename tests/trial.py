@@ -17,7 +17,9 @@ from typing import Any
 from twisted.scripts import trial
 
 # Drives daemons, commands and packages from outside, or has tests run by hand only.
-BY_PYTEST = frozenset({"differential", "docs", "honest", "packaging", "whole"})
+BY_PYTEST = frozenset(
+    {"clients", "differential", "docs", "honest", "model", "packaging", "whole"}
+)
 
 
 def modules() -> list[str]:

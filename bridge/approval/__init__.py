@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from .approvers import DevApprover, IApprover, NobodyApprover, denied, unavailable
 from .native import announcer, native_approver
-from .prompts import Operation, Prompt, Prompts, host_of, shown
+from .prompts import Gains, Operation, Prompt, Prompts, host_of, shown
 
 __all__ = [
     "DevApprover",
+    "Gains",
     "IApprover",
     "NobodyApprover",
     "Operation",

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from attrs import Attribute, field, frozen
 
 from ..protocol.text import ELLIPSIS, ascii_line
+from .wording import LIST_CHARACTERS, listed, permission_lines
 
 _NAME_CHARACTERS: Final = 60
-_LIST_CHARACTERS: Final = 300
 _URL_CHARACTERS: Final = 600
 # So that a long path leaves room on the screen for what follows it.
 _PATH_CHARACTERS: Final = 120
@@ -33,6 +33,9 @@ class Operation(StrEnum):
     TRUST_KEY = "trust_key"
     ROTATE_KEY = "rotate_key"
     FORGET_KEY = "forget_key"
+    PREVIEW = "preview"
+    REACH_HOST = "reach_host"
+    GROW = "grow"
 
 
 def _showable(_: Any, attribute: Attribute[str], value: str) -> None:
@@ -107,8 +110,37 @@ def _origin(url: str) -> str:
     return f"Host: {host}\nPath: {line}"
 
 
-def _listed(names: Iterable[str]) -> str:
-    return shown(", ".join(names), _LIST_CHARACTERS) or "none"
+@frozen
+class Gains:
+    """
+    What a new version of a plugin declares that the installed one does not.
+
+    :ivar permissions: Permissions it requires.
+    :ivar optional: Permissions it may ask for later.
+    :ivar hosts: Hosts it declares.
+    :ivar actions: The host's actions it declares.
+    :ivar events: The host's events it declares.
+    """
+
+    permissions: list[str]
+    optional: list[str]
+    hosts: list[str]
+    actions: list[str]
+    events: list[str]
+
+    def lines(self) -> list[str]:
+        """Describe each gain, the permissions first."""
+        lines = permission_lines(self.permissions)
+        if self.optional:
+            lines += ["It may ask later to:", *permission_lines(self.optional)]
+        for what, names in (
+            ("New sites", self.hosts),
+            ("New things it does in the app", self.actions),
+            ("New events it receives", self.events),
+        ):
+            if names:
+                lines.append(f"{what}: {listed(names)}")
+        return lines
 
 
 @frozen
@@ -135,7 +167,7 @@ class Prompts:
             Operation.INSTALL,
             "Install a plugin?",
             f"{self._asks} install a plugin.\n{_origin(url)}\n"
-            f"Kept in: {shown(directory, _LIST_CHARACTERS)}\n"
+            f"Kept in: {shown(directory, LIST_CHARACTERS)}\n"
             f"Its code will run inside {shown(self.application)}.",
             _CAUTION,
         )
@@ -183,8 +215,8 @@ class Prompts:
             f"{self._asks} install or update a plugin signed with a key you have not "
             f"accepted before.\nKey: {shown(key_id)}\n{_origin(url)}\n"
             f'Plugin: "{shown(name)}", version {shown(version)}\n'
-            f"Permissions: {_listed(permissions)}\n"
-            f"Optional permissions: {_listed(optional)}",
+            f"Permissions: {listed(permissions)}\n"
+            f"Optional permissions: {listed(optional)}",
             "Confirm only if this key is the fingerprint the author published. You "
             "will not be asked about it again.",
         )
@@ -213,5 +245,42 @@ class Prompts:
             f"{self._asks} forget a signing key.\nKey: {shown(key_id)}\n"
             f"First accepted for: {shown(label, _URL_CHARACTERS)}\n"
             "No plugin is uninstalled; the next one signed with it will ask again.",
+            _CAUTION,
+        )
+
+    def grow(
+        self, plugin_id: str, url: str, *, old: str, new: str, gains: Gains
+    ) -> Prompt:
+        """
+        Ask whether an update of ``plugin_id`` may have more than the installed one.
+
+        :param old: The installed version.
+        :param new: The version it would be updated to.
+        """
+        lines = "\n".join(gains.lines())
+        return Prompt(
+            Operation.GROW,
+            f"Let {shown(plugin_id)} do more?",
+            f"{self._asks} update {shown(plugin_id)} from version {shown(old)} to "
+            f"{shown(new)}, which asks for more:\n{lines}\n{_origin(url)}",
+            "Confirm only if you want all of this. If you do not, the installed "
+            "version stays as it is.",
+        )
+
+    def reach_host(self, url: str, addresses: Iterable[str]) -> Prompt:
+        """
+        Ask whether a preview may connect to a private network, this one time.
+
+        :param addresses: What the host's name stands for; none when it is a private
+            name itself.
+        """
+        found = list(addresses)
+        address = f"\nAddress: {listed(found)}" if found else ""
+        return Prompt(
+            Operation.REACH_HOST,
+            "Connect to your own network?",
+            f"{self._asks} look at a plugin on a host that is not on the public "
+            f"internet.\n{_origin(url)}{address}\n"
+            "This host is asked once, and nothing is installed.",
             _CAUTION,
         )

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from attrs import define
+from attrs import define, frozen
 from twisted.logger import ILogObserver, LogEvent
 from twisted.python.threadable import isInIOThread
 from zope.interface import implementer
 
 from ..protocol.limits import LOG_MESSAGE_CHARACTERS
+from ..protocol.rules import OneOf, Text
 from ..protocol.text import Secrets
+from ..protocol.wire import unstructure
+from ..settings.config import LOG_LEVELS
 from .output import LogEntry, at_least, read_event
 
 SCOPE: Final = "bridge"
+
+
+@frozen
+class Line:
+    """
+    A line of the daemon's log.
+
+    :ivar level: ``debug``, ``info``, ``warn`` or ``error``.
+    :ivar scope: Always ``bridge``.
+    :ivar message: Its first line.
+    :ivar ts: When it was logged: milliseconds since the epoch.
+    """
+
+    level: Annotated[str, OneOf(LOG_LEVELS)]
+    scope: str
+    message: Annotated[str, Text(LOG_MESSAGE_CHARACTERS)]
+    ts: int
 
 
 @implementer(ILogObserver)
@@ -62,12 +82,14 @@ def as_record(entry: LogEntry) -> dict[str, Any]:
     message = entry.message.partition("\n")[0]
     if entry.error:
         message += f" ({entry.error})"
-    return {
-        "level": entry.level,
-        "scope": SCOPE,
-        "message": message[:LOG_MESSAGE_CHARACTERS],
-        "ts": round(entry.time * 1000),
-    }
+    line = Line(
+        entry.level,
+        SCOPE,
+        message[:LOG_MESSAGE_CHARACTERS],
+        round(entry.time * 1000),
+    )
+    record: dict[str, Any] = unstructure(line)
+    return record
 
 
 def make_log_push(

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from ..protocol.rules import Schema, patterns, whole
 from .packets import Argument, Kind
 
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
@@ -15,6 +16,21 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
     Kind.FLOAT: (int, float),
     Kind.STRING: (str,),
 }
+
+# The least number that rounds to one that a float of 32 bits can't hold.
+_BEYOND_FLOAT: Final = 2.0**128 - 2.0**103
+_BOOLEAN: Final[Schema] = {"type": "boolean"}
+_INTEGER: Final[Schema] = {
+    "type": "integer",
+    "minimum": -(2**31),
+    "maximum": 2**31 - 1,
+}
+_FLOAT: Final[Schema] = {
+    "type": "number",
+    "exclusiveMinimum": -_BEYOND_FLOAT,
+    "exclusiveMaximum": _BEYOND_FLOAT,
+}
+_STRING: Final[Schema] = {"type": "string", **patterns(whole(r"[^\u0000]*"))}
 
 
 def read_argument(given: Any) -> Argument | None:
@@ -69,3 +85,23 @@ class OscArgument:
             "or one of these (an integer of 32 bits for int) with its kind: "
             "{kind: bool, int, float or string, value}"
         )
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        plain = (_BOOLEAN, _FLOAT, _STRING)
+        kinds = {
+            Kind.BOOL: _BOOLEAN,
+            Kind.INT: _INTEGER,
+            Kind.FLOAT: _FLOAT,
+            Kind.STRING: _STRING,
+        }
+        return {"anyOf": [*plain, *(_of_kind(*each) for each in kinds.items())]}
+
+
+def _of_kind(kind: Kind, value: Schema) -> Schema:
+    return {
+        "type": "object",
+        "required": ["kind", "value"],
+        "additionalProperties": False,
+        "properties": {"kind": {"const": str(kind)}, "value": value},
+    }

@@ -35,8 +35,9 @@ class Argument:
     """
     One argument of a message.
 
-    :ivar value: ``None`` for what is ``other``: a blob, a colour, an array, a number
-        that is not finite.
+    :ivar kind: What it is.
+    :ivar value: Null for what is ``other``: a blob, a colour, an array, a number that
+        is not finite.
     """
 
     kind: Kind
@@ -45,7 +46,12 @@ class Argument:
 
 @frozen
 class Message:
-    """A message: its address and its arguments."""
+    """
+    A message: its address and its arguments.
+
+    :ivar address: Where in the receiver it goes.
+    :ivar args: Its arguments, in order.
+    """
 
     address: str
     args: list[Argument]

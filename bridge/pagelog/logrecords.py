@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from attrs import frozen
 
@@ -15,6 +15,7 @@ from ..protocol.limits import (
     LOG_RECORDS,
     LOG_SCOPE_CHARACTERS,
 )
+from ..protocol.rules import OneOf
 from ..protocol.text import one_line, timestamp
 from ..settings.config import LOG_LEVELS
 
@@ -27,6 +28,24 @@ _LINE: Final = re.compile(
     rf"(?P<time>\S+) (?P<level>{'|'.join(LOG_LEVELS).upper()}) +"
     r"(?:ts=(?P<ts>\S+) )?\[(?P<scope>[^\]]+)\] (?P<message>.+)"
 )
+
+
+@frozen
+class LogRecord:
+    """
+    A record as a page sends it.
+
+    :ivar level: How important it is.
+    :ivar message: One line, not blank; cut to 4000 characters.
+    :ivar scope: What logged it; ``plugin`` by default, cut to 64 characters.
+    :ivar ts: When it was logged, by the page's clock: milliseconds since the epoch.
+        Only a time that differs from the daemon's by more than a second is written.
+    """
+
+    level: Annotated[str, OneOf(LOG_LEVELS)]
+    message: str
+    scope: str | None = None
+    ts: float | None = None
 
 
 @frozen

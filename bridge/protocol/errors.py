@@ -75,6 +75,23 @@ class CloseCode(IntEnum):
     TRY_AGAIN_LATER = 1013
 
 
+class Retry(StrEnum):
+    """When a page may connect again after a socket was closed."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """Make a member that is its own wire string."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
+    YES = "yes", "after a pause that grows with each attempt"
+    LATER = "later", "after five seconds at least"
+    PAIRED = "paired", "only with a token that its user has given it since"
+
+
 class CloseReason(StrEnum):
     """Why the daemon closes a socket, with the code it closes it with."""
 
@@ -88,6 +105,13 @@ class CloseReason(StrEnum):
         reason.code = code
         reason.meaning = meaning
         return reason
+
+    @property
+    def retry(self) -> Retry:
+        """When a page may connect again."""
+        if self.code is CloseCode.POLICY or self is CloseReason.TOKEN_ROTATED:
+            return Retry.PAIRED
+        return Retry.LATER if self.code is CloseCode.TRY_AGAIN_LATER else Retry.YES
 
     HELLO_REQUIRED = (
         "hello_required",
@@ -170,6 +194,17 @@ class Prefix(WireString):
     DOWNGRADE = "downgrade", "a lower version, or an older signature"
     BUILD_FAILED = "build_failed", "the bundle does not build with the plugin"
     REINSTALL_REQUIRED = "reinstall_required", "the record names no signing key"
+    MOVED = "moved", "the repository holds something else than what was previewed"
+    PRIVATE_ADDRESS = (
+        "private_address",
+        "a preview would connect to a private network, and the user did not allow it",
+    )
+    BUSY = "busy", "another preview is under way"
+    CANCELLED = "cancelled", "the operation was cancelled, and rolled back"
+    NOT_CANCELLABLE = (
+        "not_cancellable",
+        "the operation commits already, has ended, or is unknown",
+    )
 
 
 # Not frozen: Twisted and Python both set attributes on a raised exception.

@@ -17,7 +17,8 @@ from .errors import BridgeError, Code, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
 from .strict import Size
-from .wire import converter, dumps, loads, structure
+from .version import PROTOCOL
+from .wire import converter, dumps, loads, structure, unstructure
 
 Id = Annotated[str, Text(REQUEST_ID_CHARACTERS, least=1)]
 Name = Annotated[str, Text(NAME_CHARACTERS, like=r"[a-z0-9_-]+", least=1)]
@@ -64,6 +65,38 @@ class Logs:
     """
 
     records: Any
+
+
+@frozen
+class Welcome:
+    """
+    The answer to a good ``hello``: the page is authenticated.
+
+    :ivar version: The daemon's version.
+    :ivar services: Every service by name: its ``summary``, the names of its
+        ``methods``, and what else it describes.
+    :ivar protocol: The version of the protocol, ``MAJOR.MINOR``.
+    """
+
+    version: str
+    services: dict[str, dict[str, Any]]
+    protocol: str = PROTOCOL
+
+
+@frozen
+class ErrorFields:
+    """
+    Why something was refused.
+
+    :ivar code: What kind of refusal it is.
+    :ivar message: For people; names the field and the rule. That of a refused plugin
+        operation starts with a prefix, a colon and a space.
+    :ivar retry_after: With ``rate_limited``: whole seconds to wait.
+    """
+
+    code: Code
+    message: str
+    retry_after: int | None = None
 
 
 @frozen
@@ -183,7 +216,7 @@ def _usable_id(value: dict[str, Any]) -> str | None:
 
 def welcome(version: str, services: dict[str, Any]) -> bytes:
     """Write the answer to a good ``hello``."""
-    return dumps({"type": "welcome", "version": version, "services": services})
+    return dumps({"type": "welcome", **unstructure(Welcome(version, services))})
 
 
 def response(request_id: str, result: Any) -> bytes:
@@ -203,8 +236,8 @@ def push(event: str, data: Any) -> bytes:
 
 
 def error_fields(error: BridgeError) -> dict[str, Any]:
-    """Return an error as on the wire: ``code``, ``message`` and ``retryAfter``."""
-    fields: dict[str, Any] = {"code": str(error.code), "message": error.message}
-    if error.retry_after is not None:
-        fields["retryAfter"] = error.retry_after
-    return fields
+    """Return an error as on the wire."""
+    plain: dict[str, Any] = unstructure(
+        ErrorFields(error.code, error.message, error.retry_after)
+    )
+    return plain

@@ -1,5 +1,5 @@
 """
-What a field may hold: one rule serves the check and the reference tables.
+What a field may hold: one rule serves the check, the schema and the reference tables.
 
 A rule stands in a field's annotation, ``title: Annotated[str, Text(200)]``, where
 ``bridge.protocol.wire`` enforces it and ``docs/generate.py`` documents it.
@@ -9,22 +9,52 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from typing import Any, Final, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 # U+2028, U+2029 and NUL end a line, or a file, for some readers of JavaScript only.
-INVISIBLE: Final = re.compile(
-    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\0]"
+INVISIBLES: Final = (
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\u0000"
 )
+"""The characters of ``INVISIBLE``, as a part of a class in a pattern."""
+
+INVISIBLE: Final = re.compile(f"[{INVISIBLES}]")
 """Invisible characters, which can make a text look like another one."""
+
+_CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_IN_LINES: Final = re.compile(
+    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]"
+)
 
 WINDOWS_DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}
     | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)}
 )
 """Names of devices on Windows, in lower case; no file there can have one of them."""
+
+Schema = dict[str, Any]
+"""A JSON Schema (2020-12), or the keywords that a rule adds to one."""
+
+PARTIAL: Final = "x-partial"
+"""The keyword of a schema that accepts more than the rule does."""
+
+LENIENT: Final = "x-lenient"
+"""The keyword of a schema that accepts less than the rule does; see ``Like``."""
+
+# What `str.strip` removes; a JavaScript pattern's class of spaces is another one.
+_SPACES: Final = (
+    r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+NOT_BLANK: Final = f"[^{_SPACES}]"
+"""A pattern that finds a character that is no space, in Python and in JavaScript."""
+
+CONTROLS: Final = r"\u0000-\u001f\u007f-\u009f"
+"""
+The control characters, as a part of a class in a pattern.
+
+JSON that is read strictly has no half of a surrogate pair.
+"""
 
 
 class Rule(Protocol):
@@ -35,6 +65,27 @@ class Rule(Protocol):
 
     def describe(self) -> str:
         """Return the rule as text."""
+
+    def schema(self) -> Schema:
+        """
+        Return what the rule adds to the schema of the field's type.
+
+        Its patterns mean the same in Python and in JavaScript with the flag ``u``.
+        With ``PARTIAL`` it accepts more than the rule does, otherwise the same.
+        """
+
+
+def whole(pattern: str) -> str:
+    """Return a pattern that all of a text must match."""
+    return f"^(?:{pattern})$"
+
+
+def patterns(*found: str) -> Schema:
+    """Return the keywords for a string that each of these patterns must match."""
+    each = [{"pattern": one} for one in found]
+    if len(each) > 1:
+        return {"allOf": each}
+    return dict(*each)
 
 
 @frozen
@@ -55,16 +106,21 @@ class Text:
     lines: bool = False
     blank: bool = True
     meaning: str = ""
+    _pattern: re.Pattern[str] | None = field(init=False, eq=False, repr=False)
+
+    @_pattern.default
+    def _compiled(self) -> re.Pattern[str] | None:
+        return None if self.like is None else re.compile(self.like)
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
         if not self.least <= len(value) <= self.most:
             return True
-        if not self.control and has_control(value, "\t\n\r" if self.lines else ""):
+        if not self.control and has_control(value, self.lines):
             return True
         if not self.blank and not value.strip():
             return True
-        return self.like is not None and re.fullmatch(self.like, value) is None
+        return self._pattern is not None and self._pattern.fullmatch(value) is None
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
@@ -83,17 +139,27 @@ class Text:
             text += ", not blank"
         return text
 
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        found = [whole(self.like)] if self.like else []
+        if not self.control:
+            allowed = r"[\t\n\r]|" if self.lines else ""
+            found.append(whole(f"(?:{allowed}[^{CONTROLS}])*"))
+        if not self.blank:
+            found.append(NOT_BLANK)
+        least = {"minLength": self.least} if self.least else {}
+        return {**least, "maxLength": self.most, **patterns(*found)}
 
-def has_control(text: str, allowed: str = "") -> bool:
+
+def has_control(text: str, lines: bool = False) -> bool:
     """
     Whether a control character or half a surrogate pair is in ``text``.
 
-    These are the Unicode categories Cc and Cs; what is ``allowed`` does not count.
+    These are the Unicode categories Cc and Cs.
+
+    :param lines: Whether tabs and line breaks do not count.
     """
-    return any(
-        unicodedata.category(character) in ("Cc", "Cs") and character not in allowed
-        for character in text
-    )
+    return (_CONTROL_IN_LINES if lines else _CONTROL).search(text) is not None
 
 
 @frozen
@@ -111,6 +177,10 @@ class Between:
     def describe(self) -> str:
         """See ``Rule.describe``."""
         return f"{_written(self.low)} to {_written(self.high)}"
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return {"minimum": self.low, "maximum": self.high}
 
 
 def _written(number: float) -> str:
@@ -135,6 +205,11 @@ class Many:
         """See ``Rule.describe``."""
         return f"at most {self.most} entries{', no duplicates' if self.unique else ''}"
 
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        unique = {"uniqueItems": True} if self.unique else {}
+        return {"maxItems": self.most, **unique}
+
 
 @frozen
 class OneOf:
@@ -149,3 +224,26 @@ class OneOf:
     def describe(self) -> str:
         """See ``Rule.describe``."""
         return f"one of {', '.join(self.allowed)}"
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return {"enum": list(self.allowed)}
+
+
+@frozen
+class Like:
+    """A value like the class ``kind``; any other is accepted as well, and ignored."""
+
+    kind: type[Any]
+
+    def broken(self, value: Any) -> bool:
+        """See ``Rule.broken``; never."""
+        return False
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return "ignored when it breaks a rule of its own"
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``; the generator adds the schema of ``kind``."""
+        return {LENIENT: True}

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final
 
 from attrs import define, field, frozen
-from automat import TypeMachineBuilder
 
 from . import limits
 from .bucket import TokenBucket
@@ -98,34 +97,6 @@ Effect = (
     | WriteLogs
     | DropLogs
 )
-
-
-class Session(Protocol):
-    """The events of a socket."""
-
-    def hello_accepted(self) -> list[Effect]:
-        """A ``hello`` came whose token matches."""
-
-    def hello_refused(self) -> list[Effect]:
-        """A ``hello`` came whose token does not match."""
-
-    def requested(self, request: Request) -> list[Effect]:
-        """A ``request`` came."""
-
-    def logged(self, logs: Logs) -> list[Effect]:
-        """A ``logs`` frame came."""
-
-    def invalid_frame(self, refused: RefusedFrame) -> list[Effect]:
-        """Bytes came that are not a frame, or a second ``hello`` did."""
-
-    def violated(self, reason: CloseReason) -> list[Effect]:
-        """The peer violated the protocol, and the socket must close."""
-
-    def hello_timed_out(self) -> list[Effect]:
-        """No ``hello`` came in time."""
-
-    def ended(self) -> list[Effect]:
-        """The socket is closed, or is being closed by the daemon."""
 
 
 @frozen
@@ -212,98 +183,118 @@ def _too_many(bucket: TokenBucket) -> BridgeError:
     )
 
 
-def _build() -> Callable[[Rates], Session]:  # noqa: C901 (a table, row by row)
-    machine = TypeMachineBuilder(Session, Rates)
+class Session:
+    """
+    The events of a socket, and the state that they lead to.
 
-    def fill_budgets(_: Session, rates: Rates) -> Budgets:
-        return Budgets(rates)
+    Each event is a row of ``TABLE`` in each state.
+    """
 
-    awaiting = machine.state("awaiting hello")
-    authenticated = machine.state("authenticated", fill_budgets)
-    closed = machine.state("closed")
+    __slots__ = ("_moves", "_rates", "budgets")
 
-    required: list[Effect] = [CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED)]
-    refused: list[Effect] = [CountRefusedHello(), Close(CloseReason.UNAUTHORIZED)]
-    second: list[Effect] = [
-        PushError(BridgeError(Code.BAD_REQUEST, "hello must come first, and once"))
-    ]
+    budgets: Budgets
+    """Only in the state *authenticated*."""
 
-    awaiting.upon(Session.hello_accepted).to(authenticated).returns([Welcome()])
-    awaiting.upon(Session.hello_refused).to(closed).returns(refused)
-    awaiting.upon(Session.hello_timed_out).to(closed).returns(required)
-    awaiting.upon(Session.ended).to(closed).returns([])
-    authenticated.upon(Session.hello_timed_out).loop().returns([])
-    authenticated.upon(Session.ended).to(closed).returns([])
-    hellos = (Session.hello_accepted, Session.hello_refused)
-    for event in hellos:
-        authenticated.upon(event).loop().returns(second)
-    for event in (*hellos, Session.hello_timed_out, Session.ended):
-        closed.upon(event).loop().returns([])
+    def __init__(self, rates: Rates) -> None:
+        self._rates = rates
+        self._moves = TABLE["awaiting hello"]
 
-    @awaiting.upon(Session.requested).to(closed)
-    def requested_early(_: Session, _rates: Rates, request: Request) -> list[Effect]:
-        return required
+    def hello_accepted(self) -> list[Effect]:
+        """A ``hello`` came whose token matches."""
+        return self._move("hello_accepted", None)
 
-    @awaiting.upon(Session.logged).to(closed)
-    def logged_early(_: Session, _rates: Rates, logs: Logs) -> list[Effect]:
-        return required
+    def hello_refused(self) -> list[Effect]:
+        """A ``hello`` came whose token does not match."""
+        return self._move("hello_refused", None)
 
-    @awaiting.upon(Session.invalid_frame).to(closed)
-    def invalid_frame_early(
-        _: Session, _rates: Rates, refused: RefusedFrame
-    ) -> list[Effect]:
-        return required
+    def requested(self, request: Request) -> list[Effect]:
+        """A ``request`` came."""
+        return self._move("requested", request)
 
-    @awaiting.upon(Session.violated).to(closed)
-    def violated_early(_: Session, _rates: Rates, reason: CloseReason) -> list[Effect]:
-        return required
+    def logged(self, logs: Logs) -> list[Effect]:
+        """A ``logs`` frame came."""
+        return self._move("logged", logs)
 
-    @authenticated.upon(Session.requested).loop()
-    def call(
-        _: Session, _rates: Rates, budgets: Budgets, request: Request
-    ) -> list[Effect]:
-        return [budgets.request(request)]
+    def invalid_frame(self, refused: RefusedFrame) -> list[Effect]:
+        """Bytes came that are not a frame, or a second ``hello`` did."""
+        return self._move("invalid_frame", refused)
 
-    @authenticated.upon(Session.logged).loop()
-    def log(_: Session, _rates: Rates, budgets: Budgets, logs: Logs) -> list[Effect]:
-        return budgets.logs(logs)
+    def violated(self, reason: CloseReason) -> list[Effect]:
+        """The peer violated the protocol, and the socket must close."""
+        return self._move("violated", reason)
 
-    @authenticated.upon(Session.invalid_frame).loop()
-    def answer_refused(
-        _: Session, _rates: Rates, budgets: Budgets, refused: RefusedFrame
-    ) -> list[Effect]:
-        if not refused.answered:
-            return budgets.logs(None)
-        return [budgets.refused(refused)]
+    def hello_timed_out(self) -> list[Effect]:
+        """No ``hello`` came in time."""
+        return self._move("hello_timed_out", None)
 
-    @authenticated.upon(Session.violated).to(closed)
-    def close(
-        _: Session, _rates: Rates, budgets: Budgets, reason: CloseReason
-    ) -> list[Effect]:
-        return [Close(reason)]
+    def ended(self) -> list[Effect]:
+        """The socket is closed, or is being closed by the daemon."""
+        return self._move("ended", None)
 
-    @closed.upon(Session.requested).loop()
-    def ignore_request(_: Session, _rates: Rates, request: Request) -> list[Effect]:
-        return []
+    def _move(self, event: str, given: Any) -> list[Effect]:
+        state, effects = self._moves[event]
+        if state is not None:
+            self._moves = TABLE[state]
+        return effects(self, given)
 
-    @closed.upon(Session.logged).loop()
-    def ignore_logs(_: Session, _rates: Rates, logs: Logs) -> list[Effect]:
-        return []
-
-    @closed.upon(Session.invalid_frame).loop()
-    def ignore_refused(
-        _: Session, _rates: Rates, refused: RefusedFrame
-    ) -> list[Effect]:
-        return []
-
-    @closed.upon(Session.violated).loop()
-    def ignore_violation(
-        _: Session, _rates: Rates, reason: CloseReason
-    ) -> list[Effect]:
-        return []
-
-    return machine.build()
+    def authenticate(self) -> list[Effect]:
+        """Fill the budgets, and welcome the page."""
+        self.budgets = Budgets(self._rates)
+        return [Welcome()]
 
 
-new_session = _build()
-"""Makes the session of one socket, from the ``Rates`` all sockets share."""
+_Effects = Callable[[Session, Any], list[Effect]]
+
+
+def _always(*effects: Effect) -> _Effects:
+    return lambda session, given: list(effects)
+
+
+def _answer_refused(session: Session, refused: RefusedFrame) -> list[Effect]:
+    if not refused.answered:
+        return session.budgets.logs(None)
+    return [session.budgets.refused(refused)]
+
+
+_NOTHING = _always()
+_REQUIRED = _always(CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED))
+_REFUSED = _always(CountRefusedHello(), Close(CloseReason.UNAUTHORIZED))
+_SECOND = _always(
+    PushError(BridgeError(Code.BAD_REQUEST, "hello must come first, and once"))
+)
+
+TABLE: Final[dict[str, dict[str, tuple[str | None, _Effects]]]] = {
+    "awaiting hello": {
+        "hello_accepted": ("authenticated", lambda s, _: s.authenticate()),
+        "hello_refused": ("closed", _REFUSED),
+        "hello_timed_out": ("closed", _REQUIRED),
+        "requested": ("closed", _REQUIRED),
+        "logged": ("closed", _REQUIRED),
+        "invalid_frame": ("closed", _REQUIRED),
+        "violated": ("closed", _REQUIRED),
+        "ended": ("closed", _NOTHING),
+    },
+    "authenticated": {
+        "hello_accepted": (None, _SECOND),
+        "hello_refused": (None, _SECOND),
+        "hello_timed_out": (None, _NOTHING),
+        "requested": (None, lambda s, request: [s.budgets.request(request)]),
+        "logged": (None, lambda s, logs: s.budgets.logs(logs)),
+        "invalid_frame": (None, _answer_refused),
+        "violated": ("closed", lambda _, reason: [Close(reason)]),
+        "ended": ("closed", _NOTHING),
+    },
+    "closed": {
+        "hello_accepted": (None, _NOTHING),
+        "hello_refused": (None, _NOTHING),
+        "hello_timed_out": (None, _NOTHING),
+        "requested": (None, _NOTHING),
+        "logged": (None, _NOTHING),
+        "invalid_frame": (None, _NOTHING),
+        "violated": (None, _NOTHING),
+        "ended": (None, _NOTHING),
+    },
+}
+"""
+The next state, or ``None`` for the same, and the effects, by state and event.
+"""

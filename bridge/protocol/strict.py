@@ -24,6 +24,10 @@ _STRUCTURE = b",:[{"
 _WIDE_FLOAT = float(2**63)
 _INTEGERS = range(-(2**63), 2**64)
 _MOST_DIGITS = len("-100000000000000000000")
+# Reading a text is cheap where walking its values is not; up to this length.
+_SHORT_BYTES = 4 * KIB
+_WIDE_DIGITS = 19
+_WIDE = re.compile(rb"[0-9]{19}")
 # 64 bits hold every integer that is shorter.
 _LONG_INTEGER = re.compile(rb"(?<![0-9.eE+-])(?:-[0-9]{19,}|[0-9]{20,})(?![0-9.eE])")
 
@@ -96,6 +100,8 @@ def check_value(text: bytes, value: Any) -> None:
     :param value: What ``text`` was read as.
     :raise BridgeError: ``bad_request``.
     """
+    if len(text) <= _SHORT_BYTES and not _may_break(text):
+        return
     wide, level = False, [value]
     for _ in range(JSON_DEPTH + 1):
         wide = wide or any(
@@ -122,6 +128,14 @@ def check_value(text: bytes, value: Any) -> None:
         )
     if not all(map(_is_kept, found)):
         raise BridgeError(Code.BAD_REQUEST, "an integer that cannot be kept exactly")
+
+
+def _may_break(text: bytes) -> bool:
+    """Whether a short text may have what ``check_value`` refuses; strings count."""
+    if text.count(b"{") + text.count(b"[") > JSON_DEPTH:
+        return True
+    digits = len(text) - len(text.translate(None, b"0123456789"))
+    return digits >= _WIDE_DIGITS and _WIDE.search(text) is not None
 
 
 def _long_integers(text: bytes) -> list[bytes]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from attrs import define, field, frozen
 
+from ..protocol.limits import CALL_SECONDS
 from ..protocol.wire import converter
 from .caller import Caller
 
@@ -28,6 +29,19 @@ class Anything:
 converter.register_structure_hook(Anything, lambda value, kind: Anything())
 
 
+@frozen(kw_only=True)
+class Terms:
+    """
+    What the callers of a method may rely on.
+
+    :ivar seconds: How long a caller should wait for the answer.
+    :ivar since: The version of the protocol that the method came with.
+    """
+
+    seconds: float = CALL_SECONDS
+    since: str = "1.0"
+
+
 @frozen
 class Method:
     """
@@ -38,6 +52,7 @@ class Method:
     :ivar result: The class its result is written from.
     :ivar refusals: The part of its docstring about ``BridgeError``, or empty.
     :ivar call: Called with the service, the parameters and the caller.
+    :ivar terms: What callers may rely on.
     """
 
     name: str
@@ -46,6 +61,7 @@ class Method:
     params: type[Any]
     result: type[Any]
     call: Callable[..., Awaitable[Any]]
+    terms: Terms
 
 
 @runtime_checkable
@@ -60,22 +76,26 @@ _MARK = "__bridge_method__"
 
 
 def method(
-    params: type[P], result: type[R]
+    params: type[P], result: type[R], **terms: Any
 ) -> Callable[[Callable[[S, P], Awaitable[R]]], Callable[[S, P], Awaitable[R]]]:
-    """Offer the decorated method over the socket and, with ``--dev``, over REST."""
+    """
+    Offer the decorated method over the socket and, with ``--dev``, over REST.
+
+    :param terms: Fields of ``Terms``.
+    """
 
     def mark(f: Callable[[S, P], Awaitable[R]]) -> Callable[[S, P], Awaitable[R]]:
         def call(service: S, arguments: P, caller: Caller) -> Awaitable[R]:
             return f(service, arguments)
 
-        setattr(f, _MARK, _documented(f, params, result, call))
+        setattr(f, _MARK, _documented(f, params, result, call, Terms(**terms)))
         return f
 
     return mark
 
 
 def method_for(
-    params: type[P], result: type[R]
+    params: type[P], result: type[R], **terms: Any
 ) -> Callable[
     [Callable[[S, P, Caller], Awaitable[R]]], Callable[[S, P, Caller], Awaitable[R]]
 ]:
@@ -84,7 +104,7 @@ def method_for(
     def mark(
         f: Callable[[S, P, Caller], Awaitable[R]],
     ) -> Callable[[S, P, Caller], Awaitable[R]]:
-        setattr(f, _MARK, _documented(f, params, result, f))
+        setattr(f, _MARK, _documented(f, params, result, f, Terms(**terms)))
         return f
 
     return mark
@@ -95,10 +115,11 @@ def _documented(
     params: type[Any],
     result: type[Any],
     call: Callable[..., Awaitable[Any]],
+    terms: Terms,
 ) -> Method:
     _, _, refusals = (f.__doc__ or "").partition(":raise BridgeError:")
     text = " ".join(refusals.split())
-    return Method(f.__name__, summary_of(f), text, params, result, call)
+    return Method(f.__name__, summary_of(f), text, params, result, call, terms)
 
 
 def summary_of(documented: object) -> str:

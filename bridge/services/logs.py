@@ -10,10 +10,10 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..concurrency.tally import Tally
-from ..pagelog.logrecords import Record, read_records, write_records
+from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
 from ..pagelog.writer import LogWriter
 from ..protocol.limits import LOG_RECORDS
-from ..protocol.rules import Many
+from ..protocol.rules import Like, Many
 from ..protocol.text import Secrets, no_secrets, redacted
 from ..rpc.registry import Nothing, method
 
@@ -23,13 +23,12 @@ _DISABLED: Final = "disabled"
 @frozen
 class Batch:
     """
-    Log records: ``{level, scope, message, ts}``.
+    Log records.
 
-    :ivar records: Each an object of ``level``, ``scope``, ``message`` and ``ts``; what
-        is not such a record is left out; the others are written.
+    :ivar records: What is not a record is left out; the others are written.
     """
 
-    records: Annotated[list[Any], Many(LOG_RECORDS)]
+    records: Annotated[list[Annotated[Any, Like(LogRecord)]], Many(LOG_RECORDS)]
 
 
 @frozen

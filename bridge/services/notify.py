@@ -9,7 +9,14 @@ from typing import Annotated, Any
 from attrs import define, field, frozen
 
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import NOTIFY_OVERRIDES, NOTIFY_SINK_CHARACTERS, NOTIFY_SINKS
+from ..protocol.limits import (
+    CALL_SECONDS,
+    NOTIFY_OVERRIDES,
+    NOTIFY_SINK_CHARACTERS,
+    NOTIFY_SINKS,
+    SINK_SECONDS,
+)
+from ..protocol.rules import Schema
 from ..protocol.wire import (
     BrokenRuleError,
     converter,
@@ -37,14 +44,21 @@ class SinkNames:
 
     def broken(self, value: list[str]) -> bool:
         """See ``Rule.broken``."""
-        fit = all(1 <= len(name) <= NOTIFY_SINK_CHARACTERS for name in value)
-        return not (1 <= len(value) <= self.most and fit)
+        if not 1 <= len(value) <= self.most:
+            return True
+        lengths = [*map(len, value)]
+        return min(lengths) < 1 or max(lengths) > NOTIFY_SINK_CHARACTERS
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
         return (
             f"1 to {self.most} names, each of 1 to {NOTIFY_SINK_CHARACTERS} characters"
         )
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        name = {"minLength": 1, "maxLength": NOTIFY_SINK_CHARACTERS}
+        return {"minItems": 1, "maxItems": self.most, "items": name}
 
 
 @frozen
@@ -58,6 +72,11 @@ class Overrides:
     """
 
     patches: Mapping[str, Any]
+
+    @classmethod
+    def schema(cls) -> Schema:
+        """Return the schema, without that of the patches."""
+        return {"type": "object", "maxProperties": NOTIFY_OVERRIDES}
 
 
 _shapes = make_converter(ruled=False)
@@ -149,7 +168,7 @@ class Notify:
         plain: dict[str, Any] = unstructure(self._targets())
         return plain
 
-    @method(Sending, Delivered)
+    @method(Sending, Delivered, seconds=SINK_SECONDS + CALL_SECONDS)
     async def send(self, params: Sending) -> Delivered:
         """
         Show a notification on every target, or on those that are named.

@@ -12,6 +12,7 @@ from ..outbound.checkedrequest import METHODS, make_request
 from ..outbound.fetcher import HttpFetcher
 from ..outbound.target import read_url
 from ..protocol.limits import (
+    CALL_SECONDS,
     OUTBOUND_DEFAULT_MILLISECONDS,
     OUTBOUND_MOST_MILLISECONDS,
     OUTBOUND_REQUEST_BYTES,
@@ -22,6 +23,7 @@ from ..protocol.wire import ignores_unknown
 from ..rpc.caller import Caller
 from ..rpc.registry import method_for
 
+_MOST_SECONDS = OUTBOUND_MOST_MILLISECONDS / 1000 + CALL_SECONDS
 _SET_COOKIE = "set-cookie"
 
 
@@ -90,7 +92,7 @@ class Outbound:
             "reach": "public addresses only; cross-origin rules do not apply",
         }
 
-    @method_for(Wanted, Response)
+    @method_for(Wanted, Response, seconds=_MOST_SECONDS)
     async def fetch(self, params: Wanted, caller: Caller) -> Response:
         """
         Make one HTTP request.

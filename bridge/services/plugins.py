@@ -10,109 +10,52 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from ..approval import IApprover
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.records import read_records
-from ..plugins.installed.trees import Trees
+from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.install import Installer
+from ..plugins.operations.operations import Operations
 from ..plugins.operations.progress import Progress
 from ..plugins.operations.rebuild import Rebuild
+from ..plugins.operations.running import Running
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
-from ..plugins.upstream.updates import Update, Updates
+from ..plugins.upstream.preview import Previewer, Subject
+from ..plugins.upstream.previewed import Preview
+from ..plugins.upstream.updates import Updates
+from ..protocol.errors import BridgeError, Code
+from ..protocol.limits import (
+    CALL_SECONDS,
+    PROMPTED_CALL_SECONDS,
+    UPDATES_ANSWER_SECONDS,
+)
 from ..protocol.wire import unstructure
+from ..rpc.caller import Caller
 from ..rpc.hub import Event
-from ..rpc.registry import Anything, method
+from ..rpc.registry import Anything, method, method_for
 from ..store import Store
-
-
-@frozen
-class Source:
-    """
-    What to install.
-
-    :ivar url: An https URL of at most 512 characters, with a host; no user name,
-        query or fragment.
-    """
-
-    url: str
-
-
-@frozen
-class Chosen:
-    """
-    Which plugin.
-
-    :ivar id: 2 to 40 characters: lower-case letters, digits and hyphens.
-    """
-
-    id: str
-
-
-@frozen
-class ChosenKey:
-    """
-    Which key.
-
-    :ivar key_id: Its fingerprint, as ``keys`` lists it.
-    """
-
-    key_id: str
-
-
-@frozen
-class Done:
-    """Nothing: it is done."""
-
-
-@frozen
-class Installed:
-    """
-    What was installed, or updated.
-
-    :ivar plugin: Its list entry.
-    """
-
-    plugin: dict[str, Any]
-
-
-@frozen
-class Plugins:
-    """
-    The installed plugins.
-
-    :ivar plugins: List entries, by id.
-    :ivar broken: ``{id, reason}`` of each that is not built into the bundle.
-    """
-
-    plugins: list[dict[str, Any]]
-    broken: list[dict[str, str]]
-
-
-@frozen
-class Outdated:
-    """
-    The plugins that are behind their repositories.
-
-    :ivar updates: Update entries, by id.
-    """
-
-    updates: list[Update]
-
-
-@frozen
-class Keys:
-    """
-    The accepted keys.
-
-    :ivar keys: The last used first.
-    """
-
-    keys: list[dict[str, Any]]
+from .pluginmessages import (
+    Chosen,
+    ChosenKey,
+    ChosenOperation,
+    ChosenUpdate,
+    Done,
+    Installed,
+    Keys,
+    OperationEntry,
+    OperationList,
+    Outdated,
+    PluginSet,
+    Previewed,
+    Refusal,
+    Source,
+    with_trust,
+)
 
 
 @frozen
@@ -124,18 +67,35 @@ class Pushes:
     """
 
     push: Callable[[str, Any], None]
+    trust: Trust
 
     def progress(self, progress: Progress) -> None:
         """See ``Audience.progress``."""
         self.push(Event.PROGRESS, unstructure(progress))
 
-    def plugins(self, entries: list[dict[str, Any]]) -> None:
+    def plugins(self, entries: list[ListEntry]) -> None:
         """See ``Audience.plugins``."""
-        self.push(Event.PLUGINS, {"plugins": entries})
+        entries = with_trust(self.trust, entries)
+        self.push(Event.PLUGINS, unstructure(PluginSet(entries)))
 
     def built(self, report: Report) -> None:
         """See ``Audience.built``."""
         self.push(Event.BUILD, unstructure(report))
+
+
+@frozen(eq=False)
+class _Page:
+    """The caller of a preview; see ``Asker``."""
+
+    caller: Caller
+
+    def progress(self, progress: Progress) -> None:
+        """See ``Asker.progress``."""
+        self.caller.notify(Event.PROGRESS, unstructure(progress))
+
+    def on_close(self, call: Callable[[], None]) -> None:
+        """See ``Asker.on_close``."""
+        self.caller.on_close(call)
 
 
 @define
@@ -158,6 +118,8 @@ class PluginService:
     _bundle: Path
     _in_thread: InThread
     _updates: Updates
+    _operations: Operations
+    _previewer: Previewer
 
     def describe(self) -> dict[str, Any]:
         """Return where plugins are, and how installing one is confirmed."""
@@ -169,7 +131,7 @@ class PluginService:
             "installed": sorted(read_records(self._store)),
         }
 
-    @method(Source, Installed)
+    @method(Source, Installed, seconds=PROMPTED_CALL_SECONDS)
     async def install(self, params: Source) -> Installed:
         """
         Install a plugin from its repository, after a prompt on the desktop.
@@ -177,35 +139,106 @@ class PluginService:
         :raise BridgeError: ``bad_request`` with a prefix: ``not_https``, ``denied``,
             ``approval_unavailable``, ``clone_failed``, ``no_manifest``,
             ``manifest_invalid``, ``invalid_id``, ``policy``, ``unsigned``,
-            ``already_installed``, ``not_trusted``, ``downgrade`` or ``build_failed``;
-            ``unavailable`` when too many operations are under way.
+            ``already_installed``, ``not_trusted``, ``downgrade``, ``build_failed``,
+            ``moved`` or ``cancelled``; ``unavailable`` when too many operations are
+            under way.
         """
-        return Installed(await self._installer.install(params.url))
+        entry = await self._installer.install(params.url, params.pin, params.ref)
+        return self._installed(entry)
 
-    @method(Anything, Plugins)
-    async def list(self, params: Anything) -> Plugins:
+    def _installed(self, entry: ListEntry) -> Installed:
+        return Installed(*with_trust(self._trust, [entry]))
+
+    @method_for(Previewed, Preview, seconds=PROMPTED_CALL_SECONDS)
+    async def preview(self, params: Previewed, caller: Caller) -> Preview:
+        """
+        Clone and check a plugin without installing it; nothing is asked or run.
+
+        A host that is not on the public internet is asked for by a prompt of its own,
+        unless the daemon runs with ``--dev``.  The preview ends with its page.
+
+        :raise BridgeError: ``bad_request`` with a prefix: ``private_address``,
+            ``busy``, ``cancelled``, ``not_https``, ``clone_failed``, ``no_manifest``,
+            ``manifest_invalid``, ``invalid_id``, ``policy``, ``unsigned``,
+            ``build_failed`` without a bundler, and with an ``id`` also
+            ``not_installed`` or ``reinstall_required``; ``rate_limited`` after six
+            previews in a minute.
+        """
+        if (params.url is None) == (params.id is None):
+            raise BridgeError(Code.BAD_REQUEST, "one of url and id is required")
+        subject = Subject(params.url, params.id)
+        return await self._previewer.preview(subject, params.ref, _Page(caller))
+
+    @method(Anything, OperationList)
+    async def operations(self, params: Anything) -> OperationList:
+        """List the operations under way, and the outcomes of the last five minutes."""
+        return OperationList([self._entry(one) for one in self._operations.recent()])
+
+    def _entry(self, running: Running) -> OperationEntry:
+        outcome = running.outcome
+        error = outcome.error if outcome else None
+        done = outcome is not None and error is None
+        return OperationEntry(
+            operation=running.name,
+            op=running.op,
+            id=running.plugin_id,
+            ref=running.ref.name if running.ref else None,
+            step=running.step,
+            message=running.message,
+            started_at=running.started_at,
+            cancellable=running.cancellable,
+            ended_at=outcome.at if outcome else None,
+            outcome=outcome.end if outcome else None,
+            error=Refusal(error.code, error.message) if error else None,
+            result=self._answer(outcome.result) if outcome and done else None,
+        )
+
+    def _answer(self, result: Any) -> dict[str, Any]:
+        """Return what the method of an operation has answered."""
+        if isinstance(result, ListEntry):
+            result = self._installed(result)
+        answer: dict[str, Any] = {} if result is None else unstructure(result)
+        return answer
+
+    @method(ChosenOperation, Done)
+    async def cancel(self, params: ChosenOperation) -> Done:
+        """
+        Cancel an operation: withdraw its prompt, stop its clone, roll it back.
+
+        :raise BridgeError: ``bad_request`` with the prefix ``not_cancellable``: it
+            commits already, has ended, or is unknown.
+        """
+        await self._operations.cancel(params.operation)
+        return Done()
+
+    @method(Anything, PluginList)
+    async def list(self, params: Anything) -> PluginList:
         """List the installed plugins, and why some are not in the bundle."""
         records = read_records(self._store)
-        listing = await self._in_thread(self._trees.listing, records)
-        return Plugins(listing.plugins, listing.broken)
+        listing: PluginList = await self._in_thread(self._trees.listing, records)
+        return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
 
-    @method(Anything, Outdated)
+    @method(Anything, Outdated, seconds=UPDATES_ANSWER_SECONDS + CALL_SECONDS)
     async def check_updates(self, params: Anything) -> Outdated:
         """List the plugins that are behind; slow repositories follow later."""
         return Outdated(await self._updates.check())
 
-    @method(Chosen, Installed)
-    async def update(self, params: Chosen) -> Installed:
+    @method(ChosenUpdate, Installed, seconds=PROMPTED_CALL_SECONDS)
+    async def update(self, params: ChosenUpdate) -> Installed:
         """
         Update a plugin from its repository, after a prompt.
+
+        A new version that declares more permissions, hosts, actions or events than the
+        installed one needs another prompt, which lists them.
 
         :raise BridgeError: ``bad_request`` with a prefix: ``invalid_id``,
             ``not_installed``, ``reinstall_required``, ``downgrade``, or one of
             ``install``'s; ``unavailable`` when too many operations are under way.
         """
-        return Installed(await self._updater.update(params.id))
+        entry = await self._updater.update(params.id, params.pin, params.ref)
+        return self._installed(entry)
 
-    @method(Chosen, Done)
+    @method(Chosen, Done, seconds=PROMPTED_CALL_SECONDS)
     async def uninstall(self, params: Chosen) -> Done:
         """
         Remove a plugin and its settings, after a prompt on the desktop.
@@ -217,7 +250,7 @@ class PluginService:
         await self._uninstaller.uninstall(params.id)
         return Done()
 
-    @method(Anything, Report)
+    @method(Anything, Report, seconds=PROMPTED_CALL_SECONDS)
     async def build(self, params: Anything) -> Report:
         """Rebuild the bundle; a failed build is answered with a report, too."""
         return await self._rebuild.run()
@@ -228,7 +261,7 @@ class PluginService:
         records = read_records(self._store)
         return Keys(self._trust.keys({of: r.key_id for of, r in records.items()}))
 
-    @method(ChosenKey, Done)
+    @method(ChosenKey, Done, seconds=PROMPTED_CALL_SECONDS)
     async def forget_key(self, params: ChosenKey) -> Done:
         """
         Accept an author's key no longer, after a prompt; uninstalls nothing.

@@ -20,18 +20,20 @@ from twisted.logger import Logger
 from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
 from ..protocol.excerpt import excerpt
 from ..protocol.limits import (
+    CALL_SECONDS,
     REMOTE_CODE_CHARACTERS,
     REMOTE_IN_FLIGHT,
     REMOTE_MILLISECONDS,
     REMOTE_MOST_MILLISECONDS,
     REMOTE_VALUE_CHARACTERS,
 )
-from ..protocol.rules import Text
-from ..protocol.wire import converter
+from ..protocol.rules import Schema, Text
+from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event, Subscriber
 from ..rpc.registry import method, method_for
 
+_MOST_SECONDS: Final = REMOTE_MOST_MILLISECONDS / 1000 + CALL_SECONDS
 _ID_BYTES: Final = 16
 _ID_CHARACTERS: Final = 22
 
@@ -47,6 +49,10 @@ class NotNegative:
     def describe(self) -> str:
         """See ``Rule.describe``."""
         return "not negative"
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return {"minimum": 0}
 
 
 @frozen
@@ -88,6 +94,19 @@ def _write(evaluation: Evaluation) -> dict[str, Any]:
 
 
 converter.register_unstructure_hook(Evaluation, _write)
+
+
+@frozen
+class Question:
+    """
+    A snippet that a page is to evaluate.
+
+    :ivar id: What ``remote/result`` is to answer with.
+    :ivar code: The body of an async function, as ``remote/eval`` accepts it.
+    """
+
+    id: str
+    code: str
 
 
 @frozen
@@ -202,7 +221,7 @@ class SnippetEvaluator:
             "maxTimeoutMs": REMOTE_MOST_MILLISECONDS,
         }
 
-    @method(Snippet, Evaluation)
+    @method(Snippet, Evaluation, seconds=_MOST_SECONDS)
     async def eval(self, params: Snippet) -> Evaluation:
         """
         Evaluate a snippet in every paired page; the first answer counts.
@@ -217,7 +236,7 @@ class SnippetEvaluator:
             raise BridgeError(Code.UNAVAILABLE, why)
         number = base64.urlsafe_b64encode(self._random(_ID_BYTES)).decode("ascii")
         number = number[:_ID_CHARACTERS]
-        pages = self._ask(Event.REMOTE, {"id": number, "code": params.code})
+        pages = self._ask(Event.REMOTE, unstructure(Question(number, params.code)))
         if not pages:
             raise BridgeError(Code.UNAVAILABLE, "no page is paired")
         self._log.debug("a snippet is evaluated in {count} pages", count=len(pages))

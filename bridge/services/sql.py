@@ -17,6 +17,8 @@ from ..databases.results import Rows
 from ..databases.statements import is_blank, is_one_statement
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
+    CALL_SECONDS,
+    SQL_BUSY_SECONDS,
     SQL_COLUMNS,
     SQL_PARAMS,
     SQL_RESULT_BYTES,
@@ -26,10 +28,11 @@ from ..protocol.limits import (
     SQL_STATEMENT_BYTES,
     SQL_VALUE_BYTES,
 )
-from ..protocol.rules import Many
+from ..protocol.rules import PARTIAL, Many, Schema, patterns, whole
 from ..protocol.wire import converter, ignores_unknown
 from ..rpc.registry import Anything, method
 
+_MOST_SECONDS: Final = SQL_BUSY_SECONDS + SQL_SECONDS + CALL_SECONDS
 _INTEGERS: Final = range(-(2**63), 2**63)
 _ABOUT: Final = {
     "maxRows": SQL_ROWS,
@@ -63,6 +66,11 @@ class StatementText:
         """See ``Rule.describe``."""
         return f"a statement of at most {SQL_STATEMENT_BYTES} bytes, without NUL"
 
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        bounds = {"minLength": 1, "maxLength": SQL_STATEMENT_BYTES}
+        return {**bounds, **patterns(whole(r"[^\u0000]*")), PARTIAL: True}
+
 
 @frozen
 class SqlParam:
@@ -75,6 +83,10 @@ class SqlParam:
     def describe(self) -> str:
         """See ``Rule.describe``."""
         return "each null, a boolean, a number or a string"
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return {"type": ["null", "boolean", "number", "string"]}
 
 
 @ignores_unknown
@@ -111,11 +123,26 @@ class Changed:
 
 
 @frozen
+class DatabaseEntry:
+    """
+    A database.
+
+    :ivar alias: What ``database`` names it by.
+    :ivar writable: Always false.
+    :ivar about: What it holds.
+    """
+
+    alias: str
+    writable: bool
+    about: str
+
+
+@frozen
 class Listed:
     """
     The databases, and what a statement may do.
 
-    :ivar databases: An ``{alias, writable, about}`` each.
+    :ivar databases: Every database.
     :ivar max_rows: More rows are an error.
     :ivar max_result_bytes: A larger result is an error; it is estimated.
     :ivar max_params: How many ``params`` there may be.
@@ -126,7 +153,7 @@ class Listed:
     :ivar blobs: How a blob is represented.
     """
 
-    databases: list[dict[str, Any]]
+    databases: list[DatabaseEntry]
     max_rows: int
     max_result_bytes: int
     max_params: int
@@ -165,7 +192,7 @@ class Sql:
         ]
         return {"databases": listed, **_ABOUT}
 
-    @method(Statement, Rows)
+    @method(Statement, Rows, seconds=_MOST_SECONDS)
     async def query(self, params: Statement) -> Rows:
         """
         Read rows by one SELECT statement.

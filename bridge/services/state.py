@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from attrs import define, field, frozen
 
 from ..protocol.limits import STATE_FILE_BYTES, STATE_NAME_CHARACTERS, STATE_VALUE_BYTES
-from ..protocol.rules import Text
+from ..protocol.rules import PARTIAL, Schema, Text
 from ..protocol.wire import converter, dumps
 from ..rpc.registry import Nothing, method
 from ..store import DAEMON_PREFIX, Put, Remove, Store
@@ -25,6 +26,10 @@ class NotReserved:
         """See ``Rule.describe``."""
         return f"not starting with {DAEMON_PREFIX}, which is the daemon's"
 
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return {"not": {"pattern": f"^{re.escape(DAEMON_PREFIX)}"}}
+
 
 @frozen
 class JsonBytes:
@@ -39,6 +44,10 @@ class JsonBytes:
     def describe(self) -> str:
         """See ``Rule.describe``."""
         return f"at most {self.most} bytes as compact JSON"
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return {PARTIAL: True}
 
 
 _NAME = Text(STATE_NAME_CHARACTERS, like="[a-zA-Z0-9_.:-]+", least=1)

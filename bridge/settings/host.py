@@ -28,6 +28,9 @@ Identifier = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
 
 SHIPPED = ("vrcnext", "reference")
 
+_SCHEMA_FIELD = "$schema"
+"""Names the schema of the file, for editors."""
+
 _as_written = make_converter(spelling=str)
 
 
@@ -104,6 +107,9 @@ class HostProfile:
     :ivar desktop_entry: Its ``.desktop`` file without the ending, for notifications.
     :ivar plain_versions: Whether only ``N.N.N`` versions and plain comparators
         pass, because the host's page drops anything else.
+    :ivar lazy_table: Whether an entry of the generated table has a function that
+        evaluates the plugin, ``load``, instead of the plugin, so that one that throws
+        while it is loaded does not stop the bundle.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
     :ivar names: Other names of the command, of options and of variables.
@@ -121,6 +127,7 @@ class HostProfile:
     directories: Directories
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
+    lazy_table: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)
@@ -202,14 +209,13 @@ def parse_profile(text: str) -> HostProfile:
     :raise ProfileError: It is not TOML, or a field breaks its rule.
     """
     try:
-        values: dict[str, Any] = tomllib.loads(text)
-        profile = structure(_as_written, values, HostProfile, str)
-        absolute = all(path.is_absolute() for path in _paths(profile))
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
         where = str(e).rpartition("(")[2].rstrip(")")
         raise ProfileError(f"not TOML: {where}") from None
-    except BridgeError as e:
-        raise ProfileError(e.message) from None
+    profile = read_fields(values)
+    try:
+        absolute = all(path.is_absolute() for path in _paths(profile))
     except (LookupError, AttributeError, TypeError, ValueError):
         raise ProfileError("a path has an unknown placeholder in braces") from None
     if not absolute:
@@ -217,6 +223,22 @@ def parse_profile(text: str) -> HostProfile:
             "each path must be absolute, or begin with a placeholder such as {home}"
         )
     return profile
+
+
+def read_fields(values: dict[str, Any]) -> HostProfile:
+    """
+    Read the fields of a profile, whose paths are not checked.
+
+    :param values: As TOML has them.
+    :raise ProfileError: A field breaks its rule.
+    """
+    fields = dict(values)
+    if type(fields.pop(_SCHEMA_FIELD, "")) is not str:
+        raise ProfileError(f"{_SCHEMA_FIELD}: wrong type")
+    try:
+        return structure(_as_written, fields, HostProfile, str)
+    except BridgeError as e:
+        raise ProfileError(e.message) from None
 
 
 def _paths(profile: HostProfile) -> list[Path]:

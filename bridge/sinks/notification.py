@@ -25,7 +25,15 @@ from ..protocol.limits import (
     NOTIFY_TIMEOUT_SECONDS,
     NOTIFY_TITLE_CHARACTERS,
 )
-from ..protocol.rules import Between, OneOf, Text
+from ..protocol.rules import (
+    PARTIAL,
+    Between,
+    OneOf,
+    Schema,
+    Text,
+    patterns,
+    whole,
+)
 from ..protocol.wire import camel
 
 M = TypeVar("M", bound="Message")
@@ -70,6 +78,10 @@ class Icon:
             f"GIF, at most {NOTIFY_ICON_CHARACTERS} characters"
         )
 
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return {"maxLength": NOTIFY_ICON_CHARACTERS, PARTIAL: True}
+
 
 def _is_image(text: str) -> bool:
     try:
@@ -89,6 +101,10 @@ class Sound:
     def describe(self) -> str:
         """See ``Rule.describe``."""
         return f"one of {', '.join(SOUNDS)}, or empty"
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return patterns(whole(f" *(?:{'|'.join(SOUNDS)})? *"))
 
 
 _ICON: Final = Icon()

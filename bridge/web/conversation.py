@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from attrs import define, field, frozen
-from twisted.internet.defer import ensureDeferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..concurrency.coroutines import run
 from ..protocol import frames, limits
 from ..protocol import session as effects
 from ..protocol.errors import BridgeError, CloseReason, internal_error
@@ -92,7 +92,7 @@ class Conversation:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._session = effects.new_session(self._context.rates)
+        self._session = effects.Session(self._context.rates)
         self.send_queue = SendQueue(
             self._transport.send_piece, lambda: self.close(CloseReason.SLOW_READER)
         )
@@ -105,10 +105,10 @@ class Conversation:
         :param size: Of this text, when it was counted as it came.
         """
         match frame := frames.read_frame(text, size):
-            case Hello():
-                self._perform(self._greeted(frame))
             case Request():
                 self._perform(self._session.requested(frame))
+            case Hello():
+                self._perform(self._greeted(frame))
             case Logs():
                 self._perform(self._session.logged(frame))
             case _:
@@ -178,10 +178,10 @@ class Conversation:
     def _perform(self, wanted: list[effects.Effect]) -> None:
         for effect in wanted:
             match effect:
+                case effects.Dispatch():
+                    self._dispatch(effect.request, effect.after)
                 case effects.Welcome():
                     self._welcome()
-                case effects.Dispatch(request, after):
-                    self._dispatch(request, after)
                 case effects.Close(reason):
                     self.close(reason)
                 case effects.WriteLogs(records):
@@ -230,31 +230,35 @@ class Conversation:
 
     def _overdue(self) -> bool:
         """Whether earlier calls that are due are still waiting."""
+        if not self._delayed:
+            return False
         now = self._context.clock.seconds()
         return any(call.getTime() <= now for call in self._delayed)
 
     def _call(self, request: Request) -> None:
-        calling = ensureDeferred(
-            self._context.dispatcher.call(
-                request.service, request.method, request.params, self
-            )
+        calling = self._context.dispatcher.call(
+            request.service, request.method, request.params, self
         )
-        answering = calling.addCallback(
-            lambda result: frames.response(request.id, result)
+        run(
+            calling,
+            lambda result: self._answer(request.id, result),
+            lambda failure: self._refuse_call(request.id, failure),
         )
-        answering.addErrback(self._refusal, request.id)
-        answering.addCallback(self.send_queue.put)
-        answering.addErrback(self._answer_failed)
 
-    def _answer_failed(self, failure: Failure) -> None:
-        self._log.failure("an answer could not be sent", failure=failure)
+    def _answer(self, request_id: str, result: Any) -> None:
+        try:
+            answer = frames.response(request_id, result)
+        except Exception:  # noqa: BLE001
+            self._refuse_call(request_id, Failure())
+        else:
+            self.send_queue.put(answer)
 
-    def _refusal(self, failure: Failure, request_id: str) -> bytes:
+    def _refuse_call(self, request_id: str, failure: Failure) -> None:
         error = failure.value
         if not isinstance(error, BridgeError):
             self._log.failure("an answer could not be written", failure=failure)
             error = internal_error()
-        return frames.refusal(request_id, error)
+        self.send_queue.put(frames.refusal(request_id, error))
 
     def _later(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:
         """Call ``call`` after some seconds, unless the socket has closed by then."""

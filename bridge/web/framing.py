@@ -18,6 +18,7 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 
 from ..protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
+from .shorttext import SHORT_BYTES, head, short_text
 from .unmasking import unmasked
 
 _Utf8 = codecs.getincrementaldecoder("utf-8")
@@ -38,9 +39,14 @@ class Framing(WebSocketServerProtocol):
 
     log = _Quiet(WebSocketServerProtocol.log)
     transport: Any
+    current_frame: Any
+    inside_message: bool
+    maxMessagePayloadSize: int  # noqa: N815 (Autobahn's)
+    autoPingTimeoutCall: Any  # noqa: N815
     _utf8: codecs.IncrementalDecoder | None = None
     _next_turn: IDelayedCall | None = None
     _lingering: IDelayedCall | None = None
+    _written: list[bytes] | None = None
 
     @property
     def clock(self) -> IReactorTime:
@@ -50,7 +56,8 @@ class Framing(WebSocketServerProtocol):
 
     def dataReceived(self, data: bytes) -> None:
         """Accept bytes; Autobahn would first format a line for a debug log."""
-        self._dataReceived(data)
+        self.data += data
+        self.consumeData()
 
     def consumeData(self) -> None:
         """Read frames; leave the rest for a later turn when there are many."""
@@ -59,15 +66,74 @@ class Framing(WebSocketServerProtocol):
             return
         if self._next_turn is not None:
             return
+        self._written = []
+        try:
+            all_read = self._read_frames()
+        finally:
+            self._flush()
+            self._written = None
+        if not all_read:
+            self.transport.pauseProducing()
+            self._next_turn = self.clock.callLater(0, self._take_turn)
+
+    def _read_frames(self) -> bool:
+        """Read up to ``FRAMES_PER_TURN`` frames; return whether that is all."""
         # Autobahn's steps: the head of a frame is one, its payload another.
-        for _ in range(2 * FRAMES_PER_TURN):
+        steps = 2 * FRAMES_PER_TURN - 2 * self._read_short_texts()
+        for _ in range(steps):
             if self.failedByMe:
                 self.data = b""
-                return
+                return True
             if not self.processData() or self.state == self.STATE_CLOSED:
-                return
-        self.transport.pauseProducing()
-        self._next_turn = self.clock.callLater(0, self._take_turn)
+                return True
+        return not self.data
+
+    def _read_short_texts(self) -> int:
+        """
+        Read what most frames are, at a third of the cost: whole texts, not in pieces.
+
+        Whatever else comes, or is wrong with one, is left for Autobahn to read.
+
+        :return: How many there were.
+        """
+        if self.current_frame is not None or self.inside_message:
+            return 0  # these bytes go on where others ended
+        data, start, count = self.data, 0, 0
+        while count < FRAMES_PER_TURN and self.state == self.STATE_OPEN:
+            found = short_text(data, start, self.maxMessagePayloadSize)
+            if found is None:
+                break
+            text, start = found
+            count += 1
+            if self.autoPingTimeoutCall is not None:
+                self._cancelAutoPingTimeoutCall()
+            self.short_text(text)
+        self.data = data[start:] if start else data
+        return count
+
+    def short_text(self, payload: bytes) -> None:
+        """Accept a message that came as one frame, and is UTF-8."""
+        raise NotImplementedError
+
+    def write_frame(self, payload: bytes, first: bool, last: bool) -> None:
+        """Write a piece of a text, with those of the same turn."""
+        # sendMessage() would hold what we send to the limit on what we receive.
+        frame = head(len(payload), first, last) + payload
+        if self._written is None or len(frame) > SHORT_BYTES:
+            self._flush()
+            self.transport.write(frame)
+        else:
+            self._written.append(frame)
+
+    def _flush(self) -> None:
+        if self._written:
+            written, self._written = self._written, []
+            self.transport.write(b"".join(written))
+
+    def sendData(self, data: bytes, *rest: Any) -> None:
+        """Write a control frame, or the end of the handshake, in its turn."""
+        self._flush()
+        super().sendData(data, *rest)
 
     def _take_turn(self) -> None:
         self._next_turn = None

@@ -57,7 +57,10 @@ class SendQueue:
         if self._overflowed:
             return
         if not self.paused:
-            self._begin(text)
+            if len(text) <= PIECE_BYTES:
+                self.send(text, True, True)
+            else:
+                self._begin(text)
             return
         if event in LATEST:
             self.replaced += self._remove(lambda queued: queued == event)

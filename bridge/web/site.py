@@ -16,6 +16,7 @@ from attrs import define, field, frozen
 from autobahn.twisted.resource import WebSocketResource
 from klein import Klein
 from klein.resource import KleinResource
+from orjson import Fragment
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.logger import Logger
@@ -26,8 +27,10 @@ from werkzeug.routing import BaseConverter, MapAdapter, ValidationError
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
-from ..protocol.wire import dumps, loads
+from ..protocol.version import PROTOCOL
+from ..protocol.wire import dumps, loads, unstructure
 from ..rpc.registry import Registry
+from ..schemas import PROTOCOL_FILE, read_schema
 from .channel import GuardedChannel
 from .conversation import SharedContext
 from .guard import Guard, Headers
@@ -42,6 +45,23 @@ _SOCKET = b"/v1/ws"
 _UPGRADE_REQUESTS = 8
 """An upgrade counts as this many other requests."""
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
+
+
+@frozen
+class Health:
+    """
+    The answer to the liveness probe.
+
+    :ivar version: The daemon's version.
+    :ivar services: The names of the services.
+    :ivar ok: Always true.
+    :ivar protocol: The version of the protocol, ``MAJOR.MINOR``.
+    """
+
+    version: str
+    services: list[str]
+    ok: bool = True
+    protocol: str = PROTOCOL
 
 
 @frozen
@@ -187,14 +207,18 @@ class Routes:
 
     async def health(self, _: GuardedRequest) -> bytes:
         """Answer the liveness probe."""
-        names = self.registry.names()
-        return dumps({"ok": True, "version": self.context.version, "services": names})
+        return dumps(unstructure(Health(self.context.version, self.registry.names())))
 
     async def describe(self, _: GuardedRequest) -> bytes:
-        """Describe every service."""
-        services = self.registry.describe()
+        """Describe every service, and the protocol."""
         return dumps(
-            {"version": self.context.version, "socket": "/v1/ws", "services": services}
+            {
+                "version": self.context.version,
+                "protocol": PROTOCOL,
+                "socket": "/v1/ws",
+                "services": self.registry.describe(),
+                "description": Fragment(read_schema(PROTOCOL_FILE)),
+            }
         )
 
     def socket(self, request: GuardedRequest) -> Upgrade:

@@ -29,7 +29,6 @@ from .headers import ALWAYS
 from .sendqueue import SendQueue
 
 _log = Logger()
-_CONTINUATION, _TEXT = 0, 1
 _UPGRADED = {
     name.decode("ascii"): value.decode("ascii")
     for name, value in ALWAYS.items()
@@ -104,6 +103,11 @@ class BridgeProtocol(Framing):
         else:
             self.conversation.received(payload, self._size)
 
+    def short_text(self, payload: bytes) -> None:
+        """Accept one message; see ``Framing.short_text``."""
+        assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
+        self.conversation.received(payload)
+
     def onPing(self, payload: bytes) -> None:
         """Answer a ping, unless the peer does not read."""
         if self.conversation is not None and not self.conversation.send_queue.paused:
@@ -117,10 +121,8 @@ class BridgeProtocol(Framing):
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
         """See ``bridge.web.conversation.Transport``; a fragment (RFC 6455, 5.4)."""
-        # sendMessage() would hold what we send to the limit on what we receive.
         if self.state == self.STATE_OPEN:
-            opcode = _TEXT if first else _CONTINUATION
-            self.sendFrame(opcode=opcode, payload=piece, fin=last)
+            self.write_frame(piece, first, last)
 
     def close_with(self, reason: CloseReason) -> None:
         """See ``bridge.web.conversation.Transport``."""

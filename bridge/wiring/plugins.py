@@ -13,6 +13,7 @@ from attrs import frozen
 from .. import __version__
 from ..approval import DevApprover, IApprover, Prompts, announcer, native_approver
 from ..daemon.devsocket import DevSocket
+from ..plugins.bundle.staging import sweep
 from ..plugins.clone.cloner import GitCloner
 from ..plugins.dev.linking import Linking, build_without_linked
 from ..plugins.installed.journal import Journal
@@ -21,6 +22,7 @@ from ..plugins.installed.trees import Trees
 from ..plugins.operations.candidate import CandidateFetcher
 from ..plugins.operations.change import Change
 from ..plugins.operations.install import Installer
+from ..plugins.operations.kept import KeptTree
 from ..plugins.operations.operations import Operations
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
@@ -28,8 +30,10 @@ from ..plugins.operations.recovery import RecoveredBuild, recover
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
 from ..plugins.upstream.look import GitUpstream
+from ..plugins.upstream.preview import Access, Previewer, Reach
 from ..plugins.upstream.updates import Updates
 from ..services.plugins import PluginService, Pushes
+from ..settings.config import Config
 from . import oneshot
 from .core import Core
 
@@ -62,18 +66,20 @@ def make_plugins(core: Core) -> PluginWiring:
     reactor, config, paths, store = core.reactor, core.config, core.paths, core.store
     check = core.threads.checks.call
     approver = _approver(core)
-    trees = Trees(paths.data, paths.profile, lambda: os.urandom(8).hex())
+    trees = Trees(paths.data, paths.profile, _random_name)
     journal = Journal(paths.data.journal)
     recovered = recover(journal, store, trees)
     trust = Trust(store)
-    audience = Pushes(core.hub.push)
-    operations = Operations(audience)
+    audience = Pushes(core.hub.push, trust)
+    operations = Operations(audience, reactor, _random_name)
+    kept = KeptTree(trees, reactor, check)
     builder = oneshot.make_builder(reactor, paths, check)
     rebuild = Rebuild(store, trees, builder, audience, check)
     prompting = Prompting(approver, Prompts(paths.profile.application), trust)
     scanner = oneshot.make_scanner(reactor, paths, check)
+    cloner = GitCloner(config.ca_file, config.public_clones_only, time.monotonic)
     fetcher = CandidateFetcher(
-        GitCloner(config.ca_file, config.public_clones_only, time.monotonic),
+        cloner,
         scanner,
         trees,
         paths.profile,
@@ -81,6 +87,7 @@ def make_plugins(core: Core) -> PluginWiring:
         check,
         core.threads.clones.call,
         reactor.callFromThread,
+        kept,
     )
     change = Change(store, trees, rebuild, audience, check, journal)
 
@@ -99,6 +106,19 @@ def make_plugins(core: Core) -> PluginWiring:
 
     upstream = GitUpstream(config.ca_file, config.public_clones_only, time.monotonic)
     updates = Updates(store, upstream, reactor, core.threads.updates.call)
+    previewer = Previewer(
+        operations,
+        prompting,
+        fetcher,
+        kept,
+        _access(config, cloner, upstream),
+        trust,
+        store,
+        trees,
+        reactor,
+        check,
+        core.threads.updates.call,
+    )
     service = PluginService(
         pipeline(Installer),
         pipeline(Updater),
@@ -112,6 +132,8 @@ def make_plugins(core: Core) -> PluginWiring:
         paths.bundle,
         check,
         updates,
+        operations,
+        previewer,
     )
     linking = Linking(
         operations,
@@ -127,6 +149,7 @@ def make_plugins(core: Core) -> PluginWiring:
     dev = DevSocket(reactor, paths.data.dev_socket, linking, __version__)
 
     def prepare() -> None:
+        sweep(paths.bundle.parent)
         if recovered is not None:
             RecoveredBuild(operations, change).begin(recovered)
         build_without_linked(paths.bundle.parent, rebuild)
@@ -134,8 +157,22 @@ def make_plugins(core: Core) -> PluginWiring:
             dev.listen()
 
     notices = [] if recovered is None else [recovered.notice]
-    finish: list[Any] = [dev, updates, Shutdown(operations, rebuild, reactor)]
+    finish: list[Any] = [dev, updates, Shutdown(operations, rebuild, reactor), kept]
     return PluginWiring(service, approver, notices, prepare, finish)
+
+
+def _random_name() -> str:
+    return os.urandom(8).hex()
+
+
+def _access(config: Config, cloner: GitCloner, upstream: GitUpstream) -> Access:
+    """Return which hosts previews may connect to: with ``--dev``, those of installs."""
+    if config.dev:
+        return Access(lambda allowed: Reach(cloner, upstream), may_ask=False)
+    return Access(
+        lambda allowed: Reach(cloner.public(allowed), upstream.public(allowed)),
+        may_ask=not config.public_clones_only,
+    )
 
 
 def _approver(core: Core) -> IApprover:

@@ -3,9 +3,17 @@ import { definePlugin } from "@bridge/plugin-api";
 export default definePlugin({
   id: "my-plugin",
 
+  // What the user can change on the page; remove it if there is nothing.
+  settings: {
+    greeting: { type: "text", label: "Greeting", default: "It works." },
+  },
+
   activate(ctx) {
     const card = ctx.ui.card("My plugin");
-    card.text("It works.");
+    card.text(ctx.settings.get("greeting", ""));
     ctx.logger.info("activated");
   },
+
+  // End here what `activate` started, such as timers.
+  deactivate() {},
 });

@@ -22,17 +22,21 @@ SERVER = Server(":1.7", "Sample", "1.0", frozenset({"actions"}))
 @implementer(INotifications)
 class FakeScreen:
     """
-    Shows everything at once, to the test.
+    Shows everything at once, to the test; see ``DesktopContract``.
 
-    :ivar failure: When not empty, nothing can be shown, and why.
+    :ivar server: What shows notifications; ``None`` when nobody does.
+    :ivar is_known: Whether the server was asked what it can do.
+    :ivar failure: When not empty, the session bus can't be reached, and why.
     :ivar questions: What was asked: the note, its buttons, and the open answer.
     :ivar dismissing: Whether it closes each question before confirming it.
-    :ivar withdrawn: How many questions were taken back.
+    :ivar withdrawn: How many questions were withdrawn.
     """
 
     def __init__(self) -> None:
-        self.failure = ""
-        self.server: Server | None = SERVER
+        self._failure = ""
+        self._server: Server | None = SERVER
+        self.is_known = True
+        self._watchers: list[Callable[[str], object]] = []
         self.notes: list[Note] = []
         self.questions: list[
             tuple[Note, Sequence[tuple[str, str]], Deferred[str | None]]
@@ -41,34 +45,73 @@ class FakeScreen:
         self.withdrawn = 0
 
     @property
+    def server(self) -> Server | None:
+        """See ``INotifications``."""
+        return self._there() if self.is_known else None
+
+    @server.setter
+    def server(self, server: Server | None) -> None:
+        before, self._server = self.health, server
+        self._report(before)
+
+    @property
+    def failure(self) -> str:
+        """See above."""
+        return self._failure
+
+    @failure.setter
+    def failure(self, failure: str) -> None:
+        before, self._failure = self.health, failure
+        self._report(before)
+
+    @property
     def health(self) -> str:
         """See ``INotifications``."""
-        return "down" if self.failure else "up"
+        return "down" if self._there() is None else "up"
 
     def find(self) -> Deferred[Server]:
         """See ``INotifications``."""
-        if self.failure or self.server is None:
-            return fail(DesktopError(self.failure))
-        return succeed(self.server)
+        server = self._there()
+        if server is None:
+            return fail(DesktopError(self.failure or "nobody shows notifications"))
+        self.is_known = True
+        return succeed(server)
 
     def show(self, note: Note) -> Deferred[Shown]:
         """See ``INotifications``."""
-        self.notes.append(note)
-        return succeed(Shown(len(self.notes), SERVER.owner))
+        return self.find().addCallback(self._show, note)
 
     def ask(self, note: Note, actions: Sequence[tuple[str, str]]) -> Deferred[Question]:
         """See ``INotifications``."""
-        if self.failure:
-            return fail(DesktopError(self.failure))
+        return self.find().addCallback(self._ask, note, actions)
+
+    def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
+        """See ``INotifications``."""
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed)
+
+    def _there(self) -> Server | None:
+        return None if self._failure else self._server
+
+    def _show(self, server: Server, note: Note) -> Shown:
+        self.notes.append(note)
+        return Shown(len(self.notes), server.owner)
+
+    def _ask(
+        self, server: Server, note: Note, actions: Sequence[tuple[str, str]]
+    ) -> Question:
+        if "actions" not in server.capabilities:
+            raise DesktopError("the notification server shows no buttons")
         answer: Deferred[str | None] = Deferred(self._withdraw)
         self.questions.append((note, actions, answer))
         if self.dismissing:
             answer.callback(None)
-        return succeed(Question(SERVER, answer))
+        return Question(server, answer)
 
-    def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
-        """See ``INotifications``."""
-        return lambda: None
+    def _report(self, before: str) -> None:
+        if self.health != before:
+            for changed in list(self._watchers):
+                changed(self.health)
 
     def _withdraw(self, _: object) -> None:
         self.withdrawn += 1

@@ -28,7 +28,7 @@ class NobodyApproverTests(ApproverContract, SynchronousTestCase):
         ).value
         self.assertEqual(error.message, "approval_unavailable: no session bus")
 
-    def test_banner_says_that_all_is_refused(self):
+    def test_banner_notes_that_all_is_refused(self):
         """Its description starts with ``none``, which the banner warns of."""
         self.assertEqual(
             self.approver().description, "none: privileged operations will be refused"
@@ -43,13 +43,13 @@ class DevApproverTests(ApproverContract, SynchronousTestCase):
         return DevApprover(lambda title, body: None)
 
     def test_it_approves_and_announces(self):
-        """Everything is approved at once, and a notification says what."""
-        said = []
-        approver = DevApprover(lambda title, body: said.append((title, body)))
+        """Everything is approved at once, and a notification names it."""
+        printed = []
+        approver = DevApprover(lambda title, body: printed.append((title, body)))
         prompt = PROMPTS.uninstall("ab", URL)
         self.assertIsNone(self.successResultOf(approver.approve(prompt)))
         self.assertEqual(
-            said,
+            printed,
             [("--dev: uninstall without asking", f"{prompt.title}\n{prompt.body}")],
         )
 
@@ -64,7 +64,7 @@ class DevApproverTests(ApproverContract, SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_desktop_that_is_not_there(self):
-        """A missing desktop is said in one line."""
+        """A missing desktop is reported in one line."""
         approver = DevApprover(lambda title, body: fail(DesktopError("no bus")))
         approving = approver.approve(PROMPTS.uninstall("ab", URL))
         self.assertIsNone(self.successResultOf(approving))

@@ -17,14 +17,8 @@ from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
 from ..contracts import ApproverContract
-from ..freedesktop.buses import (
-    HastyReactor,
-    SessionBus,
-    join,
-    notifications,
-    serve,
-    until,
-)
+from ..freedesktop.buses import HastyReactor, SessionBus, join, notifications, serve
+from ..waiting import until
 from .screens import SERVER, FakeScreen
 
 PROMPT = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
@@ -63,7 +57,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.assertIsNone(self.successResultOf(approving))
 
     def test_how_to_answer(self):
-        """Where no button is drawn, the prompt says how to answer."""
+        """Where no button is drawn, the prompt explains how to answer."""
         self.screen.server = evolve(SERVER, name="dunst")
         self.asker.approve(PROMPT).addErrback(lambda _: None)
         ((note, _, answer),) = self.screen.questions
@@ -167,7 +161,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.assertEqual(self.refusal(approving), "approval_unavailable: it is gone")
 
     def test_description(self):
-        """It says how things are now; it begins with ``none`` when nobody can ask."""
+        """It describes the desktop as it is now: ``none`` when nobody can ask."""
         self.assertEqual(
             self.asker.description,
             "desktop notification with the buttons Confirm and Deny, by Sample 1.0",
@@ -178,7 +172,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             "none: privileged operations will be refused, since a?b 1.0 shows no "
             "buttons",
         )
-        self.screen.server = None
+        self.screen.is_known = False
         self.assertTrue(self.asker.description.startswith("desktop notification"))
         self.screen.failure = "x"
         self.assertEqual(
@@ -294,7 +288,7 @@ class AttackTests(TestCase):
         self.assertTrue(error.message.startswith("approval_unavailable: "))
 
     async def test_attack_mute_server(self):
-        """A server that never says whether it shows the prompt."""
+        """A server that never reports whether it shows the prompt."""
         await self.desktop.find()
         self.server.link.methodCallReceived = lambda message: None
         link: Any = await self.desktop._bus.connected()

@@ -26,8 +26,8 @@ class NativeApproverTests(SynchronousTestCase):
         self.assertIsInstance(of("freebsd14"), DesktopApprover)
         self.assertIsInstance(of("win32"), WindowsApprover)
 
-    def test_other_platforms_say_so(self):
-        """Where there is none, everything is refused, and the banner says it."""
+    def test_other_platforms_report_it(self):
+        """Where there is none, everything is refused, and the banner reports it."""
         approver = of("darwin")
         self.assertIsInstance(approver, NobodyApprover)
         self.assertTrue(approver.description.startswith("none"))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Operation, Prompt, Prompts, host_of, shown
+from bridge.approval import Gains, Operation, Prompt, Prompts, host_of, shown
 from bridge.approval.prompts import sender
 from bridge.plugins.clone.urls import check_url
 
@@ -34,6 +34,14 @@ def every_prompt(text, url):
         ),
         PROMPTS.rotate_key(text, url, text, text),
         PROMPTS.forget_key(text, text),
+        PROMPTS.reach_host(url, [text]),
+        PROMPTS.grow(
+            text,
+            url,
+            old=text,
+            new=text,
+            gains=Gains([text], [text], [text], [text], [text]),
+        ),
     ]
 
 
@@ -48,7 +56,7 @@ class ShownTests(SynchronousTestCase):
         self.assertTrue(re.fullmatch(r"[ -~]{0,60}", line), line)
         self.assertFalse(set(line) & set('<>&"'))
 
-    def test_what_is_cut_says_so(self):
+    def test_what_is_cut_is_marked(self):
         """A text that is cut ends in dots."""
         self.assertEqual(shown("x" * 61), "x" * 57 + "...")
         self.assertEqual(shown("x" * 60), "x" * 60)
@@ -75,7 +83,7 @@ class SenderTests(SynchronousTestCase):
     """Tests for ``sender``."""
 
     def test_names_the_bridge_once(self):
-        """A prompt says that it is the bridge's, and of which application."""
+        """A prompt names the bridge, and the application it belongs to."""
         self.assertEqual(sender("VRCNext"), "VRCNext Bridge")
         self.assertEqual(sender("plugin-bridge"), "plugin-bridge")
 
@@ -125,13 +133,16 @@ class PromptTests(SynchronousTestCase):
     def test_every_operation_has_its_prompt(self):
         """There are words for each operation, and they name who asks."""
         prompts = every_prompt("a-plugin", URL)
-        self.assertEqual([p.operation for p in prompts], list(Operation))
+        asked = [op for op in Operation if op is not Operation.PREVIEW]
+        self.assertEqual([p.operation for p in prompts], asked)
         for prompt in prompts:
             self.assertIn("A page of Sample Host asks to", prompt.body)
 
     def test_prompts_show_the_whole_host(self):
         """Every prompt about a URL shows its host on a line of its own."""
-        for prompt in every_prompt("a-plugin", URL)[:-1]:
+        for prompt in every_prompt("a-plugin", URL):
+            if prompt.operation is Operation.FORGET_KEY:
+                continue
             lines = prompt.text.split("\n")
             self.assertIn("Host: forge.example:8443", lines)
             self.assertIn("Path: /author/plugin.git", lines)
@@ -156,7 +167,7 @@ class PromptTests(SynchronousTestCase):
         url = check_url("https://forge.example/a&b.git")
         self.assertIn("Path: /a%26b.git", PROMPTS.install(url, "/data").body)
 
-    def test_trust_key_shows_what_to_judge_by(self):
+    def test_trust_key_shows_what_to_decide_by(self):
         """The key, the plugin, its version and all its permissions are shown."""
         body = PROMPTS.trust_key(
             "a-plugin",
@@ -177,3 +188,33 @@ class PromptTests(SynchronousTestCase):
         """A user who confirms a change of keys sees the old and the new one."""
         body = PROMPTS.rotate_key("a-plugin", URL, "old-key", "new-key").body
         self.assertIn("Old key: old-key\nNew key: new-key\n", body)
+
+    def test_grow_words_each_gain(self):
+        """Each gain is in plain words, the risky permissions first."""
+        gains = Gains(
+            ["notifications", "network"],
+            ["clipboard"],
+            ["x.example", "y.example:8443"],
+            ["vrcLogin"],
+            ["friend-online"],
+        )
+        prompt = PROMPTS.grow("a-plugin", URL, old="1.0.0", new="1.1.0", gains=gains)
+        body = prompt.body
+        self.assertIn("from version 1.0.0 to 1.1.0", body)
+        self.assertIn(
+            "- Go online: can send what it knows to the named sites\n"
+            "- Show messages in the app: can distract you\n"
+            "It may ask later to:\n"
+            "- Use the clipboard: reads what you copied, passwords too, and can "
+            "replace it\n"
+            "New sites: x.example, y.example:8443\n"
+            "New things it does in the app: vrcLogin\n"
+            "New events it receives: friend-online\n",
+            body,
+        )
+
+    def test_reach_host_shows_the_addresses(self):
+        """The prompt shows what the name stands for; a private name by itself."""
+        body = PROMPTS.reach_host(URL, ["192.168.1.5", "fd00::1"]).body
+        self.assertIn("Address: 192.168.1.5, fd00::1\n", body)
+        self.assertNotIn("Address", PROMPTS.reach_host(URL, []).body)

@@ -15,8 +15,9 @@ from twisted.trial.unittest import TestCase
 from bridge.approval import Prompts
 from bridge.approval.desktop import DesktopApprover
 
-from ..freedesktop.buses import notifications, program, until
+from ..freedesktop.buses import notifications, program
 from ..freedesktop.session import Box, Session
+from ..waiting import until
 
 PROMPT = Prompts("Sample").trust_key(
     "weather-panel",
@@ -66,7 +67,7 @@ class Answered(TestCase):
         """Start the server, and wait until it is there."""
         self.server = self.session.serve(*self.command())
         self.desktop.start()
-        await until(lambda: self.desktop.health == "up", 60)
+        await until(lambda: self.desktop.health == "up")
 
     async def prompted(self) -> Box:
         """Put the prompt on the screen; gives where it is."""
@@ -76,14 +77,14 @@ class Answered(TestCase):
             lambda _: self.answers.append("confirmed"),
             lambda failure: self.answers.append(failure.value.message),
         )
-        await until(lambda: self.desktop._open, 60)
+        await until(lambda: self.desktop._open)
         box = self.session.settled(before).changed(before)
         assert box is not None
         return box
 
     async def answer(self) -> str:
-        """What the approver says, once it does."""
-        await until(lambda: self.answers, 60)
+        """Wait for the approver's answer."""
+        await until(lambda: self.answers)
         return self.answers.pop()
 
 
@@ -143,7 +144,7 @@ class NotificationDaemonTests(Buttons):
         """The next prompt is the new server's."""
         self.assertEqual(await self.pressed(1), "denied: the user declined")
         self.session.stop(self.server)
-        await until(lambda: self.desktop.health == "down", 60)
+        await until(lambda: self.desktop.health == "down")
         await self.serve()
         self.assertEqual(await self.pressed(0), "confirmed")
 
@@ -191,11 +192,11 @@ class XfceTests(Buttons):
         """A prompt whose operation was cancelled leaves the screen."""
         before = self.session.picture()
         approving: Any = self.approver.approve(PROMPT)
-        await until(lambda: self.desktop._open, 60)
+        await until(lambda: self.desktop._open)
         self.session.settled(before)
         approving.cancel()
         await self.assertFailure(approving, CancelledError)
-        await until(lambda: self.session.picture() == before, 60)
+        await until(lambda: self.session.picture() == before)
 
 
 @pytest.mark.whole

@@ -15,7 +15,7 @@ from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
 from ..contracts import ApproverContract
-from ..freedesktop.buses import until
+from ..waiting import until
 
 PROMPT = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
 IDYES, IDNO = 6, 7
@@ -142,7 +142,7 @@ class WindowsApproverTests(TestCase):
         await self.refusal(second)
 
     async def test_withdrawn(self):
-        """The answer to a question that was taken back means nothing."""
+        """The answer to a question that was withdrawn means nothing."""
         approving = self.approver.approve(PROMPT)
         approving.cancel()
         await self.assertFailure(approving, CancelledError)
@@ -162,7 +162,7 @@ class MessageBoxTests(SynchronousTestCase):
     """Tests for ``message_box``."""
 
     def test_elsewhere(self):
-        """On other systems it says that it is not there."""
+        """On other systems it reports that it is not available."""
         if sys.platform != "win32":
             with self.assertRaises(OSError):
                 message_box(0, "", "", 0)

@@ -22,14 +22,14 @@ class Outcomes(SynchronousTestCase):
 
     def outcome(self, *arguments, program=None):
         """Run the command: its status, and what it prints."""
-        said = io.StringIO()
+        printed = io.StringIO()
         status: Any = None
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
             try:
                 status = main(list(arguments), program)
             except SystemExit as e:
                 status = e.code
-        return status, said.getvalue()
+        return status, printed.getvalue()
 
 
 class MainTests(Outcomes):
@@ -85,7 +85,7 @@ class MainTests(Outcomes):
 
     def test_output_takes_no_more(self):
         """A full disk is reported in a line; a reader that has gone is no news."""
-        for output, status, said in (
+        for output, status, printed in (
             ("/dev/full", 1, b"plugin-bridge: No space left on device\n"),
             (None, 1, b""),
         ):
@@ -97,7 +97,7 @@ class MainTests(Outcomes):
                         stderr=subprocess.PIPE,
                         check=False,
                     )
-                self.assertEqual((done.returncode, done.stderr), (status, said))
+                self.assertEqual((done.returncode, done.stderr), (status, printed))
 
     @contextlib.contextmanager
     def writer(self, path):

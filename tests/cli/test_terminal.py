@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from unittest import mock
 
 from hypothesis import given
@@ -25,6 +22,8 @@ from bridge.cli.terminal import (
     wants_colour,
 )
 from bridge.protocol.text import visible
+
+from ..directories import fresh_directory
 
 JSON = st.recursive(
     st.none()
@@ -100,7 +99,7 @@ class PrintTests(SynchronousTestCase):
         self.assertEqual(raw.getvalue(), b"??x\n")
 
     def test_nobody_reads(self):
-        """When the reader has gone, that is said, and nothing complained of."""
+        """When the reader has gone, that is returned, and no error is shown."""
         code = (
             "import time; from bridge.cli.terminal import print_line\n"
             "while print_line('x'): time.sleep(0.01)\n"
@@ -123,8 +122,7 @@ class PrivateFileTests(SynchronousTestCase):
 
     def setUp(self):
         """Choose a path."""
-        self.path = Path(tempfile.mkdtemp()) / "file"
-        self.addCleanup(shutil.rmtree, self.path.parent)
+        self.path = fresh_directory(self) / "file"
 
     def test_only_its_owner_can_read_it(self):
         """The file is created with mode 0600, and holds what was written."""

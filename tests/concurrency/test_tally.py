@@ -12,43 +12,43 @@ class TallyTests(SynchronousTestCase):
     """Tests for counting."""
 
     def test_once_a_second(self) -> None:
-        """The first is said at once, what comes within a second when it is over."""
+        """The first is reported at once, what comes within a second when it is over."""
         clock = Clock()
-        said: list[int] = []
-        tally = Tally(clock, said.append)
+        printed: list[int] = []
+        tally = Tally(clock, printed.append)
         for _ in range(10):
             tally.add(2)
-        self.assertEqual(said, [2])
+        self.assertEqual(printed, [2])
         clock.advance(1.0)
-        self.assertEqual(said, [2, 18])
+        self.assertEqual(printed, [2, 18])
         tally.add(1)
-        self.assertEqual(said, [2, 18])
+        self.assertEqual(printed, [2, 18])
         clock.advance(1.0)
-        self.assertEqual(said, [2, 18, 1])
+        self.assertEqual(printed, [2, 18, 1])
         clock.advance(1.0)
         tally.add(3)
-        self.assertEqual(said, [2, 18, 1, 3])
+        self.assertEqual(printed, [2, 18, 1, 3])
 
     def test_counted_after_the_end(self) -> None:
-        """What is counted when it is closed is said at once, without a timer."""
+        """What is counted when it is closed is reported at once, without a timer."""
         clock = Clock()
-        said: list[int] = []
-        tally = Tally(clock, said.append)
+        printed: list[int] = []
+        tally = Tally(clock, printed.append)
         tally.add(1)
         tally.add(2)
         tally.close()
         tally.add(3)
-        self.assertEqual(said, [1, 2, 3])
+        self.assertEqual(printed, [1, 2, 3])
         self.assertEqual(clock.getDelayedCalls(), [])
 
     def test_the_rest(self) -> None:
-        """At the end the rest is said, once, and nothing is left to be called."""
+        """At the end the rest is reported, once, and nothing is left to be called."""
         clock = Clock()
-        said: list[int] = []
-        tally = Tally(clock, said.append)
+        printed: list[int] = []
+        tally = Tally(clock, printed.append)
         for _ in range(3):
             tally.add(1)
         tally.flush()
         tally.flush()
-        self.assertEqual(said, [1, 2])
+        self.assertEqual(printed, [1, 2])
         self.assertEqual(clock.getDelayedCalls(), [])

@@ -31,7 +31,7 @@ class Screen:
 
 
 class BannerTests(SynchronousTestCase):
-    """Tests for what the daemon says when it starts."""
+    """Tests for what the daemon prints when it starts."""
 
     def setUp(self):
         """A banner."""
@@ -52,7 +52,7 @@ class BannerTests(SynchronousTestCase):
         """It names every service, place and rule, and warns of nothing but sinks."""
         lines = list(self.banner.lines())
         text = "\n".join(line for _, line in lines)
-        for said in (
+        for reported in (
             "service kettle: Boils water.",
             "/data",
             "/themes",
@@ -63,7 +63,7 @@ class BannerTests(SynchronousTestCase):
             "loopback only",
             "5 requests per second, burst 10; 4 threads",
         ):
-            self.assertIn(said, text)
+            self.assertIn(reported, text)
         warned = [line for level, line in lines if level == "warn"]
         self.assertEqual(warned, ["no notification sink has started"])
 
@@ -82,5 +82,5 @@ class BannerTests(SynchronousTestCase):
             self.banner, config=config, approver=NobodyApprover(), notices=("found y",)
         )
         warned = [line for level, line in banner.lines() if level == "warn"]
-        for said in ("none: privileged", "ON", "file://", "found y"):
-            self.assertIn(said, "\n".join(warned))
+        for reported in ("none: privileged", "ON", "file://", "found y"):
+            self.assertIn(reported, "\n".join(warned))

@@ -103,31 +103,31 @@ class ConnectionTests(SynchronousTestCase):
         asked = {"directory": str(self.tree), "files": files}
         self.connection.dataReceived(json.dumps(asked).encode() + b"\n")
 
-    def said(self):
-        """What the daemon has said since the last look."""
+    def printed(self):
+        """What the daemon has sent since the last look."""
         text = self.wire.value()
         self.wire.clear()
         return [json.loads(line) for line in text.splitlines()]
 
     def test_ready(self):
-        """The daemon says first that it is there."""
-        self.assertEqual(self.said(), [{"type": "ready", "version": "1.2.3"}])
+        """The daemon sends ``ready`` first."""
+        self.assertEqual(self.printed(), [{"type": "ready", "version": "1.2.3"}])
 
     def test_linked(self):
         """A good tree is answered with the build's report."""
-        self.said()
+        self.printed()
         self.ask()
-        (answer,) = self.said()
+        (answer,) = self.printed()
         self.assertEqual(answer["type"], "linked")
         self.assertEqual((answer["id"], answer["shadows"]), ("mine", False))
         self.assertEqual(answer["report"]["ok"], True)
 
     def test_refused_for_its_sources(self):
         """Every hit of the source policy is reported."""
-        self.said()
+        self.printed()
         (self.tree / "main.ts").write_text("eval('1');\n\neval('2');\n")
         self.ask()
-        (answer,) = self.said()
+        (answer,) = self.printed()
         self.assertEqual(answer["type"], "refused")
         self.assertEqual(answer["message"], "policy: main.ts:1 eval")
         self.assertEqual(
@@ -140,32 +140,32 @@ class ConnectionTests(SynchronousTestCase):
 
     def test_refused_otherwise(self):
         """Any other refusal is reported in the words of an install."""
-        self.said()
+        self.printed()
         self.ask("main.ts")
-        (answer,) = self.said()
+        (answer,) = self.printed()
         self.assertEqual(answer["hits"], [])
         self.assertIn("no_manifest: ", answer["message"])
 
     def test_defect(self):
         """A failure of the daemon is logged in full, and reported without detail."""
-        self.said()
+        self.printed()
         self.bench.threads.failing["_copy"] = OSError(28, "No space left on device")
         self.ask()
-        (answer,) = self.said()
+        (answer,) = self.printed()
         self.assertEqual(answer["message"], "internal: see the daemon's log")
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_only_the_last_of_many(self):
         """Of what is asked while a build goes on, the last is done."""
-        self.said()
+        self.printed()
         slow: Deferred[None] = Deferred()
         self.bench.builder.outcomes = [slow]
         self.ask()
         for _ in range(3):
             self.ask()
-        self.assertEqual(self.said(), [])
+        self.assertEqual(self.printed(), [])
         slow.callback(None)
-        self.assertEqual(len(self.said()), 2)
+        self.assertEqual(len(self.printed()), 2)
 
     def test_gone(self):
         """A client that goes takes its link with it."""
@@ -199,17 +199,17 @@ class ConnectionTests(SynchronousTestCase):
         """What is no request ends the connection with a reason."""
         for line in (b"GET / HTTP/1.1", b"\xff\xfe", b"[]", b"{}"):
             self.connection, self.wire = self.connect()
-            self.said()
+            self.printed()
             self.connection.dataReceived(line + b"\r\n")
-            (answer,) = self.said()
+            (answer,) = self.printed()
             self.assertEqual(answer["type"], "error")
             self.assertFalse(self.wire.connected)
 
     def test_attack_endless_line(self):
         """A line without an end is not kept for ever."""
-        self.said()
+        self.printed()
         self.connection.dataReceived(b"x" * (DEV_LINE_BYTES + 1))
-        (answer,) = self.said()
+        (answer,) = self.printed()
         self.assertEqual(answer["message"], f"a line is at most {DEV_LINE_BYTES} bytes")
         self.assertFalse(self.wire.connected)
 
@@ -218,11 +218,11 @@ class Client(Protocol):
     """Keeps what it receives."""
 
     def __init__(self):
-        self.said: DeferredQueue[bytes] = DeferredQueue()
+        self.printed: DeferredQueue[bytes] = DeferredQueue()
 
     def dataReceived(self, data):
         """Keep it."""
-        self.said.put(data)
+        self.printed.put(data)
 
 
 class ListeningTests(TestCase):
@@ -244,14 +244,14 @@ class ListeningTests(TestCase):
         """Listen; gives what is warned of."""
         with capturedLogs() as logs:
             listening.listen()
-        said = [e for e in logs if e["log_namespace"].startswith("bridge.")]
-        return [str(e.get("why", e["log_format"])) for e in said]
+        printed = [e for e in logs if e["log_namespace"].startswith("bridge.")]
+        return [str(e.get("why", e["log_format"])) for e in printed]
 
     async def greeting(self):
         """Connect; gives the client, and the first that comes."""
         endpoint = UNIXClientEndpoint(reactor, str(self.path))
         client = await endpoint.connect(Factory.forProtocol(Client))
-        return client, json.loads(await client.said.get())
+        return client, json.loads(await client.printed.get())
 
     async def test_listens(self):
         """It is a socket for its owner alone, and gone when it is closed."""
@@ -312,7 +312,7 @@ class ListeningTests(TestCase):
         self.assertIn("too long", warned)
 
     def test_no_unix_sockets(self):
-        """Where there are no such sockets, that is said."""
+        """A system without such sockets is reported."""
         (warned,) = self.warnings(self.made(object()))
         self.assertIn("needs a system with Unix sockets", warned)
 
@@ -344,7 +344,7 @@ class ListeningTests(TestCase):
         client, _ = await self.greeting()
         asked = {"directory": str(tree), "files": ["main.ts", "plugin.json"]}
         client.transport.write(json.dumps(asked).encode() + b"\n")
-        await client.said.get()
+        await client.printed.get()
         self.assertEqual(self.bench.left()[0], [LINK])
         await self.socket.close()
         self.assertEqual(self.bench.left()[0], [])

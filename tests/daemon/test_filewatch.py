@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bridge.daemon.filewatch import WATCH_SECONDS, FileWatch
 from bridge.datadir.paths import write_atomically
 
 from ..directories import fresh_directory
-from ..freedesktop.buses import until
+from ..waiting import until
 
 reactor: Any = installed
 
@@ -56,6 +57,10 @@ class NotifiedTests(TestCase):
         """Count."""
         self.changes += 1
 
+    def is_changed(self, before: int) -> bool:
+        """Whether more changes have been noticed than before."""
+        return self.changes > before
+
     async def test_every_way_to_change_it(self) -> None:
         """Whatever changes the file is noticed; nothing is done in between."""
         self.watch.start()
@@ -64,7 +69,7 @@ class NotifiedTests(TestCase):
         for change in CHANGES.values():
             before = self.changes
             change(self.path)
-            await until(lambda before=before: self.changes > before, 1)
+            await until(partial(self.is_changed, before), seconds=1)
         self.assertEqual(self.watch._poll, None)
 
     async def test_other_files(self) -> None:
@@ -124,7 +129,7 @@ class NotifiedTests(TestCase):
         for _ in range(2):
             seen = self.changes
             write_atomically(self.path, b"new")
-            await until(lambda seen=seen: self.changes > seen)
+            await until(partial(self.is_changed, seen))
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 3)
 
     async def test_no_watches_left(self) -> None:
@@ -139,7 +144,7 @@ class NotifiedTests(TestCase):
         self.assertFalse(self.watch.is_notified)
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
         write_atomically(self.path, b"new")
-        await until(lambda: self.changes > 1, 2)
+        await until(lambda: self.changes > 1, seconds=2)
 
 
 class PolledTests(SynchronousTestCase):

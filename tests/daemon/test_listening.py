@@ -181,10 +181,10 @@ class BindTests(SynchronousTestCase):
 
 
 class Greeter(Protocol):
-    """Says one word, and ends."""
+    """Sends one word, and ends."""
 
     def connectionMade(self) -> None:
-        """Say it."""
+        """Send it."""
         assert self.transport is not None
         self.transport.write(b"hello")
         self.transport.loseConnection()
@@ -229,7 +229,7 @@ class ServeTests(TestCase):
             self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
 
 
-class ToldTests(SynchronousTestCase):
+class AddressFileTests(SynchronousTestCase):
     """Tests for the address that commands find."""
 
     def test_both_kinds(self) -> None:

@@ -13,7 +13,7 @@ from ..directories import fresh_directory
 
 
 class SupervisorTests(SynchronousTestCase):
-    """Tests for telling a supervisor, which is a socket here."""
+    """Tests for notifying a supervisor, which is a socket here."""
 
     def setUp(self) -> None:
         """Listen as a supervisor does."""

@@ -74,7 +74,7 @@ class PushTests(SynchronousTestCase):
         self.turn()
         self.assertEqual([r["level"] for r in self.pushed], ["error"])
 
-    def test_what_a_page_is_told(self) -> None:
+    def test_what_a_page_receives(self) -> None:
         """No secret, no traceback, no more than a page's own record could hold."""
         self.observe(self.pushed.append)
         broken = Failure(ZeroDivisionError("/home/user/path"))

@@ -47,7 +47,7 @@ class ThreadTests(TestCase):
         """Run a statement."""
         return Deferred.fromCoroutine(self.databases.read("places", query))
 
-    async def test_beside_each_other(self) -> None:
+    async def test_alongside_each_other(self) -> None:
         """Twenty statements at once are all answered, by four connections."""
         found = await gatherResults([self.read(NAMES) for _ in range(20)])
         self.assertEqual({len(rows.rows) for rows in found}, {2})

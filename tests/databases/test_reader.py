@@ -20,6 +20,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SQL_SECONDS
 from tests.directories import fresh_directory
 
+from ..waiting import wait_until
 from .samples import make_database
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
@@ -641,8 +642,7 @@ class AttackTests(ReaderCase):
 
         thread = threading.Thread(target=run)
         thread.start()
-        while self.clock.looks > 999_995:
-            time.sleep(0.001)
+        wait_until(lambda: self.clock.looks <= 999_995, pause=0.001)
         self.reader.interrupt()
         thread.join()
         self.reader = self.reading(self.path)

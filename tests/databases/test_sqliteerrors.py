@@ -18,7 +18,7 @@ def failed(code: int | None, message: str = "secret") -> sqlite3.OperationalErro
     return error
 
 
-class ComplaintTests(SynchronousTestCase):
+class WordingTests(SynchronousTestCase):
     """Tests for how errors are worded."""
 
     def test_who_is_to_blame(self) -> None:

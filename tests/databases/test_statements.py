@@ -19,7 +19,7 @@ TEXTS = st.lists(PIECES, max_size=30).map("".join)
 
 
 def complete(sql: str) -> bool:
-    """Say, by our tokens, what ``sqlite3.complete_statement`` says by SQLite's."""
+    """Find, by our tokens, what ``sqlite3.complete_statement`` finds by SQLite's."""
     ended, rest = False, sql
     while (end := statement_end(rest)) is not None:
         ended, rest = True, rest[end:]

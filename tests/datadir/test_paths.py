@@ -163,7 +163,7 @@ class WriteTests(SynchronousTestCase):
         self.assertEqual(self.path.read_bytes(), b"old")
         self.assertEqual(self.files(), ["file"])
 
-    def test_failure_is_told_though_cleaning_up_fails(self) -> None:
+    def test_failure_is_reported_though_cleaning_up_fails(self) -> None:
         """The first failure is what is raised, not the one of tidying."""
 
         def fail(fd: int) -> None:

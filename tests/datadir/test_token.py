@@ -129,7 +129,7 @@ class RefusedTests(TokenCase):
         self.assertIn("not a file", self.refused())
 
     def test_other_content(self) -> None:
-        """What is no token of ours is refused and kept, and named with its mending."""
+        """What is no token of ours is refused and kept; the message has the fix."""
         for content in (b"", b"hello", b"x" * 42, b"x" * 44, b"!" * 43, b"x" * 5000):
             self.write(content)
             message = self.refused()
@@ -145,7 +145,7 @@ class RefusedTests(TokenCase):
             self.assertEqual(PairingToken.load_or_create(self.path).reveal(), "x" * 43)
 
     def test_no_directory(self) -> None:
-        """Without its directory the token can't be made, and says so."""
+        """Without its directory the token can't be made, which is reported."""
         path = self.directory / "no" / "token"
         error = self.assertRaises(TokenError, PairingToken.load_or_create, path)
         self.assertEqual(

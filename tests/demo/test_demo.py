@@ -26,7 +26,7 @@ class DaemonProcessTests(SynchronousTestCase):
     """Tests for watching the daemon's output."""
 
     def setUp(self):
-        """A process that has said nothing."""
+        """A process that has printed nothing."""
         self.kept: list[bytes] = []
         self.daemon = DaemonProcess(self.kept.append)
 
@@ -40,7 +40,7 @@ class DaemonProcessTests(SynchronousTestCase):
         self.assertEqual(len(self.kept), 4)
 
     def test_did_not_start(self):
-        """A daemon that ends first fails with what it said."""
+        """A daemon that ends first fails with what it printed."""
         self.daemon.errReceived(b"plugin-bridge: no\n")
         self.daemon.processEnded(Failure(ProcessDone(0)))
         failure = self.failureResultOf(self.daemon.listening, DemoError)
@@ -54,12 +54,12 @@ class StartTests(SynchronousTestCase):
     def test_missing_trustme(self):
         """What only the demo needs is looked for before anything is done."""
         place = DemoPaths(fresh_directory(self), load_profile("reference"))
-        said: list[str] = []
+        reported: list[str] = []
         with mock.patch.dict(sys.modules, {"trustme": None}):
-            starting = start(object(), place, said.append, bytes, NOW)
+            starting = start(object(), place, reported.append, bytes, NOW)
             failure = self.failureResultOf(Deferred.fromCoroutine(starting), ForgeError)
         self.assertIn("pip install '.[demo]'", str(failure.value))
-        self.assertEqual((said, list(place.root.iterdir())), ([], []))
+        self.assertEqual((reported, list(place.root.iterdir())), ([], []))
 
 
 class PublishTests(SynchronousTestCase):

@@ -8,9 +8,7 @@ import shutil
 import ssl
 import subprocess
 import sys
-import tempfile
 from http import client
-from pathlib import Path
 from unittest import mock
 
 from twisted.internet import reactor
@@ -20,14 +18,15 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.demo.forge import ForgeError, make_authority, publish, start_forge
 
+from ..directories import fresh_directory
+
 
 class ForgeTests(TestCase):
     """A forge on this process's reactor."""
 
     def setUp(self) -> None:
         """Start a forge with one repository of two commits."""
-        self.base = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.base)
+        self.base = fresh_directory(self)
         self.root = self.base / "repositories"
         self.root.mkdir()
         worktree = self.base / "w"
@@ -45,7 +44,7 @@ class ForgeTests(TestCase):
         self.addCleanup(self.forge.stop)
 
     def git(self, *words: str) -> Deferred[str]:
-        """What git says, run in a thread."""
+        """What git prints, run in a thread."""
         environment = {
             "PATH": os.defpath,
             "HOME": str(self.base),
@@ -86,22 +85,24 @@ class ForgeTests(TestCase):
     def test_localhost(self):
         """The forge has both names of this machine."""
         url = f"https://localhost:{self.forge.port}/demo.git"
-        said = yield self.git("ls-remote", url, "HEAD")
-        self.assertEqual(said, f"{self.second}\tHEAD\n")
+        reported = yield self.git("ls-remote", url, "HEAD")
+        self.assertEqual(reported, f"{self.second}\tHEAD\n")
 
     @inlineCallbacks
     def test_missing(self):
         """A repository that is not there is not found."""
-        said = yield self.git("ls-remote", self.forge.url("missing"))
-        self.assertIn("not found", said)
+        reported = yield self.git("ls-remote", self.forge.url("missing"))
+        self.assertIn("not found", reported)
 
     @inlineCallbacks
     def test_no_pushes(self):
         """Nothing can be pushed."""
         into = self.base / "p"
         yield self.git("clone", self.forge.url("demo"), str(into))
-        said = yield self.git("-C", str(into), "push", "origin", "HEAD:refs/heads/x")
-        self.assertIn("403", said)
+        reported = yield self.git(
+            "-C", str(into), "push", "origin", "HEAD:refs/heads/x"
+        )
+        self.assertIn("403", reported)
 
     @inlineCallbacks
     def test_request_bodies(self):
@@ -144,17 +145,16 @@ class PublishTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Make a directory."""
-        self.base = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.base)
+        self.base = fresh_directory(self)
 
     def test_missing_git(self) -> None:
-        """Without git the message says how to get it."""
+        """Without git the message has the fix."""
         self.patch(shutil, "which", lambda name: None)
         error = self.assertRaises(ForgeError, publish, self.base, self.base, "x")
         self.assertIn("apt-get install git", str(error))
 
     def test_missing_backend(self) -> None:
-        """Without the server half of git the message says how to get it."""
+        """Without the server half of git the message has the fix."""
         with mock.patch("bridge.demo.forge._git", return_value=str(self.base)):
             error = self.assertRaises(
                 ForgeError,
@@ -167,13 +167,13 @@ class PublishTests(SynchronousTestCase):
         self.assertIn("apt-get install git", str(error))
 
     def test_missing_trustme(self) -> None:
-        """Without trustme the message says how to get it."""
+        """Without trustme the message has the fix."""
         with mock.patch.dict(sys.modules, {"trustme": None}):
             error = self.assertRaises(ForgeError, make_authority, self.base / "ca.pem")
         self.assertIn("pip install 'plugin-bridge[demo]'", str(error))
 
     def test_git_refuses(self) -> None:
-        """What git says is passed on."""
+        """What git prints is passed on."""
         (self.base / "x.git").write_bytes(b"")
         error = self.assertRaises(ForgeError, publish, self.base, self.base, "x")
         self.assertIn("git failed: ", str(error))

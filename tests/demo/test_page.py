@@ -43,7 +43,7 @@ class PageTests(SynchronousTestCase):
                 self.assertEqual(where.count("script-src 'self'"), 1)
                 self.assertEqual(where.count("script-src 'self' 'unsafe-eval';"), found)
 
-    def test_bundle_is_read_anew(self):
+    def test_bundle_is_read_again(self):
         """A bundle is served as soon as it is published, and never a stale one."""
         self.assertEqual(self.get("/theme/host.js")[0], 404)
         for text in ("one", "two"):

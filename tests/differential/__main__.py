@@ -1,7 +1,8 @@
 """
 Compare random programs for a time: ``python -m tests.differential --seconds 3600``.
 
-Every miss is printed as a small program.  The exit status is 1 if there is one.
+Every miss is printed as a small program, and every five minutes what was compared so
+far.  The exit status is 1 if there is a miss.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from typing import Final
 
-from .comparing import Tally, compare, total
+from .comparing import Tally, compare, in_turn, total
+
+ROUND: Final = 300.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,13 +26,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args(arguments)
-    seeds = range(options.seed, options.seed + options.jobs)
+    tallies: list[Tally] = []
+    left, seed = options.seconds, options.seed
     with ProcessPoolExecutor(options.jobs) as pool:
-        tally = total(list(pool.map(partial(compare, options.seconds), seeds)))
-    for miss in tally.misses:
-        print(miss.report)  # noqa: T201
-    print(summary(tally))  # noqa: T201
-    return 1 if tally.misses else 0
+        while left > 0:
+            seeds = range(seed, seed + options.jobs)
+            run = total(list(pool.map(partial(compare, min(left, ROUND)), seeds)))
+            for miss in run.misses:
+                print(miss.report)  # noqa: T201
+            tallies.append(run)
+            left, seed = left - run.seconds, seed + options.jobs
+            print(summary(in_turn(tallies)), flush=True)  # noqa: T201
+    return 1 if any(tally.misses for tally in tallies) else 0
 
 
 def summary(tally: Tally) -> str:

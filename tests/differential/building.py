@@ -80,6 +80,8 @@ class Build:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            # A line that it quotes may be cut within a character.
+            errors="replace",
             check=False,
             timeout=SECONDS,
         )

@@ -173,8 +173,14 @@ def _missed(
     return tuple(missed)
 
 
+def in_turn(tallies: Sequence[Tally]) -> Tally:
+    """Add tallies up that followed one another."""
+    seconds = sum(one.seconds for one in tallies)
+    return evolve(total(tallies), seconds=seconds)
+
+
 def total(tallies: Sequence[Tally]) -> Tally:
-    """Add tallies up."""
+    """Add tallies up that ran at the same time."""
     return evolve(
         Tally(),
         programs=sum(one.programs for one in tallies),

@@ -181,7 +181,7 @@ def timer(writer: Writer) -> tuple[str, Expected]:
     name = writer.name(word)
     name = writer.choices.pick((name, f"void (0,{GAP}{name}{GAP})", name))
     code = f"{name}{SAME_LINE}{_called(writer, string)}"
-    start = rf"settimeout|setinterval)\)?(\?\.)?\((\.\.\.\[)?{_QUOTE}"
+    start = rf"{word.lower()})\)?(\?\.)?\((\.\.\.\[)?{_QUOTE}"
     rule = f"{word} with a string"
     return code, expect_pattern(rule, rf"{PREFIX}({start}{mark_for('someCode')}")
 

@@ -7,11 +7,9 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -21,9 +19,10 @@ from websocket import WebSocketException
 from bridge.freedesktop.notifications import SERVICE
 
 from ..freedesktop.buses import SessionBus
+from ..ports import free_port, free_udp_port
+from ..waiting import PATIENCE_SECONDS, wait_until
 from ..whole.daemon import Page, environment
 
-PATIENCE_SECONDS: Final = 60.0
 _FENCE: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
 
@@ -46,14 +45,6 @@ def commands(page: Path) -> list[str]:
         for line in text.replace("\\\n", "").splitlines()
         if line.strip()
     ]
-
-
-def free_port(kind: int = socket.SOCK_STREAM) -> int:
-    """Find a port nobody has."""
-    with socket.socket(type=kind) as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 class World:
@@ -98,7 +89,7 @@ class World:
             "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}",
             "PYTHON": sys.executable,
             "BRIDGE_LISTEN": f"127.0.0.1:{self.port}",
-            "BRIDGE_OVERLAY_ADDR": f"127.0.0.1:{free_port(socket.SOCK_DGRAM)}",
+            "BRIDGE_OVERLAY_ADDR": f"127.0.0.1:{free_udp_port()}",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_AUTHOR_NAME": "Author",
             "GIT_AUTHOR_EMAIL": "author@example.org",
@@ -125,9 +116,9 @@ class World:
 
         :raise AssertionError: It fails, or takes longer than anybody would wait.
         """
-        status, said = self._ask(line)
-        assert status == 0, f"{line}: status {status}\n{said}"
-        return said
+        status, reported = self._ask(line)
+        assert status == 0, f"{line}: status {status}\n{reported}"
+        return reported
 
     def _ask(self, line: str) -> tuple[int, str]:
         assert self._shell.stdin is not None
@@ -136,18 +127,18 @@ class World:
             PATIENCE_SECONDS, os.killpg, (self._shell.pid, signal.SIGKILL)
         )
         patience.start()
-        said: list[str] = []
+        reported: list[str] = []
         try:
             self._shell.stdin.write(f"{{ {line}\n}} </dev/null 2>&1\n")
             self._shell.stdin.write('printf "\\nexit %s\\n" "$?"\n')
             self._shell.stdin.flush()
             for text in self._shell.stdout:
                 if found := re.fullmatch(r"exit (\d+)\n", text):
-                    return int(found[1]), "".join(said)
-                said.append(text)
+                    return int(found[1]), "".join(reported)
+                reported.append(text)
         finally:
             patience.cancel()
-        raise AssertionError(f"it did not end: {line}\n" + "".join(said))
+        raise AssertionError(f"it did not end: {line}\n" + "".join(reported))
 
     def start(self, line: str, ready: str) -> Path:
         """
@@ -161,17 +152,18 @@ class World:
         self._started += 1
         output = self.home / f"output-{self._started}"
         output.touch()
-        said = self.do(f"{line} >{output} 2>&1 & echo $!")
-        self._background.append((kind, int(said.split()[-1])))
+        reported = self.do(f"{line} >{output} 2>&1 & echo $!")
+        self._background.append((kind, int(reported.split()[-1])))
         self.wait_for(output, ready)
         return output
 
     def wait_for(self, output: Path, pattern: str) -> None:
         """Wait until a file has what a pattern matches."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while re.search(pattern, output.read_text("utf-8", "replace")) is None:
-            assert time.monotonic() < deadline, f"{pattern}:\n{output.read_text()}"
-            time.sleep(0.05)
+
+        def written() -> object:
+            return re.search(pattern, output.read_text("utf-8", "replace"))
+
+        wait_until(written, f"{output} has no line that matches {pattern}")
 
     def stop(self, kind: str = "") -> None:
         """End what was started, and begins so."""

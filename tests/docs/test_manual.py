@@ -50,7 +50,7 @@ def text_of(name: str) -> str:
 class RenderedTests(SynchronousTestCase):
     """Tests for the pages, as ``man`` shows them."""
 
-    def test_no_complaint(self) -> None:
+    def test_no_warning(self) -> None:
         """Each page is made without a warning, and shown without one."""
         for name in PAGES:
             shown = man("-Tutf8", "-Z", built("man") / name)
@@ -64,7 +64,7 @@ class RenderedTests(SynchronousTestCase):
         self.assertEqual(named, set(PAGES))
 
     def test_commands(self) -> None:
-        """Every command, option and variable is told."""
+        """Every command, option and variable is documented."""
         text = text_of("plugin-bridge.1")
         for name in COMMANDS:
             self.assertIn(f"plugin-bridge {name} ", text)
@@ -74,7 +74,7 @@ class RenderedTests(SynchronousTestCase):
             self.assertIn(option.variable, text)
 
     def test_protocol(self) -> None:
-        """Every method, event, error and reason is told."""
+        """Every method, event, error and reason is documented."""
         text = text_of("plugin-bridge-protocol.7")
         reference = (DOCS / "reference" / "methods.md").read_text("utf-8")
         for method in re.findall(r"^### (\S+)$", reference, re.MULTILINE):

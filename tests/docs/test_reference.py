@@ -28,6 +28,19 @@ class ReferenceTests(SynchronousTestCase):
             held = (DOCS / "reference" / page).read_text("utf-8")
             self.assertEqual(made["render"](page), held, page)
 
+    def test_shipped(self):
+        """So is what ships: the schemas, and the client's types."""
+        made = self.made()
+        for path, text in made["shipped"]():
+            self.assertEqual(text, path.read_text("utf-8"), path)
+
+    def test_nothing_stale_is_shipped(self):
+        """There is no schema that nothing generates."""
+        made = self.made()
+        names = {path.name for path, _ in made["shipped"]()}
+        held = {path.name for path in made["SCHEMAS"].glob("*.json")}
+        self.assertLessEqual(held, names)
+
     def test_nothing_stale(self):
         """There is no page that nothing generates."""
         made = self.made()
@@ -35,12 +48,12 @@ class ReferenceTests(SynchronousTestCase):
         self.assertEqual(held, set(made["PAGES"]))
 
     def test_parts(self):
-        """So is every generated part of the other pages, and it says something."""
+        """So is every generated part of the other pages, and it is not empty."""
         made = self.made()
         pages = made["pages"](DOCS)
         self.assertTrue(pages)
         for page in pages:
             held = page.read_text("utf-8")
             self.assertEqual(made["filled"](held), held, page)
-            # What has no words would be told as a full stop.
+            # What has no words would be documented as a full stop.
             self.assertNotIn("\n: .\n", held, page)

@@ -11,16 +11,17 @@ from typing import Any
 
 from attrs import define, field
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorUNIX
 from twisted.internet.protocol import Factory, Protocol
-from twisted.internet.task import deferLater
 from zope.interface import implementer
 
 from bridge.freedesktop.address import VARIABLE
 from bridge.freedesktop.connection import connect
 from bridge.freedesktop.messages import BUS, Call
 from bridge.freedesktop.notifications import REMOTE, SERVICE, Notifications
+
+from ..threads import at_once
 
 _CONFIG = """\
 <busconfig>
@@ -43,7 +44,7 @@ DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def program(name: str, package: str, *elsewhere: str) -> str:
-    """Find a program of the system; an ``AssertionError`` says how to get it."""
+    """Find a program of the system; an ``AssertionError`` has the fix."""
     found = shutil.which(name)
     for path in elsewhere:
         found = found or shutil.which(path)
@@ -131,27 +132,13 @@ class HastyReactor:
         return reactor.callLater(seconds / self._times, *args, **kwargs)
 
 
-def at_once(f: Any, *args: Any) -> Deferred[Any]:
-    """Call a function that a thread would call."""
-    return succeed(f(*args))
-
-
 def notifications(bus: SessionBus, clock: Any = reactor) -> Notifications:
     """A client on a bus."""
     return Notifications(clock, bus.environment, at_once)
 
 
-async def until(met: Any, seconds: float = 10.0) -> None:
-    """Wait until ``met()`` is true."""
-    for _ in range(int(seconds * 100)):
-        if met():
-            return
-        await deferLater(reactor, 0.01)
-    raise AssertionError("it did not happen")
-
-
 class FakeBus(Protocol):
-    """A bus that says ``lines``, one for each line it receives, and then no more."""
+    """A bus that sends ``lines``, one for each line it receives, and then no more."""
 
     lines: tuple[bytes, ...] = ()
     closes = False

@@ -17,6 +17,7 @@ from attrs import define, evolve, field, frozen
 
 from bridge.freedesktop.notifications import SERVICE
 
+from ..waiting import wait_until
 from .buses import DIES_WITH_US, SessionBus, program
 
 ARTEFACTS: Final = Path(__file__).parents[2] / "artefacts"
@@ -70,7 +71,7 @@ class Box:
         return (self.left + self.right) // 2, (self.top + self.bottom) // 2
 
     def holds(self, x: int, y: int) -> bool:
-        """Say whether a point is inside."""
+        """Whether a point is inside."""
         return self.left <= x < self.right and self.top <= y < self.bottom
 
     def half(self, which: str) -> Box:
@@ -133,7 +134,7 @@ class Session:
         return self._run(list(command))
 
     def has_server(self) -> bool:
-        """Say whether a notification server has its name on the bus."""
+        """Whether a notification server has its name on the bus."""
         asked = subprocess.run(
             [
                 *(program("dbus-send", "dbus-bin"), "--session", "--print-reply"),
@@ -180,15 +181,16 @@ class Session:
 
     def settled(self, before: Picture) -> Picture:
         """Wait until the screen differs from ``before``, and stands still."""
-        end = time.monotonic() + PATIENCE_SECONDS
         last = before
-        while time.monotonic() < end:
+
+        def stands_still() -> bool:
+            nonlocal last
             time.sleep(0.2)
-            seen = self.picture()
-            if seen == last != before:
-                return seen
-            last = seen
-        raise AssertionError("nothing new stands on the screen")
+            earlier, last = last, self.picture()
+            return earlier == last != before
+
+        wait_until(stands_still, "nothing new stands on the screen")
+        return last
 
     def buttons(self, area: Box) -> list[Box]:
         """

@@ -95,6 +95,6 @@ class SessionSocketsTests(SynchronousTestCase):
             self.assertEqual(session_sockets({**place, VARIABLE: ""}), expected)
 
     def test_runtime_directory_must_be_absolute(self):
-        """A relative runtime directory is ignored, as its specification says."""
+        """A relative runtime directory is ignored, as its specification wants."""
         self.assertEqual(session_sockets({RUNTIME: "run"}), [])
         self.assertEqual(session_sockets({}), [])

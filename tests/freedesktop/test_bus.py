@@ -6,19 +6,22 @@ from typing import Any
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorUNIX
+from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
-from zope.interface import implementer
 
 from bridge.freedesktop import DesktopError
 from bridge.freedesktop.address import VARIABLE
 from bridge.freedesktop.bus import Bus
-from bridge.freedesktop.connection import connect
+from bridge.freedesktop.connection import SessionBusConnection, connect
 from bridge.freedesktop.messages import BUS, Call, RemoteInterface
 
 from ..directories import fresh_directory
-from .buses import HastyReactor, SessionBus, at_once, fake_bus, join, until
+from ..threads import at_once
+from ..waiting import until
+from .buses import HastyReactor, SessionBus, fake_bus, join
 
 GUID = b"OK 0123456789abcdef0123456789abcdef\r\n"
 
@@ -68,7 +71,7 @@ class ConnectTests(TestCase):
         self.assertIn("did not let us in", await self.refused())
 
     async def test_stays_mute(self):
-        """A bus that says nothing is waited for, but not for ever."""
+        """A bus that sends nothing is waited for, but not for ever."""
         fake_bus(self, self.path)
         self.assertIn("does not answer", await self.refused(HastyReactor()))
 
@@ -87,8 +90,8 @@ class ConnectTests(TestCase):
         fake_bus(self, self.path, GUID, closes=True)
         self.assertIn("session bus", await self.refused())
 
-    async def test_never_says_hello(self):
-        """A bus that lets us in and then says nothing."""
+    async def test_never_sends_hello(self):
+        """A bus that lets us in and then sends nothing."""
         fake_bus(self, self.path, GUID)
         self.assertIn("answer", await self.refused(HastyReactor()))
 
@@ -103,7 +106,7 @@ class ConnectTests(TestCase):
         ):
             self.path += str(number)
             fake_bus(self, self.path, *lines)
-            self.assertIn("session bus", await self.refused())
+            self.assertIn("session bus", await self.refused(HastyReactor()))
 
     async def test_cancelled(self):
         """A caller can stop waiting."""
@@ -256,31 +259,19 @@ class ConnectionTests(TestCase):
         self.assertEqual(str(error), "another program answered")
 
 
-class FakeLink:
-    """A connection that does nothing."""
-
-    def __init__(self):
-        self.lost = None
-        self.ended = ""
-
-    def drop(self):
-        """See ``BusConnection``."""
-        self.ended = "dropped"
-
-    def close(self):
-        """See ``BusConnection``."""
-        self.ended = "closed"
+def link_in_memory(clock: Any) -> Any:
+    """Make a connection that a bus has named, over a transport in memory."""
+    made: Deferred[Any] = Deferred()
+    link = SessionBusConnection(clock, made)
+    link.makeConnection(StringTransport())
+    link.busName = ":1.1"
+    made.callback(None)
+    return link
 
 
-@implementer(IReactorUNIX)
-class UnixClock(Clock):
-    """A clock that counts as a reactor with Unix sockets."""
-
-    def connectUNIX(self, *args, **kwargs):
-        """See ``IReactorUNIX``; the test opens connections itself."""
-        raise NotImplementedError
-
-    listenUNIX = connectUNIX
+def lose(link: Any) -> None:
+    """Let a connection be lost."""
+    link.connectionLost(Failure(ConnectionDone()))
 
 
 class BusTests(SynchronousTestCase):
@@ -288,7 +279,7 @@ class BusTests(SynchronousTestCase):
 
     def setUp(self):
         """A bus of which every opening is the test's to answer."""
-        self.clock = UnixClock()
+        self.clock = MemoryReactorClock()
         self.user = Follower()
         self.opened = []
         self.environ = {VARIABLE: "unix:path=/a"}
@@ -302,7 +293,7 @@ class BusTests(SynchronousTestCase):
 
     def connect(self):
         """Answer the newest opening."""
-        link = FakeLink()
+        link = link_in_memory(self.clock)
         self.opened[-1][1].callback(link)
         return link
 
@@ -333,7 +324,7 @@ class BusTests(SynchronousTestCase):
         self.connect()
         self.successResultOf(asked)
 
-    def test_whoever_waits_hears_of_a_failure(self):
+    def test_each_caller_that_waits_gets_the_failure(self):
         """A failed attempt ends the wait."""
         asked = self.bus.connected()
         self.opened[-1][1].errback(DesktopError("no"))
@@ -369,7 +360,7 @@ class BusTests(SynchronousTestCase):
         self.bus.start()
         link = self.connect()
         self.clock.advance(3600)
-        link.lost()
+        lose(link)
         self.assertEqual(self.user.losses, 1)
         self.assertEqual(len(self.opened), 1)
         self.clock.advance(0)
@@ -379,7 +370,7 @@ class BusTests(SynchronousTestCase):
         """A bus that drops us as soon as we are in is not stormed."""
         self.bus.start()
         for pause in (1, 2, 4):
-            self.connect().lost()
+            lose(self.connect())
             (call,) = self.clock.getDelayedCalls()
             self.assertEqual(call.getTime() - self.clock.seconds(), pause)
             self.clock.advance(pause)
@@ -390,7 +381,7 @@ class BusTests(SynchronousTestCase):
         asked = self.bus.connected()
         link = self.connect()
         self.failureResultOf(asked, DesktopError)
-        self.assertEqual(link.ended, "dropped")
+        self.assertTrue(link.transport.disconnected)
         self.user.joining = ZeroDivisionError()
         asked = self.bus.connected()
         self.connect()
@@ -418,13 +409,14 @@ class BusTests(SynchronousTestCase):
         self.bus.start()
         link = self.connect()
         closing = self.bus.close()
-        self.assertEqual(link.ended, "closed")
+        self.assertTrue(link.transport.disconnecting)
+        self.assertFalse(link.transport.disconnected)
         self.assertNoResult(closing)
         self.clock.advance(1)
-        self.assertEqual(link.ended, "dropped")
+        self.assertTrue(link.transport.disconnected)
         self.successResultOf(closing)
         self.failureResultOf(self.bus.connected(), DesktopError)
-        link.lost()
+        lose(link)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_close_that_is_heard(self):
@@ -432,7 +424,7 @@ class BusTests(SynchronousTestCase):
         self.bus.start()
         link = self.connect()
         closing = self.bus.close()
-        link.lost()
+        lose(link)
         self.successResultOf(closing)
 
     def test_close_while_connecting(self):

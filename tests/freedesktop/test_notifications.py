@@ -17,7 +17,8 @@ from bridge.freedesktop import (
 from bridge.freedesktop.messages import BUS, Call
 from bridge.freedesktop.notifications import SERVICE
 
-from .buses import HastyReactor, SessionBus, join, notifications, serve, until
+from ..waiting import until
+from .buses import HastyReactor, SessionBus, join, notifications, serve
 
 NOTE = Note("Sample", "Title", "Body")
 CHOICES = [("yes-1", "Yes"), ("no-1", "No")]
@@ -254,7 +255,7 @@ class AskTests(NotificationsCase):
         self.assertEqual(await question.answer, "yes-1")
 
     async def test_closed(self):
-        """Closed without a choice, by the user or for a reason that says little."""
+        """Closed without a choice, by the user or for an undefined reason."""
         server = await serve(self, self.bus, "actions")
         for number, reason in enumerate((2, 3, 4, 99), 1):
             question = await self.client.ask(NOTE, CHOICES)
@@ -358,7 +359,7 @@ class AskTests(NotificationsCase):
         await self.client.show(NOTE)
 
     async def test_withdrawn(self):
-        """A question that is taken back disappears from the screen."""
+        """A question that is withdrawn disappears from the screen."""
         server, question = await self.asked()
         question.answer.cancel()
         await self.assertFailure(question.answer, CancelledError)
@@ -439,7 +440,7 @@ class AskTests(NotificationsCase):
         await until(lambda: server.named("CloseNotification") == [[1]])
 
     async def test_attack_replaced_before_the_note_is_shown(self):
-        """A note shown by a server that is not the server any more is taken back."""
+        """A note shown by a server that is not the server any more is withdrawn."""
         server = await serve(self, self.bus, "actions")
         await self.client.find()
         called = server.link.methodCallReceived
@@ -476,7 +477,7 @@ class AskTests(NotificationsCase):
         question.answer.cancel()
 
     async def test_attack_forged_change_of_owner(self):
-        """Only the bus can say that the server is another one."""
+        """Only the bus can announce that the server is another one."""
         server, question = await self.asked()
         attacker = await join(self, self.bus)
         us = (await self.client._bus.connected()).busName

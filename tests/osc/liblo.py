@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import select
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,14 +17,6 @@ def program(name: str) -> str:
     found = shutil.which(name)
     assert found, f"{name} is missing: apt-get install liblo-tools"
     return found
-
-
-def free_port() -> int:
-    """Find a UDP port that nobody listens on."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-        return port
 
 
 def oscsend(port: int, address: str, types: str = "", *args: str) -> None:

@@ -16,14 +16,10 @@ from bridge.osc.packets import Argument, Kind, Message, encode
 from bridge.osc.ports import Listener, Sender
 from bridge.protocol.errors import BridgeError, Code
 
-from .liblo import free_port
+from ..ports import free_udp_port
+from ..waiting import until
 
 HELLO = Message("/hello", [Argument(Kind.INT, 1)])
-
-
-def pause() -> Deferred[None]:
-    """Let the reactor work for a moment."""
-    return deferLater(reactor, 0.01, lambda: None)
 
 
 class Heard(DatagramProtocol):
@@ -52,16 +48,15 @@ class SenderTests(TestCase):
         self.addCleanup(port.stopListening)
         for size in (4, 8192):
             self.sender.send(b"x" * size, port.getHost().port)
-        while len(heard.got) < 2:
-            await pause()
+        await until(lambda: len(heard.got) == 2)
         self.assertEqual([len(d) for d in heard.got], [4, 8192])
 
     async def test_nobody_there(self) -> None:
         """Sending to a port nobody listens on is no failure, however often."""
-        port = free_port()
+        port = free_udp_port()
         for _ in range(5):
             self.sender.send(b"x", port)
-            await pause()
+            await deferLater(reactor, 0.01)
 
 
 class FailureTests(TestCase):
@@ -85,7 +80,7 @@ class FailureTests(TestCase):
             self.assert_unavailable(b"x")
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        self.sender.send(b"x", free_port())
+        self.sender.send(b"x", free_udp_port())
 
     def test_refused_datagram(self) -> None:
         """What the system refuses to send is ``unavailable``."""
@@ -109,7 +104,7 @@ class ListenerTests(TestCase):
         self.clock = TimedReactor()
         self.listener = Listener(self.clock, self.heard.append)
         self.addCleanup(self.listener.close)
-        self.port = free_port()
+        self.port = free_udp_port()
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(self.socket.close)
 
@@ -127,8 +122,7 @@ class ListenerTests(TestCase):
         self.assertTrue(await self.listener.hold("a", self.port))
         for datagram in (b"junk", b"/a" * 4100, b"", encode(HELLO)):
             self.send(datagram)
-        while not self.heard:
-            await pause()
+        await until(lambda: self.heard)
         receiver = self.listener.receiver
         assert receiver is not None
         self.assertEqual((receiver.received, receiver.undecodable), (1, 3))
@@ -138,7 +132,7 @@ class ListenerTests(TestCase):
         """Only 127.0.0.1 is bound: other addresses of this machine do not reach it."""
         await self.listener.hold("a", self.port)
         self.send(encode(HELLO), "127.0.0.2")
-        await pause()
+        await deferLater(reactor, 0.01)
         self.assertEqual(self.heard, [])
 
     async def test_held_by_several(self) -> None:
@@ -167,19 +161,17 @@ class ListenerTests(TestCase):
         )
         self.assertEqual(results, [True] * 4)
         self.send(encode(HELLO))
-        while not self.heard:
-            await pause()
+        await until(lambda: self.heard)
 
     async def test_another_port(self) -> None:
         """It replaces the first, which is free then; who held that holds this."""
         await self.listener.hold("a", self.port)
-        first, self.port = self.port, free_port()
+        first, self.port = self.port, free_udp_port()
         self.assertTrue(await self.listener.hold("b", self.port))
         self.assert_free(first)
         self.assertFalse(await self.listener.release("b"))
         self.send(encode(HELLO))
-        while not self.heard:
-            await pause()
+        await until(lambda: self.heard)
         self.assertTrue(await self.listener.release("a"))
 
     async def test_busy_port(self) -> None:
@@ -193,8 +185,7 @@ class ListenerTests(TestCase):
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertFalse(await self.listener.hold("a", self.port))
         self.send(encode(HELLO))
-        while not self.heard:
-            await pause()
+        await until(lambda: self.heard)
         self.assertFalse(await self.listener.release("b"))
         self.assertTrue(await self.listener.release("a"))
 
@@ -219,15 +210,14 @@ class ListenerTests(TestCase):
         await self.listener.inherit("a2")
         self.clock.advance(1000)
         self.send(encode(HELLO))
-        while not self.heard:
-            await pause()
+        await until(lambda: self.heard)
         self.assertFalse(await self.listener.release("a"))
         self.assertTrue(await self.listener.release("a2"))
         self.assert_free(self.port)
 
     async def test_left_while_it_is_opened(self) -> None:
         """A hold left before it was there is left to the next all the same."""
-        await self.listener.hold("a", free_port())
+        await self.listener.hold("a", free_udp_port())
         asked: list[Deferred[Any]] = [
             self.listener.release("a"),
             self.listener.hold("b", self.port),
@@ -240,7 +230,7 @@ class ListenerTests(TestCase):
 
     async def test_another_port_is_inherited_too(self) -> None:
         """A hold that was left is on the port that replaced the first."""
-        await self.listener.hold("a", free_port())
+        await self.listener.hold("a", free_udp_port())
         await self.listener.leave("a")
         await self.listener.hold("b", self.port)
         await self.listener.inherit("a2")

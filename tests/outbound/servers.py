@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,6 +27,8 @@ from bridge.rpc.caller import PROGRAM, Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.outbound import Outbound
+
+from ..certificates import authority, certificate
 
 Answer = Callable[["Visit"], Any]
 """Answers a request whose head has been received."""
@@ -162,22 +163,19 @@ class Context:
 
 
 class Certificates:
-    """An authority, and contexts of servers whose certificates it signs."""
+    """One of our authorities, and contexts of servers whose certificates it signs."""
 
-    def __init__(self) -> None:
-        self.authority = trustme.CA()
+    def __init__(self, issuer: str = "trusted") -> None:
+        self._issuer = issuer
 
     @property
     def pem(self) -> bytes:
         """The authority's certificate."""
-        return self.authority.cert_pem.bytes()
+        return authority(self._issuer).cert_pem.bytes()
 
     def context(self, *names: str, days: int | None = None) -> Context:
         """Return a server's context for some names; may have expired days ago."""
-        expiry = None
-        if days is not None:
-            expiry = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days)
-        return Context(self.authority.issue_cert(*names, not_after=expiry))
+        return Context(certificate(*names, issuer=self._issuer, expired_days=days))
 
 
 Records = list[tuple[str, Any]]

@@ -10,6 +10,7 @@ from bridge.outbound import fetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import Program
 
+from ..waiting import until
 from .servers import HERE, OutboundCase, responding, sending
 
 STOPPING = (Code.UNAVAILABLE, "the daemon is shutting down")
@@ -33,8 +34,7 @@ class AtOnceTests(OutboundCase):
 
     async def visited(self, times: int) -> None:
         """Wait until the server was asked so often."""
-        while len(self.server.visits) < times:
-            await deferLater(reactor, 0.01)
+        await until(lambda: len(self.server.visits) >= times)
 
     async def assert_unavailable(self, asked: Deferred[object], words: str) -> None:
         """Check how a fetch ends."""
@@ -99,6 +99,10 @@ class EndTests(OutboundCase):
         )
         self.assertEqual((error.code, error.message), STOPPING)
 
+    def is_answered(self) -> bool:
+        """Whether the server has answered what it was asked first."""
+        return bool(self.server.visits and self.server.visits[0].answered)
+
     async def test_at_every_step(self):
         """A fetch is ended while it looks up, waits for a head, and reads a body."""
         hanging: Deferred[list[str]] = Deferred()
@@ -110,8 +114,7 @@ class EndTests(OutboundCase):
             port = self.serve(sending(start))
             fetching = self.fetcher()
             held = self.calling({"url": f"http://{HERE}:{port}/"}, fetching)
-            while not (self.server.visits and self.server.visits[0].answered):
-                await deferLater(reactor, 0.01)
+            await until(self.is_answered)
             await deferLater(reactor, 0.05)
             await self.assert_ends(held, fetching)
 

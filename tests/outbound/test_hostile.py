@@ -163,7 +163,7 @@ class BodyTests(OutboundCase):
         self.assertEqual(answer, TOO_LARGE_AS_JSON)
 
     async def test_attack_broken_gzip(self):
-        """What is not what its coding says, or breaks off."""
+        """What is not in its declared coding, or breaks off."""
         whole = gzip.compress(b"text" * 1000)
         for body in (b"text", whole[:-20], whole[:30] + b"xxxx" + whole[34:]):
             _, message = await self.refused(responding(body, b"Content-Encoding: gzip"))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import gzip
 import zlib
 
-from twisted.internet import reactor
-from twisted.internet.task import deferLater
-
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import MIB
 
+from ..waiting import until
 from .servers import HERE, OutboundCase, responding, sending
 
 
@@ -69,8 +67,8 @@ class RequestTests(OutboundCase):
         calling = self.calling(
             {"url": f"http://{HERE}:{port}/", "method": "POST", "body": "x" * MIB}
         )
-        while not self.server.visits or len(self.server.visits[0].received) < MIB:
-            await deferLater(reactor, 0.01)
+        visits = self.server.visits
+        await until(lambda: visits and len(visits[0].received) >= MIB)
         self.server.visits[0].ok(b"done")
         self.assertEqual((await calling)["body"], "done")
 

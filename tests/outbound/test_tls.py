@@ -78,7 +78,7 @@ class CertificateTests(OutboundCase):
 
     async def test_attack_other_authority(self):
         """A certificate whose authority nobody trusts."""
-        context = Certificates().context("good.net")
+        context = Certificates("other").context("good.net")
         self.assertEqual(await self.from_server(context), UNTRUSTED)
 
     async def test_attack_plain_http_behind_https(self):

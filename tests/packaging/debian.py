@@ -45,7 +45,7 @@ def need_programs() -> None:
 
 
 def ran(command: Sequence[str | Path], cwd: Path = ROOT) -> str:
-    """Run a command; gives its output, which is told when it fails."""
+    """Run a command; return its output, which is shown when it fails."""
     done = subprocess.run(
         command,
         cwd=cwd,
@@ -139,20 +139,20 @@ class Session:
         assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
-        said: list[str] = []
+        reported: list[str] = []
         for text in self._process.stdout:
             if text.startswith("exit "):
-                return int(text.split()[1]), "".join(said)
-            said.append(text)
-        raise AssertionError("the session ended:\n" + "".join(said))
+                return int(text.split()[1]), "".join(reported)
+            reported.append(text)
+        raise AssertionError("the session ended:\n" + "".join(reported))
 
     def do(self, line: str) -> str:
         """Run a command line that must succeed; gives its output."""
-        status, said = self.ask(line)
+        status, reported = self.ask(line)
         if status:
             journal = self.ask("systemctl --user status --lines=0 plugin-bridge")[1]
-            raise AssertionError(f"{line}: status {status}\n{said}\n{journal}")
-        return said
+            raise AssertionError(f"{line}: status {status}\n{reported}\n{journal}")
+        return reported
 
 
 @contextmanager

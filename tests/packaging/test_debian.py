@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,12 +17,13 @@ from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
 from ..forge import start_forge_process
+from ..ports import free_port
+from ..waiting import PATIENCE_SECONDS, wait_until
 from ..whole.daemon import Page
 from ..whole.test_install import SEED, tree
 from . import debian
 
 UNITS = "usr/lib/systemd/user"
-PATIENCE_SECONDS = 60.0
 EXPOSURE = 68
 """In tenths: what ``systemd-analyze security`` may score at most."""
 
@@ -45,14 +45,6 @@ def root(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     shutil.rmtree(directory)
 
 
-def free_port() -> int:
-    """Find a port nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
 def configure(root: Path, unit: str, *lines: str) -> None:
     """Add to a unit's configuration, as its user would."""
     user = root / "home" / "tester" / ".config" / "systemd" / "user"
@@ -71,19 +63,11 @@ def health(port: int) -> Any:
     return answer
 
 
-def until(true: Any) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
-
-
 def test_lintian(package: Path) -> None:
     """Debian's checker finds no error, and nothing amiss with the manual pages."""
-    said = debian.ran(["lintian", "--allow-root", "--fail-on", "error", package])
-    assert "manual-page" not in said, said
-    assert "groff-message" not in said, said
+    reported = debian.ran(["lintian", "--allow-root", "--fail-on", "error", package])
+    assert "manual-page" not in reported, reported
+    assert "groff-message" not in reported, reported
 
 
 def test_manual_pages(package: Path) -> None:
@@ -100,7 +84,7 @@ def test_manual_pages(package: Path) -> None:
 
 
 def test_metadata(root: Path) -> None:
-    """The desktop entry, the metadata and the units say what they should."""
+    """The desktop entry, the metadata and the units have what they should."""
     share = root / "usr" / "share"
     debian.ran(
         ["desktop-file-validate", share / "applications" / "plugin-bridge.desktop"]
@@ -114,8 +98,10 @@ def test_units(root: Path) -> None:
     with debian.session(root) as session:
         for unit in ("plugin-bridge.service", "plugin-bridge.socket"):
             # What is not known is only warned of.
-            said = session.do(f"systemd-analyze --user verify --man=no /{UNITS}/{unit}")
-            assert "plugin-bridge" not in said, said
+            reported = session.do(
+                f"systemd-analyze --user verify --man=no /{UNITS}/{unit}"
+            )
+            assert "plugin-bridge" not in reported, reported
         session.do(
             f"systemd-analyze security --user --offline=true "
             f"--threshold={EXPOSURE} /{UNITS}/plugin-bridge.service"
@@ -123,7 +109,7 @@ def test_units(root: Path) -> None:
 
 
 def test_under_systemd(root: Path) -> None:
-    """It starts with the session, is ready when said, and comes back when killed."""
+    """It starts with the session, reports it is ready, and comes back when killed."""
     port = free_port()
     with debian.session(root) as session:
         configure(
@@ -141,10 +127,10 @@ def test_under_systemd(root: Path) -> None:
         shown = "systemctl --user show plugin-bridge -p NRestarts -p ActiveState"
 
         def back() -> bool:
-            said = session.do(shown)
-            return "NRestarts=1" in said and "ActiveState=active" in said
+            reported = session.do(shown)
+            return "NRestarts=1" in reported and "ActiveState=active" in reported
 
-        until(back)
+        wait_until(back)
         assert health(port)["ok"] is True
         session.do("systemctl --user reload plugin-bridge")
         assert health(port)["ok"] is True

@@ -69,6 +69,7 @@ def test_sdist(dist: Path) -> None:
         assert name in names
     assert "twisted/plugins/bridge_dropin.py" in names
     assert "bridge/settings/profiles/vrcnext.toml" in names
+    assert "bridge/schemas/protocol.json" in names
 
 
 @pytest.mark.parametrize("python", list(interpreters()))

@@ -175,7 +175,7 @@ class MoreTests(FollowerCase):
         self.assertEqual(len(self.more()), 90)
 
     def test_taken_back(self) -> None:
-        """Lines that were taken back do not make the others come twice."""
+        """Lines that were removed again do not make the others come twice."""
         file = self.open()
         file.append(b"one\n")
         self.assertEqual(self.last(), [b"one"])

@@ -66,7 +66,7 @@ class OpenTests(PageFileCase):
         self.assert_foreign_refused("lstat", self.path.parent)
 
     def assert_foreign_refused(self, call: str, path: Path) -> None:
-        """Check that ``path`` is refused when ``call`` says it is another user's."""
+        """Check that ``path`` is refused when by ``call`` it is another user's."""
         found = list(path.stat())
         found[stat.ST_UID] = os.geteuid() + 1
         with mock.patch.object(pagefile.os, call, return_value=os.stat_result(found)):
@@ -234,7 +234,7 @@ class AppendTests(PageFileCase):
         self.assertEqual((file.size, self.path.read_bytes()), (2, b"5\n"))
 
     def test_full_disk(self) -> None:
-        """Lines that could be written only in part are taken back."""
+        """Lines that could be written only in part are removed again."""
         file = self.open()
         file.append(b"whole\n")
         real, calls = os.write, []

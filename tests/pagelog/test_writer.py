@@ -15,7 +15,7 @@ from tests.store.test_store import Turnstile
 
 
 class WriterTests(SynchronousTestCase):
-    """Tests for a writer whose writes happen when the test says so."""
+    """Tests for a writer whose writes happen when the test lets them."""
 
     def setUp(self) -> None:
         """Open a file."""

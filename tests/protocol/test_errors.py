@@ -51,7 +51,7 @@ class CodeTests(SynchronousTestCase):
             self.assertGreaterEqual(HTTPStatus(code.status), 400)
 
     def test_meanings(self) -> None:
-        """Every code and prefix says in words when it is used."""
+        """Every code and prefix documents when it is used."""
         for member in [*Code, *Prefix]:
             self.assertTrue(member.meaning)
 

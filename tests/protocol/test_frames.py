@@ -14,6 +14,7 @@ from bridge.protocol import frames
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.frames import Hello, Logs, RefusedFrame, Request, read_frame
 from bridge.protocol.limits import LENIENT_BYTES, MIB
+from bridge.protocol.version import PROTOCOL
 from bridge.protocol.wire import dumps, loads
 
 from ..strategies import (
@@ -310,6 +311,7 @@ class WritingTests(SynchronousTestCase):
                 {
                     "type": "welcome",
                     "version": "1.2.3",
+                    "protocol": PROTOCOL,
                     "services": {"state": {"summary": "s"}},
                 },
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,12 +30,26 @@ class TextTests(SynchronousTestCase):
             self.assertEqual(rule.broken(text), broken)
 
     def test_control_characters(self) -> None:
-        """Control characters are refused only where the rule says so."""
+        """Control characters are refused only where the rule forbids them."""
         for text in ("a\x1b[2J", "a\nb", "\x00", "\x7f", "\x9b"):
             self.assertTrue(has_control(text))
             self.assertTrue(Text(9, control=False).broken(text))
             self.assertFalse(Text(9).broken(text))
         self.assertFalse(Text(9, control=False).broken("a b ä"))
+
+    @given(texts)
+    @settings(deadline=None)
+    def test_categories(self, text: str) -> None:
+        """The control characters are those of Unicode, and half a surrogate pair."""
+        found = {c for c in text if unicodedata.category(c) in ("Cc", "Cs")}
+        self.assertEqual(has_control(text), bool(found))
+        self.assertEqual(has_control(text, lines=True), bool(found - {*"\t\n\r"}))
+
+    def test_every_control_character(self) -> None:
+        """No character is forgotten."""
+        for code in range(0x110000):
+            if unicodedata.category(chr(code)) in ("Cc", "Cs"):
+                self.assertTrue(has_control(chr(code)), hex(code))
 
     def test_words(self) -> None:
         """The rule words itself for the refusal and for the reference."""
@@ -91,7 +106,7 @@ class ManyTests(SynchronousTestCase):
         self.assertTrue(Many(2).broken(["a", "b", "c"]))
 
     def test_unique(self) -> None:
-        """Duplicates are refused only where the rule says so."""
+        """Duplicates are refused only where the rule forbids them."""
         self.assertTrue(Many(2, unique=True).broken(["a", "a"]))
         self.assertFalse(Many(2, unique=True).broken(["a", "b"]))
 
@@ -117,7 +132,7 @@ class MoreTextTests(SynchronousTestCase):
         )
 
     def test_blank(self) -> None:
-        """A text may have to say something."""
+        """A text may have to be more than white space."""
         rule = Text(9, blank=False)
         self.assertTrue(rule.broken("  "))
         self.assertFalse(rule.broken(" a"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol.errors import BridgeError, CloseReason, Code
 from bridge.protocol.frames import Logs, RefusedFrame, Request
 from bridge.protocol.session import (
+    TABLE,
     Close,
     CountRefusedHello,
     Dispatch,
@@ -24,7 +24,6 @@ from bridge.protocol.session import (
     Session,
     Welcome,
     WriteLogs,
-    new_session,
 )
 
 REQUEST = Request("1", "state", "get")
@@ -53,7 +52,7 @@ class SessionCase(SynchronousTestCase):
         """Begin a session that awaits hello."""
         self.clock = Clock()
         light = frozenset({("osc", "send")})
-        return new_session(Rates(rate, burst, self.clock.seconds, light))
+        return Session(Rates(rate, burst, self.clock.seconds, light))
 
     def welcomed(self, rate: float = 5.0, burst: int = 2) -> Session:
         """Begin a session that is authenticated."""
@@ -67,13 +66,20 @@ class TableTests(SessionCase):
 
     def test_every_state_takes_every_input(self) -> None:
         """No input is without a transition in any state."""
-        machine: Any = new_session
-        automaton = machine.__automat_automaton__
-        moves = {(old.name, name) for old, name, _, _ in automaton.allTransitions()}
-        states = {state.name for state in automaton.states()}
-        self.assertEqual(states, {"awaiting hello", "authenticated", "closed"})
-        self.assertEqual(automaton.inputAlphabet(), set(INPUTS))
-        self.assertEqual(moves, {(s, i) for s in states for i in INPUTS})
+        self.assertEqual(set(TABLE), {"awaiting hello", "authenticated", "closed"})
+        for moves in TABLE.values():
+            self.assertEqual(set(moves), set(INPUTS))
+            self.assertLessEqual(
+                {state for state, _ in moves.values()} - {None}, set(TABLE)
+            )
+
+    def test_closed_is_final(self) -> None:
+        """Nothing leads out of it, and nothing has an effect in it."""
+        for name, call in INPUTS.items():
+            session = self.begin()
+            session.ended()
+            self.assertEqual(call(session), [], name)
+            self.assertEqual(INPUTS["requested"](session), [])
 
     @given(st.lists(st.sampled_from(sorted(INPUTS)), max_size=12))
     @settings(deadline=None)
@@ -93,7 +99,7 @@ class TableTests(SessionCase):
 
 
 class AwaitingTests(SessionCase):
-    """Tests for a socket that has not said hello."""
+    """Tests for a socket that has not sent hello."""
 
     def test_anything_else_closes(self) -> None:
         """Any other first thing, and silence, costs a token and closes."""
@@ -127,7 +133,7 @@ class AwaitingTests(SessionCase):
 
 
 class AuthenticatedTests(SessionCase):
-    """Tests for a socket that has said hello."""
+    """Tests for a socket that has sent hello."""
 
     def test_waiting_is_over(self) -> None:
         """The time for hello ending late changes nothing."""
@@ -200,7 +206,7 @@ class PacingTests(SessionCase):
         self.assertEqual(refused.error.retry_after, 1)
 
     def test_hint_is_honest(self) -> None:
-        """Who waits as long as the hint says is not refused again."""
+        """Who waits for as long as the hint is not refused again."""
         session = self.welcomed(rate=0.1, burst=1)
         self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
         (effect,) = session.requested(REQUEST)
@@ -224,7 +230,7 @@ class PacingTests(SessionCase):
     def test_budgets_are_not_shared(self) -> None:
         """One socket can't spend what another lives on."""
         rates = Rates(1.0, 1, Clock().seconds)
-        one, other = new_session(rates), new_session(rates)
+        one, other = Session(rates), Session(rates)
         for session in (one, other):
             session.hello_accepted()
             self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
@@ -251,8 +257,8 @@ class PacingTests(SessionCase):
         """However two sockets flood, a third one's request starts when it is due."""
         clock = Clock()
         rates = Rates(5.0, 2, clock.seconds, frozenset({("osc", "send")}))
-        sessions = [new_session(rates) for _ in range(3)]
-        alone = new_session(rates)
+        sessions = [Session(rates) for _ in range(3)]
+        alone = Session(rates)
         for session in (*sessions, alone):
             session.hello_accepted()
         for number, pause in asked:

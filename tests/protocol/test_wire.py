@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from attrs import field, frozen, make_class
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
@@ -52,6 +53,27 @@ class Note:
     value: Any = None
 
 
+notes = st.fixed_dictionaries(
+    {},
+    optional={
+        "title": st.text(max_size=6) | values,
+        "timeoutSecs": st.floats() | st.integers(-1, 61) | values,
+        "sinks": st.lists(st.text(max_size=4) | values, max_size=3) | values,
+        "byName": st.dictionaries(
+            st.text(max_size=2),
+            st.dictionaries(st.text(max_size=2), st.floats() | st.booleans()),
+        ),
+        "count": st.integers() | st.booleans() | st.floats(),
+        "loud": st.booleans() | st.integers(0, 1),
+        "places": st.lists(
+            st.fixed_dictionaries({"town": st.text(max_size=6)}) | values, max_size=2
+        ),
+        "value": values,
+        "other": st.just(1),
+    },
+)
+
+
 class StructureTests(SynchronousTestCase):
     """Tests for reading values."""
 
@@ -62,7 +84,7 @@ class StructureTests(SynchronousTestCase):
         return str(error.message)
 
     def test_names_the_field_and_the_rule(self) -> None:
-        """A refusal says where and why, as the wire spells it."""
+        """A refusal names the place and the rule, as the wire spells it."""
         for value, message in (
             ({}, "title: required"),
             ({"title": 1}, "title: wrong type"),
@@ -159,6 +181,18 @@ class StructureTests(SynchronousTestCase):
 
 class UnstructureTests(SynchronousTestCase):
     """Tests for writing values."""
+
+    @given(notes)
+    @settings(deadline=None)
+    def test_quick_accepts_the_same(self, value: Any) -> None:
+        """The converter that words no refusal accepts what the other one accepts."""
+        outcomes: list[Any] = []
+        for each in (converter, converter.quick):
+            try:
+                outcomes.append(each.structure(value, Note))
+            except Exception:  # noqa: BLE001
+                outcomes.append(None)
+        self.assertEqual(*outcomes)
 
     def test_absent_stays_absent(self) -> None:
         """Fields are spelled as on the wire; an optional one with nothing is left."""

@@ -124,7 +124,7 @@ class FindingTests(SourceCase):
         binary = self.find(dict(os.environ))
         self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
 
-    def test_what_npm_is_told(self):
+    def test_what_npm_receives(self):
         """Npm gets one command, its own configuration, and nothing else."""
         environ = self.npm(
             f"cp {bundler_package()} x.tgz; echo $* > {self.root}/args; "

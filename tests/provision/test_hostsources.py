@@ -291,7 +291,7 @@ class InstallingTests(SourcesCase):
         self.assertEqual(self.installed(), before)
 
     def test_interrupted(self):
-        """A setup that died half-way is mended by the next."""
+        """A setup that died half-way is completed by the next."""
         install_sources(NEEDED, self.data, force=False)
         self.data.host.rename(self.root / ".host-old")
         (self.root / ".host-new").mkdir()

@@ -38,7 +38,7 @@ export const connectionScenarios = {
     equal([connection.state, connection.refusal], ["not-paired", "unauthorized"]);
   },
 
-  async health_must_say_ok() {
+  async health_must_be_ok() {
     for (const health of [undefined, null, [], "ok", {}, { ok: "true" }, { ok: 1 }]) {
       const world = new World();
       world.health = health;
@@ -55,7 +55,7 @@ export const connectionScenarios = {
     equal(connection.send({ type: "logs", records: [] }), false);
     world.socket.events.opened();
     equal(world.socket.sent, [
-      { type: "hello", token: "secret", client: "plugin-bridge-client/0.1.0" },
+      { type: "hello", token: "secret", client: "plugin-bridge-client/0.1.1" },
     ]);
     world.socket.welcome();
     equal(world.socket.of("request"), [
@@ -201,6 +201,18 @@ export const connectionScenarios = {
       "uninstall BridgeError timeout 130000",
       "forget_key BridgeError timeout 130000",
     ]);
+  },
+
+  async deadline_of_a_call() {
+    const world = new World();
+    const connection = await welcomed(world);
+    const ended: string[] = [];
+    const call = connection.call("a", "a", {}, { timeoutMs: 9_000 });
+    void refusal(call).then((how) => ended.push(`${how} ${world.now()}`));
+    await world.pass(8_999);
+    equal(ended, []);
+    await world.pass(1);
+    equal(ended, ["BridgeError timeout 9000"]);
   },
 
   async call_waits_for_a_socket() {

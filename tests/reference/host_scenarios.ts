@@ -1,12 +1,12 @@
 /** The log, the settings, the permissions, the plugins, and what people read. */
 
-import { BridgeError, type Context, type Json, PermissionError } from "@bridge/plugin-api";
+import { BridgeError, type Json, PermissionError } from "@bridge/plugin-api";
 
+import { Grants } from "../../bridge/reference/packages/host/src/grants.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { GatedNative } from "../../bridge/reference/packages/host/src/native.js";
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
-import { Plugins } from "../../bridge/reference/packages/host/src/plugins.js";
 import {
   Preferences,
   endpointInFragment,
@@ -20,51 +20,8 @@ import {
   installedPlugins,
 } from "../../bridge/reference/packages/host/src/wire.js";
 import { inPlainWords, stepName } from "../../bridge/reference/packages/host/src/wording.js";
-import { World, equal, failure, refusal, settle } from "./world.js";
-
-type Params = { readonly [name: string]: unknown };
-
-/** A daemon that remembers what it was asked. */
-class Daemon {
-  readonly asked: string[] = [];
-  readonly state = new Map<string, unknown>();
-  refuses = "";
-
-  call = async (service: string, method: string, params: Params = {}): Promise<unknown> => {
-    await settle();
-    const { ns, key, value } = params;
-    const where = key === undefined ? "" : ` ${String(ns)} ${String(key)}`;
-    this.asked.push(`${service}/${method}${where}`);
-    if (`${service}/${method}` === this.refuses) {
-      throw new BridgeError("unavailable", "not now");
-    }
-    switch (`${service}/${method}`) {
-      case "state/list":
-        return { entries: Object.fromEntries(this.state) };
-      case "state/get":
-        return { value: this.state.get(String(key)) };
-      case "state/set":
-        this.state.set(String(key), value);
-        return {};
-      default:
-        return { ok: true, delivered: ["overlay"], failed: [{ sink: "x", error: "gone" }] };
-    }
-  };
-}
-
-class Memory extends Map<string, string> {
-  getItem(key: string): string | null {
-    return this.get(key) ?? null;
-  }
-
-  setItem(key: string, value: string): void {
-    this.set(key, value);
-  }
-
-  removeItem(key: string): void {
-    this.delete(key);
-  }
-}
+import { Daemon, Memory, connected } from "./pagestand.js";
+import { World, equal, failure, refusal } from "./world.js";
 
 function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): GatedNative {
   const manifest = readManifest({ id: "some-plugin", permissions });
@@ -77,7 +34,7 @@ function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): G
       ? Promise.reject(new Error("asked once too often"))
       : Promise.resolve(answer);
   };
-  return new GatedNative(daemon, new Gate(manifest, daemon, ask));
+  return new GatedNative(daemon, new Gate(manifest, new Grants(daemon, manifest.id), ask));
 }
 
 function logging(): { log: Log; frames: { records: { message: string }[] }[]; world: World } {
@@ -90,7 +47,9 @@ function logging(): { log: Log; frames: { records: { message: string }[] }[]; wo
   return { log, frames, world };
 }
 
-const context = { id: "unused" } as Context;
+function fail(): never {
+  throw new Error("no luck");
+}
 
 export const hostScenarios = {
   async log_frames_are_gathered() {
@@ -181,7 +140,7 @@ export const hostScenarios = {
   async settings_are_written_in_order() {
     const daemon = new Daemon();
     daemon.state.set("count", 1);
-    const settings = await StoredSettings.read(daemon, "some-plugin");
+    const settings = await StoredSettings.read(daemon, "some-plugin", fail);
     const writes = [2, 3, 4].map((count) => settings.set("count", count));
     writes.push(settings.set("name", "x"));
     equal(settings.get("count", 0), 4);
@@ -199,7 +158,7 @@ export const hostScenarios = {
 
   async setting_changed_while_written() {
     const daemon = new Daemon();
-    const settings = await StoredSettings.read(daemon, "some-plugin");
+    const settings = await StoredSettings.read(daemon, "some-plugin", fail);
     const first = settings.set("count", 1);
     const second = settings.set("count", 2);
     await Promise.all([first, second]);
@@ -209,7 +168,7 @@ export const hostScenarios = {
   async settings_of_another_type() {
     const daemon = new Daemon();
     daemon.state.set("count", "many");
-    const settings = await StoredSettings.read(daemon, "some-plugin");
+    const settings = await StoredSettings.read(daemon, "some-plugin", fail);
     equal(settings.get("count", 7), 7);
     equal(settings.get("count", "few"), "many");
     const found: Json | undefined = settings.get("count");
@@ -217,9 +176,9 @@ export const hostScenarios = {
     equal(settings.get("absent") === undefined, true);
   },
 
-  async failed_write_is_told() {
+  async failed_write_is_reported() {
     const daemon = new Daemon();
-    const settings = await StoredSettings.read(daemon, "some-plugin");
+    const settings = await StoredSettings.read(daemon, "some-plugin", fail);
     daemon.refuses = "state/set";
     equal(await refusal(settings.set("count", 1)), "BridgeError unavailable");
     daemon.refuses = "";
@@ -273,58 +232,13 @@ export const hostScenarios = {
     equal(await refusal(api.call("notify", "send")), "BridgeError unavailable");
   },
 
-  async plugins_are_isolated() {
-    const started: string[] = [];
-    const plugin = (id: string, activate: () => void): object => ({
-      manifest: { id, name: id, version: "1.0.0" },
-      plugin: { id, activate },
-    });
-    const fail = (): never => {
-      throw new Error("no luck");
-    };
-    const table = [
-      plugin("bad-one", fail),
-      plugin("good-one", () => started.push("good-one")),
-      plugin("good-one", fail),
-      { manifest: { id: "no-code" }, plugin: undefined },
-      { manifest: { id: "other-id" }, plugin: { id: "unlike", activate: fail } },
-      { manifest: null, plugin: null },
-    ] as { manifest: unknown; plugin: unknown }[];
-    const plugins = new Plugins(table, () => Promise.resolve(context), logging().log);
-    await plugins.start();
-    await plugins.start();
-    equal(started, ["good-one"]);
-    equal(plugins.all.map(({ manifest, stage }) => `${manifest.id} ${stage}`), [
-      "bad-one failed",
-      "good-one running",
-      "no-code failed",
-      "other-id failed",
-    ]);
-    equal(plugins.find("bad-one")?.error, "Error: no luck");
-  },
-
-  async plugin_waits_for_its_settings() {
-    let online = false;
-    const table = [
-      { manifest: { id: "some-plugin" }, plugin: { id: "some-plugin", activate: () => undefined } },
-    ];
-    const makeContext = (): Promise<Context> =>
-      online ? Promise.resolve(context) : Promise.reject(new BridgeError("timeout", "late"));
-    const plugins = new Plugins(table, makeContext, logging().log);
-    await plugins.start();
-    equal(plugins.all[0]?.stage, "waiting");
-    online = true;
-    await plugins.start();
-    equal([plugins.all[0]?.stage, plugins.all[0]?.error], ["running", ""]);
-  },
-
   async list_of_plugins() {
     const table = ["old-one", "gone-one", "same-one"].map((id) => ({
       manifest: { id, name: id, version: "1.0.0" },
       plugin: { id, activate: () => undefined },
     }));
-    const plugins = new Plugins(table, () => Promise.resolve(context), logging().log);
-    await plugins.start();
+    const { runtime } = await connected(table);
+    const plugins = runtime.manager;
     const installed = installedPlugins({
       plugins: [
         { id: "new-one", version: "1.0.0" },

@@ -64,7 +64,7 @@ class ConnectionTests(ScenarioTestCase):
         """The bridge card's four states follow the probe, the hello and the welcome."""
         self.prove()
 
-    def test_health_must_say_ok(self) -> None:
+    def test_health_must_be_ok(self) -> None:
         """Only a health answer with ``ok: true`` counts as a daemon."""
         self.prove()
 
@@ -105,11 +105,15 @@ class ConnectionTests(ScenarioTestCase):
         self.prove()
 
     def test_old_socket_is_silent(self) -> None:
-        """A socket that was given up has no say any more."""
+        """Messages of a socket that was given up are ignored."""
         self.prove()
 
     def test_deadlines(self) -> None:
         """Calls that wait for a person get 130 s, every other call 4 s."""
+        self.prove()
+
+    def test_deadline_of_a_call(self) -> None:
+        """A call may have a deadline of its own."""
         self.prove()
 
     def test_call_waits_for_a_socket(self) -> None:
@@ -188,7 +192,7 @@ class SettingsTests(ScenarioTestCase):
         """A stored value of another type than the fallback is not returned."""
         self.prove()
 
-    def test_failed_write_is_told(self) -> None:
+    def test_failed_write_is_reported(self) -> None:
         """A write the daemon refuses rejects, and does not stop the next."""
         self.prove()
 
@@ -218,15 +222,7 @@ class PermissionTests(ScenarioTestCase):
 
 
 class PluginTests(ScenarioTestCase):
-    """The plugins and what the page says of them."""
-
-    def test_plugins_are_isolated(self) -> None:
-        """A plugin that fails, or is none, keeps no other from starting."""
-        self.prove()
-
-    def test_plugin_waits_for_its_settings(self) -> None:
-        """A plugin whose settings can't be read starts with the next connection."""
-        self.prove()
+    """The plugins and what the page shows about them."""
 
     def test_list_of_plugins(self) -> None:
         """The list distinguishes running, changed, broken and removed plugins."""

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..npm import tsc
+from ..npm import ROOT, tsc
 from .bundling import REFERENCE
+
+BLOCK: Final = re.compile(r"^```ts\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def as_module(block: str) -> str:
+    """Complete an example: with its import, and with a function where it needs one."""
+    if "import " in block:
+        return block
+    imported = 'import { type Context, definePlugin } from "@bridge/plugin-api";\n'
+    if "export default" in block:
+        return imported + block
+    return f"{imported}export async function use(ctx: Context) {{\n{block}}}\n"
 
 
 class TypeTests(SynchronousTestCase):
-    """What the compiler says."""
+    """What the compiler prints."""
 
     def test_sources(self) -> None:
         """The host, the API and the sample plugin pass the strict compiler."""
         run = tsc(REFERENCE / "tsconfig.json")
+        self.assertEqual((run.returncode, run.stdout), (0, ""))
+
+    def test_documented_examples(self) -> None:
+        """So does every example of a plugin in the documentation."""
+        texts = [
+            (ROOT / "docs" / "plugins.md").read_text("utf-8"),
+            (REFERENCE / "packages" / "api" / "README.md").read_text("utf-8"),
+        ]
+        blocks = [one for text in texts for one in BLOCK.findall(text)]
+        self.assertGreater(len(blocks), 4)
+        with TemporaryDirectory() as scratch:
+            project = Path(scratch)
+            for n, block in enumerate(blocks):
+                (project / f"example{n}.ts").write_text(as_module(block), "utf-8")
+            options = {
+                "extends": str(REFERENCE / "tsconfig.json"),
+                # An example shows what there is, not what to do with it.
+                "compilerOptions": {"noUnusedLocals": False},
+                "include": ["*.ts"],
+            }
+            (project / "tsconfig.json").write_text(json.dumps(options), "utf-8")
+            run = tsc(project / "tsconfig.json")
         self.assertEqual((run.returncode, run.stdout), (0, ""))
 
     def test_scenarios(self) -> None:

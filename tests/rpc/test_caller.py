@@ -10,7 +10,7 @@ from bridge.rpc.caller import PROGRAM
 class ProgramTests(SynchronousTestCase):
     """Tests for the caller by HTTP."""
 
-    def test_is_told_nothing_and_never_ends(self) -> None:
+    def test_receives_nothing_and_never_ends(self) -> None:
         """It has no socket that could be pushed to or close."""
         ends: list[None] = []
         PROGRAM.notify("osc", {})

@@ -61,7 +61,7 @@ class Kettle:
 
     @method(Nothing, Nothing)
     def wait(self, params: Nothing) -> Awaitable[Nothing]:
-        """Answer when the test says so."""
+        """Answer when the test lets it."""
         return self.waiting
 
     @method(Tea, Tea)

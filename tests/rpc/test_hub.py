@@ -109,7 +109,7 @@ class HubTests(SynchronousTestCase):
         self.assertEqual((len(self.hub), len(hub_page.got), len(hub)), (1, 1, 2))
 
     def test_events_are_worded(self) -> None:
-        """Every event says when it is pushed, and is its own wire string."""
+        """Every event documents when it is pushed, and is its own wire string."""
         self.assertEqual(
             {str(event) for event in Event},
             {"log", "error", "progress", "plugins", "build", "osc", "remote"},

@@ -23,7 +23,7 @@ class Kettle:
     Boils
     water.
 
-    Not told: how.
+    Not documented: how.
     """
 
     @method(Water, Nothing)
@@ -45,7 +45,7 @@ class Lamp:
     """Shines."""
 
     def describe(self) -> dict[str, Any]:
-        """Tell of the bulb."""
+        """Describe the bulb."""
         return {"bulb": "new", "methods": ["shine"]}
 
 

@@ -16,11 +16,12 @@ from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import LOG_UNWRITTEN_BYTES
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.logs import Logs
 from tests.store.faults import fresh_directory
 from tests.store.test_store import Turnstile
+
+from ..schemas.checking import CheckedDispatcher
 
 GOOD = {"level": "info", "scope": "a", "message": "m", "ts": 0}
 LINE = b"1970-01-01T00:00:00.000Z INFO  [a] m\n"
@@ -33,7 +34,7 @@ class LogsCase(SynchronousTestCase):
         """Open a file."""
         self.path = fresh_directory(self) / "logs" / "plugins.log"
         self.clock = Clock()
-        self.said: list[str] = []
+        self.reported: list[str] = []
         self.serve(self.writer(execute))
 
     def writer(self, in_thread: Any) -> LogWriter:
@@ -45,19 +46,19 @@ class LogsCase(SynchronousTestCase):
     def serve(self, writer: LogWriter | None) -> None:
         """Make the service."""
         self.logs = Logs(writer, self.clock, lambda: ["s3cret"])
-        said = LogPublisher(self.hear)
-        self.patch(Logs, "_log", Logger("bridge.services.logs", observer=said))
+        reported = LogPublisher(self.hear)
+        self.patch(Logs, "_log", Logger("bridge.services.logs", observer=reported))
         self.registry = Registry()
         self.registry.register("logs", self.logs)
 
     @implementer(ILogObserver)
     def hear(self, event: LogEvent) -> None:
         """Keep what the daemon logs."""
-        self.said.append(formatEvent(event))
+        self.reported.append(formatEvent(event))
 
     def calling(self, name: str, params: Any) -> Deferred[Any]:
         """Call one method."""
-        call = Dispatcher(self.registry).call("logs", name, params)
+        call = CheckedDispatcher(self.registry).call("logs", name, params)
         return Deferred.fromCoroutine(call)
 
     def call(self, name: str, **params: Any) -> Any:
@@ -80,7 +81,7 @@ class MethodTests(LogsCase):
         self.assertEqual(answer, {"ok": True, "written": 2})
         self.assertEqual(self.path.read_bytes(), LINE * 2)
         self.assertEqual(
-            self.said, ["dropped 1 log records of the page: they break a rule"]
+            self.reported, ["dropped 1 log records of the page: they break a rule"]
         )
 
     def test_nothing_written(self) -> None:
@@ -143,10 +144,10 @@ class FrameTests(LogsCase):
         """A frame's records are written, the bad ones left out and counted."""
         self.logs.frame([GOOD, None])
         self.assertEqual(self.path.read_bytes(), LINE)
-        self.assertEqual(len(self.said), 1)
+        self.assertEqual(len(self.reported), 1)
 
-    def test_said_once_a_second(self) -> None:
-        """What was dropped is said at most once a second."""
+    def test_logged_once_a_second(self) -> None:
+        """What was dropped is logged at most once a second."""
         for _ in range(5):
             self.logs.frame([None, None])
         self.assertEqual(self.counted(), [2])
@@ -158,13 +159,13 @@ class FrameTests(LogsCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_dropped_by_the_socket(self) -> None:
-        """What the socket did not hand on is said, the last of it a second later."""
+        """What the socket did not hand on is logged, the last of it a second later."""
         for _ in range(5):
             self.logs.drop(3, "they come too fast")
         self.logs.drop(0, "nothing")
         self.clock.advance(1)
         words = "dropped {} log records of the page: they come too fast"
-        self.assertEqual(self.said, [words.format(3), words.format(12)])
+        self.assertEqual(self.reported, [words.format(3), words.format(12)])
 
     def test_half_a_pair(self) -> None:
         """Of a text that was cut within a surrogate pair, the rest is written."""
@@ -174,16 +175,16 @@ class FrameTests(LogsCase):
     def counted(self) -> list[int]:
         """Return the numbers in what the daemon logged."""
         words = "dropped {} log records of the page: they break a rule"
-        counts = [int(line.split()[1]) for line in self.said]
-        self.assertEqual(self.said, list(map(words.format, counts)))
+        counts = [int(line.split()[1]) for line in self.reported]
+        self.assertEqual(self.reported, list(map(words.format, counts)))
         return counts
 
     def test_full_disk(self) -> None:
-        """Records that cannot be written are counted, and the reason is said."""
+        """Records that cannot be written are counted, and the reason is logged."""
         self.serve(self.writer(lambda *_: fail(OSError(28, "full"))))
         self.logs.frame([GOOD] * 3)
         self.assertEqual(
-            self.said,
+            self.reported,
             [
                 "dropped 3 log records of the page: "
                 "the log file could not be written: full"
@@ -201,7 +202,7 @@ class FrameTests(LogsCase):
             if self.logs.overloaded:
                 break
         self.logs.frame(many)
-        self.assertIn("faster than they can be written", self.said[0])
+        self.assertIn("faster than they can be written", self.reported[0])
         while thread.waiting:
             thread.let_through()
         self.assertFalse(self.logs.overloaded)

@@ -11,7 +11,6 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.notify import Notify
 from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
@@ -19,6 +18,8 @@ from bridge.sinks.notification import FIELDS
 from tests import strategies
 from tests.sinks.fake import FakeSink
 from tests.sinks.samples import png, text64
+
+from ..schemas.checking import CheckedDispatcher
 
 SECRET = strategies.SECRET
 
@@ -41,7 +42,7 @@ class NotifyCase(SynchronousTestCase):
 
     def calling(self, name: str, params: Any) -> Deferred[Any]:
         """Call one method."""
-        call = Dispatcher(self.registry).call("notify", name, params)
+        call = CheckedDispatcher(self.registry).call("notify", name, params)
         return Deferred.fromCoroutine(call)
 
     def send(self, **params: Any) -> Any:
@@ -146,7 +147,7 @@ class SendTests(NotifyCase):
         self.assertEqual(self.send(), {"ok": False, "delivered": [], "failed": [error]})
 
     def test_no_sink(self) -> None:
-        """When none has started, nothing is ever said to be delivered."""
+        """When none has started, nothing is ever reported as delivered."""
         self.start()
         for params in ({"title": "a"}, {"title": "a", "sinks": ["overlay"]}):
             message = self.refusal(params, Code.UNAVAILABLE)
@@ -184,7 +185,7 @@ class SendTests(NotifyCase):
 
 
 class TargetTests(NotifyCase):
-    """Tests for telling who there is."""
+    """Tests for listing the sinks."""
 
     def test_targets(self) -> None:
         """Each is listed with its health, its fields and its aliases."""
@@ -235,14 +236,14 @@ class RefusalTests(NotifyCase):
 
     def test_limits_are_inclusive(self) -> None:
         """The limits themselves are accepted."""
-        for said in (
+        for chosen in (
             {"title": "x" * 200},
             {"title": "x" + " " * 199},
             {"content": "x" * 1998 + "\t\n", "timeoutSecs": 60, "height": 16},
             {"height": 1024, "opacity": 0, "volume": 1, "sourceApp": "x" * 64},
             {"icon": "x" * 128, "overrides": {}},
         ):
-            self.assertTrue(self.send(**said)["ok"])
+            self.assertTrue(self.send(**chosen)["ok"])
 
     def test_types(self) -> None:
         """Nothing is coerced: 1 is not true, and true is not 1."""
@@ -338,15 +339,15 @@ class RefusalTests(NotifyCase):
             "data:image/png;base64,AAAA",
         ):
             for field in ("icon", "audioPath"):
-                for said in (
+                for chosen in (
                     {field: path},
                     {"overrides": {"overlay": {field: path}}},
                     {field: path, "useBase64Icon": True},
                 ):
-                    message = self.refused(**said)
+                    message = self.refused(**chosen)
                     self.assertTrue(
                         message.removeprefix("overrides: ").startswith(f"{field}: "),
-                        said,
+                        chosen,
                     )
                     self.assertNotIn(path, message)
 

@@ -19,11 +19,14 @@ from zope.interface import implementer
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import Caller
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.osc import Osc
-from tests.osc.liblo import free_port, oscdump, oscsend, readable
+from tests.osc.liblo import oscdump, oscsend, readable
+from tests.ports import free_udp_port
+
+from ..schemas.checking import CheckedDispatcher
+from ..waiting import until
 
 
 @define(eq=False)
@@ -67,7 +70,7 @@ class OscCase(TestCase):
         self.registry = Registry()
         self.registry.register("osc", self.osc)
         self.page = Page()
-        self.port = free_port()
+        self.port = free_udp_port()
 
     def on_close(self, call: Callable[[], None]) -> None:
         """Never go."""
@@ -81,7 +84,7 @@ class OscCase(TestCase):
         self, name: str, caller: Caller | None = None, **params: Any
     ) -> Deferred[Any]:
         """Call one method."""
-        calling = Dispatcher(self.registry).call(
+        calling = CheckedDispatcher(self.registry).call(
             "osc", name, params, caller or self.page
         )
         return Deferred.fromCoroutine(calling)
@@ -94,8 +97,7 @@ class OscCase(TestCase):
 
     async def pushed(self, count: int) -> list[tuple[str, Any]]:
         """Wait for that many pushes."""
-        while len(self.pushes) < count:
-            await deferLater(reactor, 0.01, lambda: None)
+        await until(lambda: len(self.pushes) >= count)
         return self.pushes
 
 
@@ -116,7 +118,7 @@ class SendTests(OscCase):
     """Tests for osc/send."""
 
     async def test_default_port(self) -> None:
-        """The answer says how much went where; VRChat's port by default."""
+        """The answer has how much went where; VRChat's port by default."""
         sent = await self.call("send", address="/a/b")
         self.assertEqual(sent, {"ok": True, "bytes": 12, "port": 9000})
 
@@ -152,7 +154,7 @@ class SendTests(OscCase):
             await self.call("send", address=good, port=self.port)
 
     async def test_arguments(self) -> None:
-        """What OSC cannot say, or its kind does not fit, is refused."""
+        """What OSC cannot express, or its kind does not fit, is refused."""
         cases: tuple[Any, ...] = (
             None,
             [],
@@ -253,13 +255,13 @@ class ListenTests(OscCase):
             },
         )
 
-    async def test_attack_what_a_log_tells(self) -> None:
+    async def test_attack_what_a_log_reveals(self) -> None:
         """The start or end of a port logs nothing that is held."""
-        said: list[str] = []
+        reported: list[str] = []
 
         @implementer(ILogObserver)
         def observe(event: dict[str, Any]) -> None:
-            said.append(formatEvent(event))
+            reported.append(formatEvent(event))
 
         globalLogPublisher.addObserver(observe)
         self.addCleanup(globalLogPublisher.removeObserver, observe)
@@ -267,8 +269,8 @@ class ListenTests(OscCase):
         await self.call("send", address="/a")
         await self.call("stop")
         await self.osc.close()
-        self.assertTrue(said)
-        for text in said:
+        self.assertTrue(reported)
+        for text in reported:
             self.assertLess(len(text), 100, text[:200])
             self.assertNotIn(" object at ", text)
 
@@ -282,7 +284,7 @@ class ListenTests(OscCase):
         self.assertEqual(await self.call("stop"), {"ok": True, "stopped": False})
 
     async def test_status(self) -> None:
-        """It says what is listened on, and counts what came."""
+        """It reports what is listened on, and counts what came."""
         self.assertEqual(
             await self.call("status", any=1), {"listening": False, "sendPort": 9000}
         )
@@ -305,8 +307,7 @@ class ListenTests(OscCase):
             await self.call("send", address="/a", args=[number], port=self.port)
         while (await self.call("status"))["received"] < 200:
             await deferLater(reactor, 0.01, lambda: None)
-        while self.pushes[-1][1]["args"][0]["value"] != 199:
-            await deferLater(reactor, 0.01, lambda: None)
+        await until(lambda: self.pushes[-1][1]["args"][0]["value"] == 199)
         status = await self.call("status")
         self.assertEqual(status["dropped"] + len(self.pushes), 200)
         self.assertGreater(status["dropped"], 100)
@@ -377,7 +378,7 @@ class ListenTests(OscCase):
         self.assertTrue((await self.call("status"))["listening"])
 
     async def test_busy_port(self) -> None:
-        """A taken port is unavailable, and says so without naming it."""
+        """A taken port is unavailable, and the message does not name it."""
         other = Osc(reactor, lambda *_: None, frozenset())
         self.addCleanup(other.close)
         await Deferred.fromCoroutine(_listen(other, self.port))
@@ -404,4 +405,4 @@ class ListenTests(OscCase):
 async def _listen(osc: Osc, port: int) -> None:
     registry = Registry()
     registry.register("osc", osc)
-    await Dispatcher(registry).call("osc", "listen", {"port": port})
+    await CheckedDispatcher(registry).call("osc", "listen", {"port": port})

@@ -1,7 +1,9 @@
 """Tests for ``bridge.services.plugins``."""
 
+from collections.abc import Callable
 from typing import Any
 
+from attrs import define, field
 from twisted.internet.defer import ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -9,12 +11,28 @@ from bridge.approval import Operation
 from bridge.plugins.operations.progress import Audience, Progress, Step
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
-from bridge.rpc.dispatch import Dispatcher
+from bridge.protocol.wire import unstructure
 from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 
 from ..plugins.clone.remotes import LATEST, FakeUpstream
-from ..plugins.operations.bench import COMMIT, KEY, Bench, at_once, url_of
+from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, url_of
+from ..schemas.checking import CheckedDispatcher
+from ..threads import at_once
+
+
+@define(eq=False)
+class PageDouble:
+    """A page's socket, which notes what it is sent."""
+
+    pushed: list[tuple[str, Any]] = field(factory=list)
+
+    def notify(self, event: str, data: Any) -> None:
+        """See ``Caller``."""
+        self.pushed.append((event, data))
+
+    def on_close(self, call: Callable[[], None]) -> None:
+        """See ``Caller``."""
 
 
 class PluginServiceTests(SynchronousTestCase):
@@ -38,11 +56,13 @@ class PluginServiceTests(SynchronousTestCase):
             bench.data.root / "theme" / "host.js",
             bench.threads,
             Updates(bench.store, FakeUpstream(), bench.clock, at_once),
+            bench.operations,
+            bench.previewer,
         )
         registry = Registry()
         registry.register("plugins", self.service)
         self.registry = registry
-        self.dispatcher = Dispatcher(registry)
+        self.dispatcher = CheckedDispatcher(registry)
 
     def call(self, name, params):
         """Call a method."""
@@ -78,8 +98,10 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual(self.result("list", {}), {"plugins": [entry], "broken": []})
         (self.bench.data.plugin("good") / "main.ts").write_text("changed")
         answer = self.result("list", {})
-        self.assertEqual(answer["plugins"], [entry])
-        self.assertEqual([b["id"] for b in answer["broken"]], ["good"])
+        (broken,) = answer["broken"]
+        self.assertEqual(broken["id"], "good")
+        self.assertTrue(broken["reason"].startswith("unsigned: "))
+        self.assertEqual(answer["plugins"], [{**entry, "problem": broken["reason"]}])
 
     def test_check_updates(self):
         """A plugin that is behind is listed with what is new."""
@@ -136,6 +158,184 @@ class PluginServiceTests(SynchronousTestCase):
         self.refused("uninstall", {"id": "good"}, "not_installed: ")
         self.refused("uninstall", {"id": "../x"}, "invalid_id: ")
 
+    def pin(self):
+        """What a preview shows to be installed."""
+        preview = self.result("preview", {"url": url_of("good")})
+        return {"commit": preview["commit"], "digest": preview["digest"]}
+
+    def test_preview(self):
+        """The answer shows what would be installed, and nothing is."""
+        preview = self.result("preview", {"url": url_of("good")})
+        empty: dict[str, list[str]] = {"gained": [], "lost": []}
+        self.assertEqual(
+            preview,
+            {
+                "url": url_of("good"),
+                "commit": COMMIT,
+                "digest": self.bench.pin_of("good").digest,
+                "manifest": {
+                    "id": "good",
+                    "name": "A plugin",
+                    "version": "1.0.0",
+                    "apiVersion": "^0.1.0",
+                    "description": "",
+                    "tags": [],
+                    "permissions": [],
+                    "optionalPermissions": [],
+                    "actions": [],
+                    "events": [],
+                    "hosts": [],
+                    "dependencies": [],
+                },
+                "expiresAt": (NOW + 600) * 1000,
+                "key": {"keyId": KEY, "trusted": False},
+                "changes": {
+                    "permissions": empty,
+                    "optionalPermissions": empty,
+                    "hosts": empty,
+                    "actions": empty,
+                    "events": empty,
+                },
+            },
+        )
+        self.assertEqual(self.result("list", {})["plugins"], [])
+
+    def test_preview_of_an_update(self):
+        """What is installed, and what is new since, is shown."""
+        self.result("install", {"url": url_of("good")})
+        self.bench.cloner.commit = LATEST
+        preview = self.result("preview", {"id": "good"})
+        self.assertEqual(
+            preview["installed"],
+            {
+                "version": "1.0.0",
+                "commit": COMMIT,
+                "url": url_of("good"),
+                "keyId": KEY,
+            },
+        )
+        (commit,) = preview["changelog"]["commits"]
+        self.assertEqual(commit["commit"], LATEST)
+        key = {"keyId": KEY, "trusted": True, "trustedAt": NOW * 1000}
+        self.assertEqual(preview["key"], key)
+
+    def test_preview_params(self):
+        """One of the two is required, and just one."""
+        both = {"url": url_of("good"), "id": "good"}
+        for params in ({}, {"ref": "x" * 16}, both):
+            self.refused("preview", params, "one of url and id is required")
+
+    def test_progress_of_a_preview(self):
+        """Only the page that asked sees how its preview goes."""
+        page = PageDouble()
+        calling = self.dispatcher.call(
+            "plugins", "preview", {"url": url_of("good")}, page
+        )
+        self.successResultOf(ensureDeferred(calling))
+        events = {event for event, _ in page.pushed}
+        self.assertEqual(events, {"progress"})
+        self.assertEqual({data["op"] for _, data in page.pushed}, {"preview"})
+        self.assertEqual(self.bench.audience.progresses, [])
+
+    def test_pins_and_refs(self):
+        """They are optional; what breaks their rules is refused."""
+        good = url_of("good")
+        pin = self.pin()
+        for params, message in (
+            ({"pin": {"commit": pin["commit"]}}, "pin.digest: required"),
+            ({"pin": {**pin, "digest": "x" * 64}}, "pin.digest: 64 characters"),
+            ({"pin": {**pin, "commit": "a" * 41}}, "pin.commit: 40 characters"),
+            ({"ref": "short"}, "ref: 16 to 64 characters"),
+            ({"ref": "x" * 65}, "ref: 16 to 64 characters"),
+            ({"ref": "a b" * 8}, "ref: 16 to 64 characters"),
+        ):
+            self.refused("install", {"url": good, **params}, message)
+            self.refused("update", {"id": "good", **params}, message)
+        named = {"url": good, "pin": pin, "ref": "x" * 16}
+        answer = self.result("install", named)
+        self.assertEqual(answer["plugin"]["id"], "good")
+        self.assertEqual(self.result("install", named), answer)
+
+    def test_pinned_to_something_else(self):
+        """What is not there as it was previewed is neither installed nor updated."""
+        pin = {**self.pin(), "commit": "d" * 40}
+        self.refused("install", {"url": url_of("good"), "pin": pin}, "moved: ")
+        self.result("install", {"url": url_of("good")})
+        self.refused("update", {"id": "good", "pin": pin}, "moved: ")
+
+    def test_operations(self):
+        """What is under way is listed, and how the others ended."""
+        plugin = self.result("install", {"url": url_of("good"), "ref": "x" * 16})
+        self.refused("uninstall", {"id": "none"}, "not_installed: ")
+        self.result("uninstall", {"id": "good"})
+        self.bench.approver.answers = [None]
+        self.call("install", {"url": url_of("good")}).addErrback(lambda _: None)
+        going, done, failed, removed = self.result("operations", {})["operations"]
+        at = NOW * 1000
+        self.assertEqual(
+            going,
+            {
+                "operation": "operation-4",
+                "op": "install",
+                "id": None,
+                "ref": None,
+                "step": "awaiting_confirmation",
+                "message": "Install a plugin?",
+                "startedAt": at,
+                "cancellable": True,
+            },
+        )
+        self.assertEqual(
+            done,
+            {
+                "operation": "operation-1",
+                "op": "install",
+                "id": None,
+                "ref": "x" * 16,
+                "step": "build",
+                "message": "Building the bundle",
+                "startedAt": at,
+                "cancellable": False,
+                "endedAt": at,
+                "outcome": "done",
+                "result": plugin,
+            },
+        )
+        self.assertEqual(failed["outcome"], "refused")
+        self.assertEqual(failed["error"]["code"], "bad_request")
+        self.assertTrue(failed["error"]["message"].startswith("not_installed: "))
+        self.assertNotIn("result", failed)
+        self.assertEqual((removed["outcome"], removed["result"]), ("done", {}))
+
+    def test_result_of_a_preview(self):
+        """A page that lost its socket reads the result of its preview here."""
+        preview = self.result("preview", {"url": url_of("good")})
+        (ended,) = self.result("operations", {})["operations"]
+        self.assertEqual((ended["op"], ended["result"]), ("preview", preview))
+
+    def test_cancel(self):
+        """The answer is empty, and the operation is refused and listed as cancelled."""
+        self.bench.approver.answers = [None]
+        installing = self.call("install", {"url": url_of("good")})
+        (going,) = self.result("operations", {})["operations"]
+        named = {"operation": going["operation"]}
+        self.assertEqual(self.result("cancel", named), {})
+        error = self.failureResultOf(installing, BridgeError).value
+        self.assertTrue(error.message.startswith("cancelled: "))
+        (ended,) = self.result("operations", {})["operations"]
+        self.assertEqual(ended["outcome"], "cancelled")
+        self.assertEqual(ended["error"]["message"], error.message)
+        self.refused("cancel", named, "not_cancellable: ")
+
+    def test_list_entry_has_the_key(self):
+        """An entry shows since when its key is trusted, while it is."""
+        self.result("install", {"url": url_of("good")})
+        (entry,) = self.result("list", {})["plugins"]
+        self.assertEqual(entry["trustedAt"], NOW * 1000)
+        self.result("forget_key", {"keyId": KEY})
+        (entry,) = self.result("list", {})["plugins"]
+        self.assertNotIn("trustedAt", entry)
+
     def test_forget_key(self):
         """The answer is empty; a key that is not accepted is refused."""
         self.result("install", {"url": url_of("good")})
@@ -165,6 +365,9 @@ class PluginServiceTests(SynchronousTestCase):
                 "summary": "Clones, verifies and compiles plugins.",
                 "methods": [
                     "install",
+                    "preview",
+                    "operations",
+                    "cancel",
                     "list",
                     "check_updates",
                     "update",
@@ -188,25 +391,27 @@ class PushesTests(SynchronousTestCase):
     def test_events(self):
         """Each thing that happens is pushed under its event, as plain JSON."""
         pushed = []
-        pushes: Audience = Pushes(lambda event, data: pushed.append((event, data)))
-        report = {"ok": True, "durationMs": 1, "plugins": ["good"], "errors": []}
         bench = Bench(self)
-        pushes.progress(Progress(Operation.INSTALL, None, Step.CLONE, "Cloning"))
-        pushes.plugins([{"id": "good"}])
+        bench.publish("good")
+        entry = self.successResultOf(bench.installer.install(url_of("good")))
+        pushes: Audience = Pushes(
+            lambda event, data: pushed.append((event, data)), bench.trust
+        )
+        report = {"ok": True, "durationMs": 1, "plugins": ["good"], "errors": []}
+        progress = Progress(
+            Operation.INSTALL, None, Step.CLONE, "Cloning", "12", None, True
+        )
+        pushes.progress(progress)
+        pushes.plugins([entry])
         pushes.built(bench.builder.report(["good"]))
         self.assertEqual(
             pushed,
             [
+                ("progress", unstructure(progress)),
                 (
-                    "progress",
-                    {
-                        "op": "install",
-                        "id": None,
-                        "step": "clone",
-                        "message": "Cloning",
-                    },
+                    "plugins",
+                    {"plugins": [{**unstructure(entry), "trustedAt": NOW * 1000}]},
                 ),
-                ("plugins", {"plugins": [{"id": "good"}]}),
                 ("build", report),
             ],
         )

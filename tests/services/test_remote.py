@@ -17,10 +17,11 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import REMOTE_IN_FLIGHT, REMOTE_VALUE_CHARACTERS
 from bridge.protocol.wire import dumps, loads
 from bridge.rpc.caller import PROGRAM, Caller
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.remote import SnippetEvaluator, bounded
+
+from ..schemas.checking import CheckedDispatcher
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -72,7 +73,7 @@ class RemoteCase(SynchronousTestCase):
 
     def calling(self, name: str, params: Any, caller: Caller) -> Deferred[Any]:
         """Call one method."""
-        call = Dispatcher(self.registry).call("remote", name, params, caller)
+        call = CheckedDispatcher(self.registry).call("remote", name, params, caller)
         return Deferred.fromCoroutine(call)
 
     def eval(self, code: str = "return 1", **more: Any) -> Deferred[Any]:
@@ -80,7 +81,7 @@ class RemoteCase(SynchronousTestCase):
         return self.calling("eval", {"code": code, **more}, PROGRAM)
 
     def answer(self, page: Caller | None = None, **answer: Any) -> Any:
-        """SnippetAnswer, the newest evaluation unless ``id`` says otherwise."""
+        """SnippetAnswer, the newest evaluation unless ``id`` names another."""
         answer.setdefault("id", self.page.got[-1]["id"] if self.page.got else "")
         answered = self.calling("result", answer, page or self.page)
         return self.successResultOf(answered)["delivered"]
@@ -282,7 +283,7 @@ class AnswerTests(RemoteCase):
         self.assertEqual(self.successResultOf(evaluating)["value"], 1)
 
     def test_attack_answering_after_leaving(self) -> None:
-        """A page that has closed has no say any more."""
+        """Answers of a page that has closed are ignored."""
         self.hub.add(Page())
         evaluating = self.eval()
         self.page.end()

@@ -15,11 +15,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.databases.databases import Databases
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.wire import dumps
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.sql import Sql
 from tests.databases.samples import make_database
 from tests.directories import fresh_directory
+
+from ..schemas.checking import CheckedDispatcher
 
 ABOUT = {"places": "Where one was.", "later": "Not there yet."}
 
@@ -42,7 +43,7 @@ class SqlCase(SynchronousTestCase):
     def calling(self, name: str, params: Any) -> Deferred[Any]:
         """Call one method."""
         return Deferred.fromCoroutine(
-            Dispatcher(self.registry).call("sql", name, params)
+            CheckedDispatcher(self.registry).call("sql", name, params)
         )
 
     def query(self, sql: str, *params: Any, **more: Any) -> Any:
@@ -147,7 +148,7 @@ class QueryTests(SqlCase):
     @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=8))
     @settings(deadline=None, max_examples=100)
     def test_never_echoed(self, text: str) -> None:
-        """No refusal repeats what was sent, nor says where a file is."""
+        """No refusal repeats what was sent, nor names where a file is."""
         for params in (
             {"database": text},
             {"sql": f"SELECT nope({text}; {text}"},
@@ -161,7 +162,7 @@ class QueryTests(SqlCase):
 
 
 class DescribeTests(SqlCase):
-    """Tests for what the service says of itself."""
+    """Tests for the service's own description."""
 
     def test_describe(self) -> None:
         """It names the databases and the limits; ``databases`` answers the same."""

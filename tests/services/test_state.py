@@ -11,11 +11,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_FILE_BYTES
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.state import State
 from bridge.store import Put, Store
 from tests.store.faults import FaultyOs, fresh_directory, running_on
+
+from ..schemas.checking import CheckedDispatcher
 
 
 class StateCase(SynchronousTestCase):
@@ -34,7 +35,7 @@ class StateCase(SynchronousTestCase):
 
     def calling(self, name: str, params: Any) -> Deferred[Any]:
         """Call one method."""
-        call = Dispatcher(self.registry).call("state", name, params)
+        call = CheckedDispatcher(self.registry).call("state", name, params)
         return Deferred.fromCoroutine(call)
 
     def call(self, name: str, **params: Any) -> Any:
@@ -106,7 +107,7 @@ class RefusalTests(StateCase):
         self.assert_refused("list", [], "must be an object")
 
     def test_names(self) -> None:
-        """Names outside the rule are refused; the refusal says which."""
+        """Names outside the rule are refused; the refusal names the rule."""
         rule = "1 to 64 characters, matching [a-zA-Z0-9_.:-]+"
         for bad in ("", "a b", "a/b", "x" * 65, "é", "a\n", "../a"):
             for name in ("get", "delete"):

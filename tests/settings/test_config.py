@@ -20,7 +20,7 @@ class ConfigTests(SynchronousTestCase):
         return str(self.assertRaises(ConfigError, read_config, given, environ or {}))
 
     def test_defaults(self):
-        """What nobody sets is as the specification's table says."""
+        """What nobody sets is as in the specification's table."""
         config = read_config({}, {})
         self.assertEqual(config.listen, Address("127.0.0.1", 42081))
         self.assertEqual(config.overlay_addr, Address("127.0.0.1", 42069))
@@ -94,7 +94,7 @@ class ConfigTests(SynchronousTestCase):
 
     def test_refusals_name_option_and_rule(self):
         """A refusal names the option or the variable, and what would be right."""
-        for line, environ, said in (
+        for line, environ, reported in (
             ({"listen": ["127.0.0.1"]}, {}, "--listen: must be ADDRESS:PORT"),
             ({"listen": ["127.0.0.1:65536"]}, {}, "--listen: must be ADDRESS:PORT"),
             ({"rate": ["nan"]}, {}, "--rate: must be a number above 0"),
@@ -114,7 +114,7 @@ class ConfigTests(SynchronousTestCase):
             ({}, {"BRIDGE_SINK": "a,"}, "BRIDGE_SINK: must not be empty"),
             ({"print-token": True, "rotate-token": True}, {}, "exclude each other"),
         ):
-            self.assertIn(said, self.refusal(line, environ))
+            self.assertIn(reported, self.refusal(line, environ))
 
     def test_addresses_are_shown_as_in_urls(self):
         """An IPv6 address is shown in brackets."""

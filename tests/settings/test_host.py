@@ -163,6 +163,14 @@ class ParseTests(SynchronousTestCase):
                 self.assertTrue(self.refused(text).startswith(message), line)
                 self.assertNotIn("SECRET", self.refused(text))
 
+    def test_schema(self) -> None:
+        """The address of its schema is no key; it must be text all the same."""
+        schema = '"$schema" = "./host.json"\n'
+        self.assertEqual(parse_profile(schema + GOOD), parse_profile(GOOD))
+        with self.assertRaises(ProfileError) as raised:
+            parse_profile('"$schema" = 5\n' + GOOD)
+        self.assertEqual(str(raised.exception), "$schema: wrong type")
+
     def test_missing(self) -> None:
         """A missing field is named."""
         text = GOOD.replace('bundle_name = "mine-bundle"\n', "")

@@ -34,13 +34,13 @@ class OptionsTests(SynchronousTestCase):
     """Tests for command lines made from the table."""
 
     def exits(self, *arguments, options=DaemonOptions):
-        """Parse what ends the process: its status, and what it says."""
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        """Parse what ends the process: its status, and what it prints."""
+        printed = io.StringIO()
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
             ended = self.assertRaises(
                 SystemExit, options().parseOptions, list(arguments)
             )
-        return ended.code, said.getvalue()
+        return ended.code, printed.getvalue()
 
     def test_repeatable(self):
         """A repeatable option collects, a flag is true."""
@@ -76,11 +76,13 @@ class OptionsTests(SynchronousTestCase):
             (["--rate"], "--rate"),
             (["extra"], "arguments"),
         ):
-            status, said = self.exits(*arguments)
+            status, printed = self.exits(*arguments)
             self.assertEqual(status, 2)
-            self.assertIn(named, said)
-            self.assertTrue(said.endswith("; see plugin-bridge run --help\n"), said)
-            self.assertEqual(said.count("\n"), 1)
+            self.assertIn(named, printed)
+            self.assertTrue(
+                printed.endswith("; see plugin-bridge run --help\n"), printed
+            )
+            self.assertEqual(printed.count("\n"), 1)
 
     def test_short_help(self):
         """``-h`` is what people try first."""
@@ -105,17 +107,17 @@ class OptionsTests(SynchronousTestCase):
     def test_wrong_arguments(self):
         """Wrong options and numbers of arguments are reported with the usage."""
         for line in (["a"], ["a", "b", "c"], ["a", "b", "--nonsense"]):
-            status, said = self.exits(*line, options=TwoArguments)
+            status, printed = self.exits(*line, options=TwoArguments)
             self.assertEqual(status, 2)
-            first, second = said.splitlines()
+            first, second = printed.splitlines()
             self.assertTrue(first.startswith("plugin-bridge: "), first)
             self.assertEqual(second, TwoArguments.synopsis)
 
     def test_version(self):
         """``--version`` is ours, not Twisted's."""
-        status, said = self.exits("--version")
+        status, printed = self.exits("--version")
         self.assertEqual(status, 0)
-        self.assertRegex(said, r"\Aplugin-bridge \d+\.\d+\.\d+\n\Z")
+        self.assertRegex(printed, r"\Aplugin-bridge \d+\.\d+\.\d+\n\Z")
 
     def test_place(self):
         """Directories given win over the profile's."""
@@ -171,10 +173,10 @@ class NamesTests(SynchronousTestCase):
 
     def refused(self, *words, options=DaemonOptions):
         """Parse what is refused; return the line."""
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
+        printed = io.StringIO()
+        with contextlib.redirect_stderr(printed):
             self.assertRaises(SystemExit, options().parseOptions, list(words))
-        return said.getvalue()
+        return printed.getvalue()
 
     def profile(self, flags):
         """Write a profile that names flags; return its path."""
@@ -252,8 +254,8 @@ class NamesTests(SynchronousTestCase):
             with mock.patch.dict(os.environ, environ):
                 error = self.assertRaises(ConfigError, self.parsed, *words)
             self.assertTrue(str(error).startswith(start), str(error))
-        said = self.refused("--wayvr-addr=127.0.0.1:0", options=Options)
-        self.assertIn("--wayvr-addr: must have a port", said)
+        printed = self.refused("--wayvr-addr=127.0.0.1:0", options=Options)
+        self.assertIn("--wayvr-addr: must have a port", printed)
 
     def test_only_where_the_option_is(self):
         """A command without the option has no other name for it either."""
@@ -267,10 +269,10 @@ class NamesTests(SynchronousTestCase):
 
     def test_help(self):
         """``--help`` has the flags of the host it is asked with."""
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
             self.assertRaises(SystemExit, DaemonOptions().parseOptions, ["--help"])
-        self.assertIn("--wayvr-addr means --overlay-addr.\n", said.getvalue())
+        self.assertIn("--wayvr-addr means --overlay-addr.\n", printed.getvalue())
 
     def test_a_profile_of_somebody_s_own(self):
         """Flags without a value work, too."""

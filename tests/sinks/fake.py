@@ -1,4 +1,4 @@
-"""A sink that does what its test says."""
+"""A sink that does what its test configures."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 Two overlays, as strict about a datagram as the real ones are.
 
 ``WayVR`` reads as serde does into the struct of ``notifications.rs``; ``XSOverlay`` as
-its documentation of the UDP API says.  Both say what they would show.
+its documentation of the UDP API has it. Both return what they would show.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BUFFER_BYTES = 16_384
 
 
 class LostError(Exception):
-    """The overlay shows nothing, and says why in a log nobody reads."""
+    """The overlay shows nothing, and writes the reason to a log nobody reads."""
 
 
 def unique(pairs):

@@ -16,7 +16,7 @@ def chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def png(width: int = 2, height: int = 2, pixel: bytes = b"\xff\0\0\xff") -> bytes:
-    """Write a PNG of one colour, however large it says it is."""
+    """Write a PNG of one colour, of whatever declared size."""
     rows = min(height, 4096)
     header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
     row = b"\0" + pixel * min(width, 4096)

@@ -73,7 +73,7 @@ class DeliverTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_one_that_fails_harms_no_other(self):
-        """A failure is an entry that begins with the name, and says what kind it is."""
+        """A failure is an entry that begins with the name, and has its kind."""
         sinks = (
             FakeSink("a", showing=failing(RejectedError("too large"))),
             FakeSink("b"),
@@ -169,7 +169,7 @@ class StartTests(SynchronousTestCase):
         self.events = logged(self)
 
     def skipped(self):
-        """Which sinks the log says are skipped, and why."""
+        """Which sinks are skipped by the log, and why."""
         return [
             (e["name"], e["why"])
             for e in self.events

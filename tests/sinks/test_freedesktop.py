@@ -4,7 +4,6 @@ from typing import Any
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.task import deferLater
 from twisted.logger import globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -22,9 +21,9 @@ from tests.freedesktop.buses import (
     join,
     notifications,
     serve,
-    until,
 )
 
+from ..waiting import until
 from .samples import FULL, LEAST, png, text64
 from .screens import Screen
 
@@ -34,8 +33,8 @@ def server(name: str = "Sample", *capabilities: str) -> Server:
     return Server(":1.7", name, "1.0", frozenset(capabilities))
 
 
-def said(**fields: Any) -> Note:
-    """Return the note of what a caller says."""
+def note_of(**fields: Any) -> Note:
+    """Return the note of a caller's fields."""
     return note(notification(Message(title="Door", **fields), "Sample"), server())
 
 
@@ -71,24 +70,24 @@ class NoteTests(SynchronousTestCase):
             (2.5, 2500),
             (60, 60_000),
         ):
-            self.assertEqual(said(timeout_secs=seconds).expire_ms, milliseconds)
+            self.assertEqual(note_of(timeout_secs=seconds).expire_ms, milliseconds)
 
     def test_sound(self):
         """Only a sound that was declined is suppressed; no desktop has a volume."""
-        self.assertTrue(said(sound=False).suppress_sound)
+        self.assertTrue(note_of(sound=False).suppress_sound)
         for fields in ({}, {"sound": True}, {"volume": 0}, {"audio_path": ""}):
-            self.assertFalse(said(**fields).suppress_sound)
+            self.assertFalse(note_of(**fields).suppress_sound)
 
     def test_urgency(self):
         """Each word has its number."""
         for word in ("low", "normal", "critical"):
-            self.assertEqual(said(urgency=word).urgency.name.lower(), word)
-        self.assertEqual(said().urgency, Urgency.NORMAL)
+            self.assertEqual(note_of(urgency=word).urgency.name.lower(), word)
+        self.assertEqual(note_of().urgency, Urgency.NORMAL)
 
     def test_icon(self):
         """A name is for the server to look up; the text of an image is not."""
-        self.assertEqual(said(icon="security-high").icon, "security-high")
-        image = said(icon=text64(png()), use_base64_icon=True)
+        self.assertEqual(note_of(icon="security-high").icon, "security-high")
+        image = note_of(icon=text64(png()), use_base64_icon=True)
         self.assertEqual((image.icon, image.image_path), ("", ""))
 
     def test_attack_markup_in_a_body(self):
@@ -198,7 +197,7 @@ class LifeTests(SinkCase):
         self.assertEqual(len(shown.named("Notify")), 1)
 
     async def test_server_that_comes_later(self) -> None:
-        """Without a server it is skipped; with one it has started, and the log says."""
+        """Without a server it is skipped; with one it has started, which is logged."""
         events: list[Any] = []
         keep: Any = events.append
         globalLogPublisher.addObserver(keep)
@@ -322,7 +321,7 @@ class RealServerTests(SinkCase):
         self.addCleanup(screen.remove)
         sink = self.sink()
         sink._desktop.start()
-        await until(lambda: self.desktop.health == "up", 30)
+        await until(lambda: self.desktop.health == "up")
         await sink.start()
         return screen, sink
 
@@ -334,18 +333,10 @@ class RealServerTests(SinkCase):
         empty = screen.picture()
         image = text64(png(96, 96, bytes((*magenta, 255))))
         await sink.deliver(evolve(FULL, image=image, timeout=None))
-        await self.until_drawn(lambda: screen.count(magenta) > 200)
+        await until(lambda: screen.count(magenta) > 200)
         self.assertNotEqual(screen.picture().tobytes(), empty.tobytes())
         screen.keep(f"notify-{name}")
         return screen
-
-    async def until_drawn(self, met: Any) -> None:
-        """Wait for what the server draws."""
-        for _ in range(100):
-            if met():
-                return
-            await deferLater(reactor, 0.1)
-        raise AssertionError("it was not drawn")
 
     async def test_dunst(self) -> None:
         """Dunst shows it, framed as critical ones are."""
@@ -361,15 +352,15 @@ class RealServerTests(SinkCase):
         await self.shows("xfce4-notifyd")
 
     async def test_attack_markup_on_dunst(self) -> None:
-        """Dunst, which renders markup without saying so, shows the tags as text."""
+        """Dunst, which renders markup without announcing it, shows the tags as text."""
         screen, sink = await self.screen("dunst")
         server = await self.desktop.find()
         self.assertEqual(server.name, "dunst")
         red = "<span background='#ff0000' foreground='#ff0000'>injected</span>"
         await self.desktop.show(Note("Sample", "raw", red))
-        await self.until_drawn(lambda: screen.count((255, 0, 0)) > 200)
+        await until(lambda: screen.count((255, 0, 0)) > 200)
         rendered = screen.count((255, 0, 0))
         await sink.deliver(evolve(LEAST, title=red, content=red, urgency="critical"))
-        await self.until_drawn(lambda: screen.count((0, 255, 0)) > 200)
+        await until(lambda: screen.count((0, 255, 0)) > 200)
         self.assertEqual(screen.count((255, 0, 0)), rendered)
         screen.keep("notify-dunst-markup")

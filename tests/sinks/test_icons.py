@@ -87,7 +87,7 @@ class SmallTests(SynchronousTestCase):
             small_png(png()[:33] + text * 2 + png()[33:])
 
     def test_other_formats(self):
-        """No other decoder is ever tried, whatever the first bytes say."""
+        """No other decoder is ever tried, whatever the first bytes are."""
         for form in ("BMP", "TIFF", "WEBP", "ICO", "PPM", "EPS"):
             image = written(Image.new("RGB", (4, 4)), form)
             self.assertRaises(ImageError, small_png, image)

@@ -31,7 +31,7 @@ NAMES = "from bridge.wiring.sinks import find; print([m.name for m in find()])"
 
 
 def names(*paths: Path, code: str = NAMES) -> str:
-    """Say what a new process finds with these directories on its path."""
+    """Return what a new process finds with these directories on its path."""
     # Not measured: some of what it runs is gone when the report is written.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("COV")}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))

@@ -18,7 +18,7 @@ class MessageTests(SynchronousTestCase):
         self.assertEqual(len(fields(Message)), len(FIELDS))
 
     def test_icon_and_image(self):
-        """``icon`` must be what ``use_base64_icon`` says it is."""
+        """``icon`` must be of the kind that ``use_base64_icon`` declares."""
         image = text64(png())
         made = notification(Message(title="a", icon=image, use_base64_icon=True), "S")
         self.assertEqual((made.icon, made.image), ("", image))

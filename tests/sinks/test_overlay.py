@@ -24,9 +24,9 @@ from .overlays import Listener, LostError, wayvr, xsoverlay
 from .samples import FULL, LEAST, png, text64
 
 
-def sent(**said: Any) -> bytes:
-    """Return the datagram of what a caller says."""
-    return datagram(notification(Message(title="Door", **said), "Sample"))
+def sent(**params: Any) -> bytes:
+    """Return the datagram of a caller's fields."""
+    return datagram(notification(Message(title="Door", **params), "Sample"))
 
 
 def keys(text: bytes) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class DatagramTests(SynchronousTestCase):
 
     def test_sound(self):
         """Muted is silent on both, and a sound that was asked for is heard on both."""
-        for said, heard in (
+        for params, heard in (
             ({"sound": False}, False),
             ({"sound": False, "volume": 1, "audio_path": "error"}, False),
             ({"volume": 0}, False),
@@ -85,9 +85,9 @@ class DatagramTests(SynchronousTestCase):
             ({"sound": True, "volume": 0.2}, True),
             ({"volume": 0.3, "audio_path": "error"}, True),
         ):
-            text = sent(**said)
+            text = sent(**params)
             for shows in (wayvr, xsoverlay):
-                self.assertEqual(shows(text).has_sound, heard, said)
+                self.assertEqual(shows(text).has_sound, heard, params)
             self.assertEqual("volume" in keys(text), heard)
         self.assertEqual(keys(sent(sound=True))["volume"], 0.7)
         self.assertEqual(keys(sent(volume=0.5)).get("audioPath"), None)
@@ -134,13 +134,13 @@ class DatagramTests(SynchronousTestCase):
         )
     )
     @settings(deadline=None)
-    def test_every_notification_is_shown(self, said):
+    def test_every_notification_is_shown(self, params):
         """Whatever is accepted, both show it, and open no file for it."""
-        said["content"] = "".join(filter(str.isprintable, said.get("content", "")))
+        params["content"] = "".join(filter(str.isprintable, params.get("content", "")))
         for shows in (wayvr, xsoverlay):
-            toast = shows(sent(**said))
+            toast = shows(sent(**params))
             self.assertEqual((toast.title, toast.opened), ("Door", None))
-            self.assertEqual(toast.content, said["content"])
+            self.assertEqual(toast.content, params["content"])
 
     def test_the_receivers_are_strict(self):
         """The overlays of these tests refuse what the real ones do."""
@@ -244,7 +244,7 @@ class SocketTests(SinkContract, TestCase):
         self.assertEqual(len(noted), 1)
 
     def test_no_port(self):
-        """Without a port it does not start, and says so as a sink does."""
+        """Without a port it does not start, and fails as a sink does."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         for host in ("127.0.0.1", "::1"):
             sink = Overlay(reactor, Address(host, 1))

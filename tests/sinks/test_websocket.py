@@ -8,7 +8,6 @@ from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerPr
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Factory, Protocol
-from twisted.internet.task import deferLater
 from twisted.logger import globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -18,6 +17,7 @@ from bridge.sinks.websocket import SinkConnection
 from bridge.sinks.xsoverlay import XSOverlay
 from tests.contracts import SinkContract
 
+from ..waiting import until
 from .overlays import FIELDS, Toast, i32, panel, string
 from .samples import FULL, LEAST, png, text64
 
@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 20.0
 
 
 def xsoverlay(path: str, text: str) -> Toast:
-    """Read a frame as XSOverlay's documentation of its WebSocket says."""
+    """Read a frame by XSOverlay's documentation of its WebSocket."""
     client = parse_qs(urlsplit(path).query)["client"]
     assert len(client) == 1 and client[0], "connections without a client are ignored"
     envelope = json.loads(text)
@@ -40,7 +40,7 @@ def xsoverlay(path: str, text: str) -> Toast:
 
 
 def ovrtoolkit(path: str, text: str) -> dict[str, str]:
-    """Read a frame as OVR Toolkit's wiki says."""
+    """Read a frame by OVR Toolkit's wiki."""
     assert path == "/api"
     envelope = json.loads(text)
     assert set(envelope) == {"messageType", "json"}
@@ -92,15 +92,6 @@ class Server:
         for connection in self.connections:
             connection.transport.abortConnection()
         self.connections = []
-
-
-async def until(true: Any) -> None:
-    """Wait until something is so."""
-    for _ in range(int(PATIENCE_SECONDS / 0.01)):
-        if true():
-            return
-        await deferLater(reactor, 0.01)
-    raise AssertionError("it never was")
 
 
 class WebSocketCase(TestCase):

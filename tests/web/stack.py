@@ -34,6 +34,7 @@ from bridge.web.guard import Guard, Origins
 from bridge.web.site import make_site
 from bridge.web.socket import BridgeFactory
 
+from ..schemas.checking import check_frame
 from ..strategies import SECRET
 
 PORT = 42081
@@ -82,7 +83,7 @@ class Kettle:
 
     @method(Nothing, Anything)
     def wait(self, params: Nothing) -> Awaitable[Anything]:
-        """Answer when the test says so."""
+        """Answer when the test lets it."""
 
         def cancel(_: object) -> None:
             self.cancelled += 1
@@ -159,7 +160,7 @@ class Page:
         return self
 
     def hello(self, token: str = TOKEN) -> Page:
-        """Say hello; forget the welcome."""
+        """Send hello; forget the welcome."""
         self.send({"type": "hello", "token": token, "client": "test/1.0.0"})
         if self.got:
             assert self.got.pop()["type"] == "welcome"
@@ -181,6 +182,8 @@ class Page:
         """Return what was received since the last time."""
         self.stack.flush()
         got, self.got[:] = list(self.got), []
+        for frame in got:
+            check_frame(frame)
         return got
 
     @property
@@ -205,12 +208,29 @@ class _Client(WebSocketClientProtocol):
         return self.factory.reactor.callLater(delay, call, *args)
 
 
-class _Connection(StringTransport):
-    """A transport whose protocol changes with an upgrade, as a real one's does."""
+class Connection(StringTransport):
+    """
+    A TCP transport in memory; see ``TransportContract``.
+
+    Its protocol changes with an upgrade, as a real one's does. It loses no connection
+    by itself: the test does, or looks at what has been asked for.
+
+    :ivar half_closed: Whether nothing more will be sent.
+    :ivar aborting: Whether the connection was cut.
+    """
 
     protocol: Any = None
     half_closed = False
     aborting = False
+
+    def write(self, data: bytes) -> None:
+        """Write, unless nobody would receive it any more."""
+        if not (self.half_closed or self.aborting):
+            super().write(data)
+
+    def writeSequence(self, data: Iterable[bytes]) -> None:
+        """Write all of it."""
+        self.write(b"".join(data))
 
     def abortConnection(self) -> None:
         """Note that the connection is cut."""
@@ -275,11 +295,11 @@ class Stack:
             self.clock.advance(seconds / steps)
             self.flush()
 
-    def connect(self) -> tuple[Any, _Connection]:
+    def connect(self) -> tuple[Any, Connection]:
         """Open a connection for raw bytes."""
         address = IPv4Address("TCP", "127.0.0.1", PORT)
         channel = self.site.buildProtocol(address)
-        transport = _Connection(hostAddress=address, peerAddress=address)
+        transport = Connection(hostAddress=address, peerAddress=address)
         assert channel is not None
         transport.protocol = channel
         channel.makeConnection(transport)

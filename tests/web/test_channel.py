@@ -66,7 +66,7 @@ class EarlyTests(ChannelCase):
         channel.dataReceived(write_request("POST", path, (*headers, *length)))
         return channel, transport
 
-    def test_every_judgement(self) -> None:
+    def test_every_answer(self) -> None:
         """Each is answered when the head is there, in the one order there is."""
         big = ("Content-Length", str(limits.REST_BODY_BYTES + 1))
         for headers, path, status, code in (
@@ -334,7 +334,7 @@ class FramingTests(ChannelCase):
         self.assertEqual(self.stack.ask("GET", f"http://{HOST}?/v1/health").status, 404)
 
     def test_attack_absolute_target_of_another_host(self) -> None:
-        """A foreign name in the target is refused, whatever the Host header says."""
+        """A foreign name in the target is refused, whatever the Host header is."""
         for authority in (
             "",
             "evil.example",
@@ -480,7 +480,7 @@ class DeadlineTests(ChannelCase):
         self.assertEqual(self.stack.kettle.heard, [])
 
     def test_attack_silence(self) -> None:
-        """Who says nothing is closed without a word."""
+        """A client that sends nothing is closed without an answer."""
         _, transport = self.connect()
         self.stack.clock.advance(limits.HEAD_SECONDS)
         self.assertEqual(transport.value(), b"")

@@ -14,7 +14,7 @@ from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.token import PairingToken
-from bridge.protocol import frames
+from bridge.protocol import frames, wire
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import UNSENT_BYTES
@@ -51,7 +51,7 @@ class Wire:
         self.closed.append(reason)
 
     def welcomed(self) -> bool:
-        """Say whether there is room."""
+        """Whether there is room."""
         return self.room
 
 
@@ -92,7 +92,7 @@ class ConversationCase(SynchronousTestCase):
         self.conversation.received(json.dumps(frame).encode("ascii"))
 
     def hello(self) -> None:
-        """Say hello, and forget the welcome."""
+        """Send hello, and forget the welcome."""
         self.send({"type": "hello", "token": TOKEN, "client": "c/1.0.0"})
         self.wire.got.clear()
 
@@ -112,7 +112,7 @@ class ConversationCase(SynchronousTestCase):
 class CallerTests(ConversationCase):
     """Tests for a conversation as the caller of methods."""
 
-    def test_told_alone(self) -> None:
+    def test_pushed_alone(self) -> None:
         """``notify`` pushes to this page."""
         self.hello()
         self.conversation.notify("osc", {"a": 1})
@@ -157,20 +157,20 @@ class HelloTests(ConversationCase):
 
     def test_attack_client_that_writes_log_lines(self) -> None:
         """A page may call itself anything; what of it is logged is one short line."""
-        said: list[LogEvent] = []
-        hear = cast(ILogObserver, said.append)
+        printed: list[LogEvent] = []
+        hear = cast(ILogObserver, printed.append)
         globalLogPublisher.addObserver(hear)
         self.addCleanup(globalLogPublisher.removeObserver, hear)
         client = "\x1b[31mx\r\n{token}\u202e" + "y" * 1000
         self.send({"type": "hello", "token": TOKEN, "client": client})
         self.assertEqual(self.wire.got[0]["type"], "welcome")
-        (logged,) = [e["client"] for e in said if "client" in e]
+        (logged,) = [e["client"] for e in printed if "client" in e]
         self.assertTrue(logged.startswith("x{token}y"), logged)
         self.assertLessEqual(len(logged), 128)
         self.assertTrue(logged.isprintable())
 
     def test_hello_ends_the_waiting(self) -> None:
-        """A page that said hello may be silent for ever."""
+        """A page that sent hello may be silent for ever."""
         self.hello()
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.clock.advance(3600)
@@ -215,7 +215,7 @@ class CallTests(ConversationCase):
     """Tests for requests."""
 
     def setUp(self) -> None:
-        """Say hello."""
+        """Send hello."""
         super().setUp()
         self.hello()
 
@@ -295,6 +295,8 @@ class CallTests(ConversationCase):
             raise TypeError(SECRET)
 
         self.patch(Text, "broken", broken)
+        self.patch(wire, "converter", wire.make_converter())
+        self.patch(frames, "converter", wire.converter)
         self.send({"type": "request", "id": "a", "service": "x", "method": "y"})
         (answer,) = self.wire.got
         self.assertEqual((answer["id"], answer["error"]["code"]), ("a", "internal"))
@@ -359,7 +361,7 @@ class PacingTests(ConversationCase):
     """Tests for requests over the rate."""
 
     def setUp(self) -> None:
-        """Say hello."""
+        """Send hello."""
         super().setUp()
         self.hello()
 
@@ -410,12 +412,12 @@ class ClosingTests(ConversationCase):
     """Tests for the end."""
 
     def setUp(self) -> None:
-        """Say hello."""
+        """Send hello."""
         super().setUp()
         self.hello()
 
     def test_close(self) -> None:
-        """A close of the daemon's says why; nothing that comes later is heard."""
+        """A close of the daemon's has a reason; nothing that comes later is heard."""
         self.conversation.close(CloseReason.SHUTDOWN)
         self.call("note", text="late")
         self.assertEqual(self.wire.closed, [CloseReason.SHUTDOWN])
@@ -457,8 +459,8 @@ class ClosingTests(ConversationCase):
 
     def test_lost_pushes_are_logged(self) -> None:
         """How many pushes a slow page lost stands in the log when it goes."""
-        said: list[LogEvent] = []
-        hear = cast(ILogObserver, said.append)
+        printed: list[LogEvent] = []
+        hear = cast(ILogObserver, printed.append)
         globalLogPublisher.addObserver(hear)
         self.addCleanup(globalLogPublisher.removeObserver, hear)
         self.conversation.send_queue.pause()
@@ -466,5 +468,5 @@ class ClosingTests(ConversationCase):
             self.hub.push("log", {})
             self.hub.push("build", {"n": n})
         self.conversation.ended()
-        lost = [(e["dropped"], e["replaced"]) for e in said if "dropped" in e]
+        lost = [(e["dropped"], e["replaced"]) for e in printed if "dropped" in e]
         self.assertEqual(lost, [(5, 259)])

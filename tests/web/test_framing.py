@@ -20,7 +20,7 @@ class RawCase(SynchronousTestCase):
     """Has a connection that takes any bytes."""
 
     def setUp(self) -> None:
-        """Upgrade it, and say hello."""
+        """Upgrade it, and send hello."""
         self.stack = Stack()
         _, self.transport = self.stack.connect()
         self.receive(write_request("GET", "/v1/ws", UPGRADE))

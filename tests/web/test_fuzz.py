@@ -58,7 +58,7 @@ streams = st.tuples(
     st.integers(0, 40),
     st.lists(st.integers(1, 50), max_size=6),
 )
-"""Whether hello is said, the bytes, how many are cut off, and how they are cut up."""
+"""Whether hello is sent, the bytes, how many are cut off, and how they are cut up."""
 
 
 def frames_of(received: bytes) -> list[tuple[int, bytes]]:

@@ -321,7 +321,7 @@ class HostTests(GuardCase):
         self.admit(self.headers(host=b"localhost"))
         self.admit(self.headers(host=b"localhost:80"))
 
-    def test_judged_before_the_origin(self) -> None:
+    def test_refused_before_the_origin(self) -> None:
         """A foreign page at a foreign name is refused for the name."""
         headers = self.headers(host=b"evil.example", origin=b"https://evil.example")
         self.assertIs(self.refused(headers).code, Code.FORBIDDEN_HOST)

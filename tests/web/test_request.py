@@ -178,8 +178,8 @@ class RateTests(SynchronousTestCase):
             self.assertGreaterEqual(int(answer.headers["retry-after"]), 1)
             self.assertEqual(answer.json["error"]["retryAfter"], 2)
 
-    def test_waiting_as_told(self) -> None:
-        """After as many seconds as ``Retry-After`` says there is an answer."""
+    def test_waiting_as_asked(self) -> None:
+        """After the seconds of ``Retry-After`` there is an answer."""
         for _ in range(3):
             self.stack.ask("GET", "/v1/health")
         answer = self.stack.ask("GET", "/v1/health")
@@ -285,13 +285,13 @@ class AttackTests(RequestCase):
         pairs.assert_not_called()
 
     def test_cross_site_image(self) -> None:
-        """A GET of another site without an Origin is refused for what it says."""
+        """A GET of another site without an Origin is refused by its fetch metadata."""
         for site in ("cross-site", "same-site"):
             answer = self.stack.ask("GET", "/v1/health", ("Sec-Fetch-Site", site))
             self.assertRefused(answer, 403, "forbidden_origin")
 
     def test_simple_get_of_another_localhost_port(self) -> None:
-        """Another page of this machine may ask, when it says who it is."""
+        """Another page of this machine may ask, when it sends its Origin."""
         answer = self.stack.ask(
             "GET", "/v1/health", ("Sec-Fetch-Site", "same-site"), PAGE
         )
@@ -348,7 +348,7 @@ class BodyTests(RequestCase):
         self.assertRefused(answer, 413, "payload_too_large")
 
     def test_chunked_too_large(self) -> None:
-        """So is one that never said how large it is."""
+        """So is one that never declared its length."""
         chunk = b"%x\r\n%s\r\n" % (2**20, b"x" * 2**20)
         body = chunk * 8 + b"1\r\nx\r\n0\r\n\r\n"
         answer = self.raw_call(body, ("Transfer-Encoding", "chunked"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from unittest import mock
 
 from hypothesis import given, settings
@@ -13,6 +14,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import JSON_DEPTH
+from bridge.protocol.version import PROTOCOL
+from bridge.schemas import PROTOCOL_FILE, read_schema
 
 from ..strategies import SECRET, nested
 from .stack import BEARER, JSON, TOKEN, Anything, Stack, write_request
@@ -30,7 +33,13 @@ class AlwaysTests(SynchronousTestCase):
         answer = self.stack.ask("GET", "/v1/health")
         self.assertEqual(answer.status, 200)
         self.assertEqual(
-            answer.json, {"ok": True, "version": "1.2.3", "services": ["kettle"]}
+            answer.json,
+            {
+                "ok": True,
+                "version": "1.2.3",
+                "protocol": PROTOCOL,
+                "services": ["kettle"],
+            },
         )
 
     def test_probe_as_the_page_sends_it(self) -> None:
@@ -76,7 +85,7 @@ class AlwaysTests(SynchronousTestCase):
         self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_other_methods_of_the_two_paths(self) -> None:
-        """The two paths that are always there say which method they take."""
+        """The two paths that are always there name the method they accept."""
         for path in ("/v1/health", "/v1/ws"):
             for method in ("POST", "PUT", "DELETE", "FOO"):
                 answer = self.stack.ask(method, path, body=b"")
@@ -100,14 +109,20 @@ class DevTests(SynchronousTestCase):
         self.stack = Stack()
 
     def test_describe(self) -> None:
-        """It describes what a welcome does, and names the socket's path."""
+        """It describes what a welcome does, the socket's path, and the protocol."""
         answer = self.stack.ask("GET", "/v1/describe", BEARER)
         page = self.stack.open()
         page.send({"type": "hello", "token": TOKEN, "client": "c"})
         (welcome,) = page.take()
         self.assertEqual(
             answer.json,
-            {"version": "1.2.3", "socket": "/v1/ws", "services": welcome["services"]},
+            {
+                "version": "1.2.3",
+                "protocol": PROTOCOL,
+                "socket": "/v1/ws",
+                "services": welcome["services"],
+                "description": json.loads(read_schema(PROTOCOL_FILE)),
+            },
         )
 
     def test_result_is_bare(self) -> None:
@@ -162,7 +177,7 @@ class DevTests(SynchronousTestCase):
         self.assertEqual(answer.status, 200)
 
     def test_wrong_methods(self) -> None:
-        """A known path with another method is 405 and says which it takes."""
+        """A known path with another method is 405 and names the one it accepts."""
         for method, path, allow in (
             ("POST", "/v1/describe", "GET, HEAD"),
             ("GET", "/v1/kettle/echo", "POST"),
@@ -173,7 +188,7 @@ class DevTests(SynchronousTestCase):
             self.assertEqual(answer.headers["allow"], allow)
 
     def test_unauthorized(self) -> None:
-        """Without the right token a call and describe are 401, and say how."""
+        """Without the right token a call and describe are 401, and name the scheme."""
         realm, wrong = 'Bearer realm="plugin-bridge"', ', error="invalid_token"'
         for headers, challenge in (
             ((), realm),

@@ -155,7 +155,7 @@ class AuthenticatedTests(SocketCase):
     """Tests for what may come after welcome."""
 
     def setUp(self) -> None:
-        """Say hello."""
+        """Send hello."""
         super().setUp()
         self.page = self.stack.open(PAGE).hello()
 
@@ -274,7 +274,7 @@ class SlowReaderTests(SocketCase):
     """Tests for a page that does not read."""
 
     def setUp(self) -> None:
-        """Say hello, then fill the transport."""
+        """Send hello, then fill the transport."""
         super().setUp()
         self.page = self.stack.open(PAGE).hello()
         (socket,) = self.stack.sockets._sockets_authenticated
@@ -319,7 +319,7 @@ class SlowReaderTests(SocketCase):
 class PendingSocketsTests(SocketCase):
     """Tests for many sockets."""
 
-    def test_attack_sockets_that_never_say_hello(self) -> None:
+    def test_attack_sockets_that_never_send_hello(self) -> None:
         """Only 16 wait; one more takes the place of the oldest, and gets its own."""
         pages = [self.stack.open() for _ in range(SOCKETS_AWAITING_HELLO)]
         self.stack.open().hello()
@@ -382,7 +382,7 @@ class UpgradeTests(SocketCase):
         self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
     def test_dns_rebinding_upgrade(self) -> None:
-        """An upgrade at a foreign name gets 403, though its origin says nothing."""
+        """An upgrade at a foreign name gets 403, also without an Origin."""
         answer = self.stack.ask("GET", "/v1/ws", *UPGRADE, host="evil.example:42081")
         self.assertEqual((answer.status, answer.code), (403, "forbidden_host"))
 

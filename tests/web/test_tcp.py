@@ -9,13 +9,14 @@ from autobahn.twisted.websocket import WebSocketClientFactory, WebSocketClientPr
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredQueue
 from twisted.internet.protocol import connectionDone
-from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 
 from bridge.protocol.limits import MIB
 from bridge.protocol.wire import dumps
 
+from ..freedesktop.buses import HastyReactor
+from ..waiting import until
 from .stack import TOKEN, Stack
 
 
@@ -23,7 +24,7 @@ class Client(WebSocketClientProtocol):
     """A page over TCP."""
 
     def onOpen(self) -> None:
-        """Say hello."""
+        """Send hello."""
         self.got: DeferredQueue[Any] = DeferredQueue()
         self.sendMessage(dumps({"type": "hello", "token": TOKEN, "client": "c"}))
 
@@ -81,20 +82,19 @@ class TcpTests(TestCase):
 
     async def test_reader_that_never_reads(self) -> None:
         """A page that reads nothing is dropped: its place is free again."""
-        stack = Stack(clock=reactor)
+        stack = Stack(clock=HastyReactor())
         client = await self.connect(stack)
         client.transport.pauseProducing()
         socket: Any = next(iter(stack.sockets._sockets_authenticated))
         for _ in range(20):
             socket.conversation.send_queue.put(b'"%s"' % (b"x" * 4 * MIB))
         self.assertEqual(len(stack.hub), 1)
-        while stack.sockets._sockets_authenticated:
-            await deferLater(reactor, 0.05)
+        await until(lambda: not stack.sockets._sockets_authenticated)
         self.assertEqual(len(stack.hub), 0)
         client.transport.resumeProducing()
 
     async def test_attack_close_without_reading(self) -> None:
-        """A page that says it closes, but reads nothing, loses its place soon."""
+        """A page that sends a close frame, but reads nothing, loses its place soon."""
         stack = Stack(clock=reactor)
         client = await self.connect(stack)
         client.transport.pauseProducing()
@@ -102,7 +102,6 @@ class TcpTests(TestCase):
         for _ in range(3):
             socket.conversation.send_queue.put(b'"%s"' % (b"x" * 8 * MIB))
         client.sendClose(1000)
-        while stack.sockets._sockets_authenticated:
-            await deferLater(reactor, 0.05)
+        await until(lambda: not stack.sockets._sockets_authenticated)
         self.assertEqual(len(stack.hub), 0)
         client.transport.resumeProducing()

@@ -85,8 +85,8 @@ class Browser:
         path.parent.mkdir(parents=True, exist_ok=True)
         assert self.chrome.save_screenshot(str(path))
 
-    def complaints(self) -> list[str]:
-        """Give what the page's console complained of."""
+    def console_errors(self) -> list[str]:
+        """Return the errors of the page's console."""
         return [
             entry["message"]
             for entry in self.chrome.get_log("browser")

@@ -16,12 +16,19 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from websocket import WebSocket, create_connection
 
 from ..npm import esbuild
+from ..schemas.checking import (
+    check_frame,
+    check_push,
+    check_response,
+    check_result,
+)
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0
@@ -157,7 +164,10 @@ class Daemon:
             "Authorization": f"Bearer {self.token}",
             "Content-Type": "application/json",
         }
-        return self.http("POST", f"/v1/{service}/{method}", params, headers)[2]
+        status, _, got = self.http("POST", f"/v1/{service}/{method}", params, headers)
+        if status == HTTPStatus.OK:
+            check_result(f"{service}/{method}", params, got)
+        return got
 
     @contextmanager
     def page(self) -> Iterator[Page]:
@@ -191,7 +201,11 @@ class Page:
 
     def receive(self) -> Any:
         """Receive one frame."""
-        return json.loads(self.socket.recv())
+        frame = json.loads(self.socket.recv())
+        check_frame(frame)
+        if frame["type"] == "push":
+            check_push(frame)
+        return frame
 
     def call(self, service: str, method: str, params: Any = None) -> Any:
         """Call a method; keeps the pushes that come before its response."""
@@ -202,6 +216,7 @@ class Page:
         while True:
             got = self.receive()
             if got["type"] == "response" and got["id"] == request_id:
+                check_response(f"{service}/{method}", params or {}, got)
                 return got
             if got["type"] == "push":
                 self.pushes.append(got)

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocketBadStatusException, create_connection
 
+from ..directories import fresh_directory
 from ..web.stack import read_answer, write_request
 from .daemon import PATIENCE_SECONDS, Daemon, command, environment, run
 
@@ -34,9 +34,7 @@ class ActivationTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """A home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def start(self, given: socket.socket, *more: str) -> subprocess.Popen[str]:
         """Start a daemon with a socket; its own --listen could not be listened on."""
@@ -155,10 +153,10 @@ class ActivationTests(SynchronousTestCase):
         """A path that others may connect to ends the start, in one line."""
         with self.listening_at(self.home / "socket", 0o666) as given:
             process = self.start(given)
-            said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+            reported, _ = process.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual(process.returncode, 1)
         self.assertEqual(
-            said,
+            reported,
             "plugin-bridge: the inherited Unix-domain socket must be a file of this "
             "user, mode 0600\n",
         )

@@ -2,13 +2,12 @@
 
 import json
 import shutil
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..cli.authoring.test_worktree import commit
+from ..directories import fresh_directory
 from ..npm import ROOT, esbuild, tsc
 from .daemon import run
 
@@ -21,9 +20,7 @@ class AuthorTests(SynchronousTestCase):
 
     def setUp(self):
         """A data directory that is set up, and a copy of the template."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = self.home / "data"
         self.environ = {"BRIDGE_HOST": "reference", "BRIDGE_DATA_DIR": str(self.data)}
         self.do("setup", f"--bundler={esbuild()}")
@@ -38,11 +35,11 @@ class AuthorTests(SynchronousTestCase):
 
     def test_template_where_it_is(self):
         """The template passes every check but the signature's, as it is."""
-        said = self.do("check", "--unsigned", str(TEMPLATE))
+        reported = self.do("check", "--unsigned", str(TEMPLATE))
         for step in ("files", "manifest", "policy", "id", "api", "build"):
-            self.assertRegex(said, rf"(?m)^{step} +ok: ")
-        said = self.do("check", str(TEMPLATE), status=1)
-        self.assertIn("signature  refused: unsigned: there is no plugin.sig", said)
+            self.assertRegex(reported, rf"(?m)^{step} +ok: ")
+        reported = self.do("check", str(TEMPLATE), status=1)
+        self.assertIn("signature  refused: unsigned: there is no plugin.sig", reported)
 
     def test_from_the_template_to_a_signed_tree(self):
         """The commands of its README lead to a tree that passes every check."""
@@ -58,30 +55,34 @@ class AuthorTests(SynchronousTestCase):
         self.assertIn(fingerprint, self.do("verify", str(self.plugin)))
         commit(self.plugin)
         (self.plugin / "README.md").write_text("Changed after signing.\n")
-        said = self.do("verify", str(self.plugin), status=1)
-        self.assertIn("plugin-bridge verify: unsigned: the tree", said)
+        reported = self.do("verify", str(self.plugin), status=1)
+        self.assertIn("plugin-bridge verify: unsigned: the tree", reported)
 
     def test_refused(self):
         """Every breach is shown with its line; the terminal obeys none of them."""
         source = self.plugin / "main.ts"
         source.write_text(source.read_text() + "eval('\x1b[2J');\nfetch('/');\n")
-        said = self.do("check", "--unsigned", str(self.plugin), status=1)
-        self.assertIn("  main.ts:12 eval\n      eval('\\x1b[2J');\n      fix: ", said)
-        self.assertIn("  main.ts:13 fetch\n      fetch('/');\n      fix: ", said)
-        self.assertNotIn("\x1b", said)
+        reported = self.do("check", "--unsigned", str(self.plugin), status=1)
+        self.assertIn(
+            "  main.ts:12 eval\n      eval('\\x1b[2J');\n      fix: ", reported
+        )
+        self.assertIn("  main.ts:13 fetch\n      fetch('/');\n      fix: ", reported)
+        self.assertNotIn("\x1b", reported)
 
     def test_not_done(self):
         """A plugin that cannot be built here is neither passed nor refused."""
         shutil.rmtree(self.data / "host")
-        said = self.do("check", "--unsigned", str(self.plugin), status=4)
-        self.assertRegex(said, r"build +not done: .*; run: plugin-bridge setup ")
+        reported = self.do("check", "--unsigned", str(self.plugin), status=4)
+        self.assertRegex(reported, r"build +not done: .*; run: plugin-bridge setup ")
 
     def test_other_id(self):
         """A plugin that pages would not start is refused."""
         source = self.plugin / "main.ts"
         source.write_text(source.read_text().replace("my-plugin", "your-plugin"))
-        said = self.do("check", "--unsigned", str(self.plugin), status=1)
-        self.assertIn("id         refused: main.ts exports the id your-plugin", said)
+        reported = self.do("check", "--unsigned", str(self.plugin), status=1)
+        self.assertIn(
+            "id         refused: main.ts exports the id your-plugin", reported
+        )
 
     def test_usage(self):
         """A wrong command line exits with status 2, and the usage is shown."""
@@ -91,17 +92,17 @@ class AuthorTests(SynchronousTestCase):
             ["fingerprint", "a"],
             ["dev"],
         ):
-            said = self.do(*arguments, status=2)
-            first, second = said.splitlines()
+            reported = self.do(*arguments, status=2)
+            first, second = reported.splitlines()
             self.assertEqual(first, "plugin-bridge: Wrong number of arguments.")
             self.assertTrue(
-                second.startswith(f"Usage: plugin-bridge {arguments[0]} "), said
+                second.startswith(f"Usage: plugin-bridge {arguments[0]} "), reported
             )
 
     def test_no_such_host(self):
-        """A host profile that is none exits with status 2, and is told in one line."""
-        said = self.do("check", "--host=nowhere", str(self.plugin), status=2)
-        self.assertEqual(said.count("\n"), 1, said)
+        """A host profile that is none exits with status 2, and one line of error."""
+        reported = self.do("check", "--host=nowhere", str(self.plugin), status=2)
+        self.assertEqual(reported.count("\n"), 1, reported)
 
     def test_types(self):
         """The template passes the strict compiler, with the link its README names."""

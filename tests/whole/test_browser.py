@@ -17,6 +17,6 @@ class BrowserTests(SynchronousTestCase):
         with running_demo() as (shown, _), open_browser() as browser:
             walk(browser, shown, steps.append)
             self.assertIn("Hello from a plugin", browser.text(CARD))
-            self.assertEqual(browser.complaints(), [])
+            self.assertEqual(browser.console_errors(), [])
         self.assertEqual(len(steps), 5)
         self.assertTrue((ARTEFACTS / "4-plugin-running.png").stat().st_size > 10_000)

@@ -25,7 +25,7 @@ RUNS_ON: Final = (
 
 
 class Reader:
-    """Somebody who types what a page says, command by command."""
+    """Somebody who types the commands of a page, one by one."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -106,6 +106,10 @@ class CommandTests(SynchronousTestCase):
         reader.type("export BRIDGE_HOST=reference")
         reader.type("plugin-bridge run")
         reader.read(ROOT / "docs" / "operating.md")
+
+    def test_contributing(self) -> None:
+        """What contributors type."""
+        self.reader().read(ROOT / "docs" / "CONTRIBUTING.md")
 
     def test_hosts(self) -> None:
         """What an author of a host types, with the profile of the page."""

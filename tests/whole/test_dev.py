@@ -9,14 +9,13 @@ import socket
 import stat
 import subprocess
 import threading
-import time
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
+from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run, running, set_up
 from .test_install import tree
 
@@ -65,9 +64,7 @@ class DevTests(SynchronousTestCase):
 
     def setUp(self):
         """A data directory that is set up, and a plugin."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = set_up(self.home)
         self.where = ["--host=reference", f"--data-dir={self.data}"]
         self.tree = self.home / "work" / "mine"
@@ -114,15 +111,8 @@ class DevTests(SynchronousTestCase):
         """What is in ``plugins/``."""
         return sorted(path.name for path in (self.data / "plugins").iterdir())
 
-    def wait_until(self, fact):
-        """Wait for what a daemon does by itself."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not fact():
-            self.assertLess(time.monotonic(), deadline, "it never came true")
-            time.sleep(0.05)
-
     def test_edit_and_see(self):
-        """The bundle follows the files: good ones are in it, bad ones are told."""
+        """The bundle follows the files: good ones are in it, bad ones are reported."""
         with running(self.home, "--dev") as daemon, daemon.page() as page:
             with self.dev() as dev:
                 dev.wait_for("linked mine 1.0.0")
@@ -153,8 +143,8 @@ class DevTests(SynchronousTestCase):
                 dev.wait_for("built in")
                 self.assertIn(b"Marker of mine", self.bundle)
                 self.assertEqual(dev.stop(), 0)
-            self.wait_until(lambda: b"Marker of mine" not in self.bundle)
-            self.wait_until(lambda: self.trees() == [])
+            wait_until(lambda: b"Marker of mine" not in self.bundle)
+            wait_until(lambda: self.trees() == [])
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
 
     def test_metafile_rules_hold(self):
@@ -174,7 +164,7 @@ class DevTests(SynchronousTestCase):
         self.assertIn(b"Marker of mine", self.bundle)
         self.assertEqual(self.trees(), [LINK])
         with running(self.home) as daemon, daemon.page() as page:
-            self.wait_until(lambda: b"Marker of mine" not in self.bundle)
+            wait_until(lambda: b"Marker of mine" not in self.bundle)
             self.assertEqual(self.trees(), [])
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
 
@@ -191,7 +181,7 @@ class DevTests(SynchronousTestCase):
         self.assertNotIn("Traceback", "".join(daemon.lines))
 
     def test_without_dev(self):
-        """A daemon without ``--dev`` has no such socket; the command says so."""
+        """A daemon without ``--dev`` has no such socket; the command reports it."""
         with running(self.home):
             self.assertFalse((self.data / "dev.socket").exists())
             ended = run(self.home, "dev", *self.where, str(self.tree))
@@ -220,10 +210,10 @@ class DevTests(SynchronousTestCase):
                 client.settimeout(PATIENCE_SECONDS)
                 client.connect(str(self.data / "dev.socket"))
                 client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n")
-                said = b""
+                printed = b""
                 while more := client.recv(65536):
-                    said += more
-            self.assertEqual(json.loads(said.splitlines()[-1])["type"], "error")
+                    printed += more
+            self.assertEqual(json.loads(printed.splitlines()[-1])["type"], "error")
         self.assertEqual(self.trees(), [])
 
     def test_git_work_tree(self):
@@ -237,7 +227,7 @@ class DevTests(SynchronousTestCase):
         self.assertEqual(names, [".gitignore", "main.ts", "plugin.json"])
 
     def test_tree_that_goes(self):
-        """When the whole tree is gone the last good build stays, and it is told."""
+        """When the whole tree is gone the last good build stays; that is reported."""
         with running(self.home, "--dev"), self.dev() as dev:
             dev.wait_for("built in")
             shutil.rmtree(self.tree)

@@ -117,7 +117,7 @@ class HostileTests(InstallCase):
         )
 
     def test_attack_files_that_lead_elsewhere(self):
-        """What tells a bundler to read another file is refused, or is not read."""
+        """What makes a bundler read another file is refused, or is not read."""
         secret = str(self.data / "token")
         maps = {"imports": {"#a": secret}}
         alias = {"compilerOptions": {"baseUrl": "/", "paths": {"a": [secret]}}}
@@ -216,6 +216,9 @@ class HostileTests(InstallCase):
         redirect(f"file:///{query}", "not to an https URL")
         redirect("file:///etc/passwd", "not to a")
         self.assert_refused(
-            {name: (server.url, said) for name, (server, said) in servers.items()},
+            {
+                name: (server.url, reported)
+                for name, (server, reported) in servers.items()
+            },
             *(server.ca_file for server, _ in servers.values()),
         )

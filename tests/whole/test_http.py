@@ -6,13 +6,13 @@ import contextlib
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import CONNECTIONS_WAITING, REST_BODY_BYTES
 
+from ..directories import fresh_directory
 from ..web.stack import Answer, Header, read_answer, write_request
 from ..web.test_request import ALWAYS
 from .daemon import PATIENCE_SECONDS, Daemon, running
@@ -57,9 +57,7 @@ class EdgeTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """A home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def assertRefused(self, received: bytes, status: int, code: str) -> Answer:
         """Expect one refusal, in the one form."""
@@ -161,7 +159,7 @@ class EdgeTests(SynchronousTestCase):
             self.assertGreaterEqual(int(answer.headers["retry-after"]), 1)
 
     def test_attack_idle_connections(self) -> None:
-        """64 pages and 500 connections that say nothing leave the next one served."""
+        """64 pages and 500 connections that send nothing leave the next one served."""
         options = "--rate=1000", "--burst=1000"
         with running(self.home, *options) as daemon, contextlib.ExitStack() as held:
             pages = [held.enter_context(daemon.page()) for _ in range(64)]

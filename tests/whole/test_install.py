@@ -7,7 +7,6 @@ import shutil
 import stat
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -16,8 +15,10 @@ from bridge.datadir.ownership import check_tree
 from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
+from ..directories import fresh_directory
 from ..forge import empty_forge
 from ..npm import esbuild
+from ..waiting import wait_until
 from .daemon import run, running, set_up
 
 SEED = b"\x01" * 32
@@ -62,9 +63,7 @@ class InstallCase(SynchronousTestCase):
 
     def setUp(self):
         """A data directory that is set up, and a git server."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = set_up(self.home)
         self.forge = empty_forge(self)
 
@@ -213,12 +212,9 @@ class InstallTests(InstallCase):
         )
         self.bundle.write_text("of another set")
         with self.daemon() as daemon, daemon.page():
-            said = "the uninstall of good was interrupted, and was rolled back"
-            self.assertIn(said, "".join(daemon.lines))
-            for _ in range(200):
-                if not (self.data / "journal").exists():
-                    break
-                time.sleep(0.05)
+            reported = "the uninstall of good was interrupted, and was rolled back"
+            self.assertIn(reported, "".join(daemon.lines))
+            wait_until(lambda: not (self.data / "journal").exists())
         self.assertEqual(self.left(), before)
 
     def test_killed_while_it_builds_what_does_not_build(self):
@@ -231,21 +227,18 @@ class InstallTests(InstallCase):
             before = page.result("plugins", "build")["plugins"], *self.left()
             request = {"type": "request", "id": "x", "service": "plugins"}
             page.send({**request, "method": "install", "params": {"url": url}})
-            end = time.monotonic() + 30
-            while not state.exists() or b"broken" not in state.read_bytes():
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.001)
+            wait_until(
+                lambda: state.exists() and b"broken" in state.read_bytes(), pause=0.001
+            )
             daemon.stop(9)
         with self.daemon("--dev") as daemon, daemon.page() as page:
-            while journal.exists():
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.05)
+            wait_until(lambda: not journal.exists())
             report = page.result("plugins", "build")
             self.assertEqual(report["errors"], [])
             self.assertEqual((report["plugins"], *self.left()), before)
 
-    def test_build_plugins_beside_a_running_daemon(self):
-        """``--build-plugins`` works beside a daemon, as installers do it."""
+    def test_build_plugins_alongside_a_running_daemon(self):
+        """``--build-plugins`` works while a daemon runs, as installers do it."""
         with self.daemon("--dev"):
             ended = run(
                 self.home,
@@ -271,9 +264,9 @@ class InstallTests(InstallCase):
             self.data.chmod(0o777)
             ended = run(self.home, "run", *place, "--build-plugins")
             self.assertEqual(ended.returncode, 1)
-            said = ended.stdout + ended.stderr
-            self.assertIn(f"{path} can be written by other users", said)
-            self.assertIn(f"chmod -R go-w {path}", said)
+            reported = ended.stdout + ended.stderr
+            self.assertIn(f"{path} can be written by other users", reported)
+            self.assertIn(f"chmod -R go-w {path}", reported)
             found = run(self.home, "doctor", *place)
             self.assertEqual(found.returncode, 1)
             self.assertIn(f"WRONG files of others: {path} can be writ", found.stdout)
@@ -473,16 +466,16 @@ class InstallTests(InstallCase):
         with self.daemon("--dev") as daemon, daemon.page() as page:
             request = {"type": "request", "id": "x", "service": "plugins"}
             page.send({**request, "method": "install", "params": {"url": url}})
-            self.until(child.exists)
+            wait_until(child.exists)
             begun = time.monotonic()
             daemon.stop()
             # It is 3 s on an idle machine; its own deadline would be 60 s.
             self.assertLess(time.monotonic() - begun, 20)
-        self.until(lambda: not Path(f"/proc/{child.read_text().strip()}").exists())
+        wait_until(lambda: not Path(f"/proc/{child.read_text().strip()}").exists())
         self.put(bundler, real)
         with self.daemon("--dev") as daemon, daemon.page() as page:
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
-            self.until(self.bundle.exists)
+            wait_until(self.bundle.exists)
             self.assertEqual(page.result("plugins", "build")["plugins"], [])
         trees, state, bundle = self.left()
         self.assertEqual((trees, state.get("bridge.plugins", {})), ([], {}))
@@ -494,10 +487,3 @@ class InstallTests(InstallCase):
         bundler.chmod(0o755)
         digest = hashlib.sha256(content).hexdigest()
         bundler.with_suffix(".sha256").write_text(f"{digest}\n")
-
-    def until(self, true):
-        """Wait for something outside."""
-        end = time.monotonic() + 60
-        while not true():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)

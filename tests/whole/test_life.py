@@ -7,12 +7,12 @@ import socket
 import stat
 import subprocess
 import time
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
+from ..waiting import wait_until
 from .daemon import command, environment, run, running
 
 
@@ -22,16 +22,14 @@ class LifeTests(SynchronousTestCase):
 
     def setUp(self):
         """An empty home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
-    def test_banner_says_what_was_started(self):
+    def test_banner_shows_what_was_started(self):
         """The banner has each service, the directories, the prompt and the rate."""
         with running(self.home) as daemon:
             daemon.stop()
         log = "".join(daemon.lines)
-        for said in (
+        for reported in (
             "plugin-bridge 0.",
             f"{self.home}/data",
             "themes",
@@ -48,11 +46,11 @@ class LifeTests(SynchronousTestCase):
             "5 requests per second",
             "burst 10",
         ):
-            self.assertIn(said, log)
+            self.assertIn(reported, log)
         self.assertNotIn(daemon.token, log)
         self.assertNotIn("Traceback", log)
 
-    def test_dev_is_told(self):
+    def test_dev_is_shown(self):
         """With ``--dev`` the banner warns."""
         with running(self.home, "--dev") as daemon:
             daemon.stop()
@@ -80,14 +78,14 @@ class LifeTests(SynchronousTestCase):
                 self.assertIn(daemon.process.wait(30), (0, -number))
             self.assertNotIn("Traceback", "".join(daemon.lines))
 
-    def test_supervisor_is_told(self):
+    def test_supervisor_is_notified(self):
         """A service supervisor learns that it serves, lives and ends."""
         path = str(self.home / "notify")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
             supervisor.bind(path)
             supervisor.settimeout(30)
-            told = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"}
-            with running(self.home, more=told) as daemon:
+            supervised = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"}
+            with running(self.home, more=supervised) as daemon:
                 first = supervisor.recv(4096).decode()
                 self.assertEqual(
                     first,
@@ -169,7 +167,7 @@ class LifeTests(SynchronousTestCase):
         self.assertEqual(status, 1)
         self.assertIn("another daemon", line)
 
-    def test_taken_port_is_told(self):
+    def test_taken_port_is_reported(self):
         """A taken port exits 1 with one line that names it."""
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
@@ -201,7 +199,7 @@ class LifeTests(SynchronousTestCase):
             self.assertEqual(status, 2, line)
             self.assertIn(named, line)
 
-    def test_data_directory_that_cannot_be_made_is_told(self):
+    def test_data_directory_that_cannot_be_made_is_reported(self):
         """A file where the data directory should be is one line, in every mode."""
         for mode in ([], ["--print-token"], ["--build-plugins"]):
             status, line = self.refused(f"--data-dir={__file__}", *mode)
@@ -253,7 +251,7 @@ class LifeTests(SynchronousTestCase):
             self.assertLess(daemon.switches() - before, 5)
 
     def test_unsafe_token_file_is_refused(self):
-        """A token that others can read stops the start, and says how to go on."""
+        """A token that others can read stops the start; the message has the fix."""
         data = self.home / "data"
         data.mkdir()
         (data / "token").write_text("A" * 43 + "\n")
@@ -272,8 +270,8 @@ class LifeTests(SynchronousTestCase):
         self.assertIn("state.json", line)
         self.assertEqual((data / "state.json").read_text(), '{"format":2}')
 
-    def test_damaged_state_is_set_aside_and_told(self):
-        """A damaged state file is kept aside, and the banner says so."""
+    def test_damaged_state_is_set_aside_and_reported(self):
+        """A damaged state file is kept aside, and the banner has a line about it."""
         data = self.home / "data"
         data.mkdir()
         (data / "state.json").write_text("{{{")
@@ -282,7 +280,7 @@ class LifeTests(SynchronousTestCase):
         self.assertIn("state.json", "".join(daemon.lines))
         self.assertEqual((data / "state.json.corrupt-1").read_text(), "{{{")
 
-    def test_build_without_bundler_says_how_to_get_it(self):
+    def test_build_without_bundler_names_the_command(self):
         """``--build-plugins`` prints a report, and exits 1 when it has errors."""
         ended = run(
             self.home,
@@ -337,11 +335,7 @@ class LifeTests(SynchronousTestCase):
         self.assertEqual(status, 1)
         self.assertIn("another daemon", line)
         os.kill(pid, signal.SIGTERM)
-        for _ in range(300):
-            if not (self.home / "bridge.pid").exists():
-                break
-            time.sleep(0.1)
-        self.assertFalse((self.home / "bridge.pid").exists())
+        wait_until(lambda: not (self.home / "bridge.pid").exists())
 
 
 def _kill(pid):

@@ -10,8 +10,6 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -25,9 +23,11 @@ from bridge.protocol.limits import (
     UNSENT_BYTES,
 )
 
+from ..directories import fresh_directory
 from ..rawsocket import CONTINUATION, TEXT, RawSocket, close_frame, frame, text
+from ..waiting import wait_until
 from ..web.stack import write_request
-from .daemon import PATIENCE_SECONDS, Daemon, running
+from .daemon import Daemon, running
 
 FREELY = ("--rate=100000", "--burst=100000")
 VALUE = "x" * 60_000
@@ -61,7 +61,7 @@ def reset(raw: RawSocket) -> None:
 def silent_upgrades(
     daemon: Daemon, per_second: int, origin: str | None
 ) -> Iterator[None]:
-    """Open so many sockets a second that never say hello, while the block runs."""
+    """Open so many sockets a second that never send hello, while the block runs."""
     ended = threading.Event()
 
     def attack() -> None:
@@ -85,28 +85,19 @@ class LoadTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """An empty home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     @contextlib.contextmanager
     def daemon(self):
         """Run a daemon that asks nobody to wait, and find no defect in its log."""
         with running(self.home, *FREELY) as daemon:
             yield daemon
-        said = "".join(daemon.lines)
+        reported = "".join(daemon.lines)
         for wrong in ("Traceback", "Unhandled"):
-            self.assertNotIn(wrong, said)
-
-    def until(self, wanted) -> None:
-        """Wait until something is so."""
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not wanted():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+            self.assertNotIn(wrong, reported)
 
     def test_attack_page_that_never_reads(self) -> None:
-        """It is told 1013 if it reads soon after, and is cut off if it does not."""
+        """It gets 1013 if it reads soon after, and is cut off if it does not."""
         with self.daemon() as daemon:
             with RawSocket(daemon.port) as page:
                 page.hello(daemon.token)
@@ -125,7 +116,7 @@ class LoadTests(SynchronousTestCase):
             opcodes = {opcode for opcode, _ in end.before}
             self.assertLessEqual(opcodes, {TEXT, CONTINUATION})
             late.socket.close()
-            self.until(lambda: descriptors(daemon) == before)
+            wait_until(lambda: descriptors(daemon) == before)
             with contextlib.suppress(AssertionError):  # it ends within a frame
                 self.assertTrue(never.ended().reset)
             never.socket.close()
@@ -213,11 +204,11 @@ class LoadTests(SynchronousTestCase):
         """Hundreds of connections, however they end, leave no file and no memory."""
         with self.daemon() as daemon:
             self.connect_variously(daemon, 60)
-            self.until(lambda: descriptors(daemon) < 60)
+            wait_until(lambda: descriptors(daemon) < 60)
             time.sleep(2.0)
             files, memory = descriptors(daemon), daemon.memory()
             self.connect_variously(daemon, 600)
-            self.until(lambda: descriptors(daemon) <= files)
+            wait_until(lambda: descriptors(daemon) <= files)
             self.assertLess(daemon.memory() - memory, 4096)
 
     def connect_variously(self, daemon: Daemon, count: int) -> None:
@@ -262,7 +253,7 @@ class LoadTests(SynchronousTestCase):
                     page.send(asked(1, "get", key="kept"))
                     return bool(page.answer()["result"]["value"] == 1)
 
-            self.until(kept)
+            wait_until(kept)
 
     def test_attack_anything_at_all(self) -> None:
         """Noise, as frames and as requests, is answered or cut off, and never fatal."""

@@ -1,13 +1,13 @@
-"""``plugin-bridge logs`` beside a real daemon."""
+"""``plugin-bridge logs`` alongside a real daemon."""
 
 import signal
 import subprocess
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
+from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run, running
 
 
@@ -17,16 +17,11 @@ class LogsTests(SynchronousTestCase):
 
     def test_follow_across_rotations(self):
         """Every line of the page comes once, in order, across many rotations."""
-        with TemporaryDirectory(prefix="bridge-home-") as home:
-            self.follow(Path(home))
-
-    def follow(self, home):
-        """Log from a page, and follow it."""
+        home = fresh_directory(self)
         where = ["--host=reference", f"--data-dir={home / 'data'}"]
         with running(home, "--log-max-bytes=4096") as daemon, daemon.page() as page:
             self.log(page, ["line 0"])
-            while page.result("logs", "info")["bytes"] == 0:
-                pass
+            wait_until(lambda: page.result("logs", "info")["bytes"])
             following = subprocess.Popen(
                 command("logs", "-f", "--scope=a-plugin", *where),
                 env=environment(home),

@@ -2,9 +2,7 @@
 
 import json
 import socket
-import time
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -14,6 +12,8 @@ from tests.sinks.overlays import wayvr
 from tests.sinks.samples import png, text64
 from tests.sinks.screens import Screen
 
+from ..directories import fresh_directory
+from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, running
 
 
@@ -23,9 +23,7 @@ class NotifyTests(SynchronousTestCase):
 
     def setUp(self):
         """An empty home, and an overlay that listens."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.overlay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(self.overlay.close)
         self.overlay.bind(("127.0.0.1", 0))
@@ -70,10 +68,12 @@ class NotifyTests(SynchronousTestCase):
             running(self.home, self.address, more=bus.environment) as daemon,
             daemon.page() as page,
         ):
-            deadline = time.monotonic() + PATIENCE_SECONDS
-            while len(page.result("notify", "targets")["targets"]) < 2:
-                self.assertLess(time.monotonic(), deadline)  # dunst is yet to start
-                time.sleep(0.3)
+
+            def targets() -> list[Any]:
+                found: list[Any] = page.result("notify", "targets")["targets"]
+                return found
+
+            wait_until(lambda: len(targets()) == 2, "dunst did not start", pause=0.3)
             answer = page.result(
                 "notify",
                 "send",
@@ -88,11 +88,12 @@ class NotifyTests(SynchronousTestCase):
             )
             self.assertEqual(answer["delivered"], ["overlay", "freedesktop"])
             self.assertNotIn("icon", json.loads(self.overlay.recv(65_535)))
-            while screen.count(colour) < 200 or screen.count((0, 255, 0)) < 200:
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.1)
+            wait_until(
+                lambda: min(map(screen.count, (colour, (0, 255, 0)))) >= 200,
+                "it was not drawn",
+            )
             screen.keep("notify-whole")
-            health = [t["health"] for t in page.result("notify", "targets")["targets"]]
+            health = [target["health"] for target in targets()]
             self.assertEqual(health, ["unknown", "up"])
         self.assertEqual(list((self.home / "data" / "icons").iterdir()), [])
 

@@ -8,8 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -17,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.settings.host import load_profile
 
+from ..directories import fresh_directory
 from ..forge import empty_forge
 from ..npm import esbuild
 from .daemon import Daemon, command, environment
@@ -58,13 +57,11 @@ class OriginalTests(SynchronousTestCase):
 
     def setUp(self):
         """Lay a home directory out as the earlier daemon did."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = self.home / ".vrcnext-plugins"
         self.theme = self.home / ".config/VRCNext/custom-themes/vrcnext-plugin-system"
         self.forge = empty_forge(self)
-        # It made the root as the umask said, and some directories for itself alone.
+        # It made the root by the umask, and some directories for itself alone.
         self.data.mkdir(mode=0o755)
         for name in ("plugins", "build"):
             (self.data / name).mkdir(mode=0o700)

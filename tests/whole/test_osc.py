@@ -1,12 +1,11 @@
 """OSC through a real daemon, with liblo at the other end."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..osc.liblo import free_port, oscdump, oscsend, readable
+from ..directories import fresh_directory
+from ..osc.liblo import oscdump, oscsend, readable
+from ..ports import free_udp_port
 from .daemon import running
 
 
@@ -16,10 +15,8 @@ class OscTests(SynchronousTestCase):
 
     def setUp(self):
         """An empty home, and a port."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
-        self.port = free_port()
+        self.home = fresh_directory(self)
+        self.port = free_udp_port()
 
     def test_received_by_every_page(self):
         """What liblo sends reaches every page, while any of them wants it."""

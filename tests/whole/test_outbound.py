@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -28,9 +26,7 @@ class RefusedTests(SynchronousTestCase):
 
     def test_attack_own_ports(self) -> None:
         """A page can't make the daemon ask this machine, the daemon itself included."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        home = Path(directory.name)
+        home = fresh_directory(self)
         with (
             running(home, "--rate=100", "--burst=100") as daemon,
             daemon.page() as page,
@@ -60,7 +56,7 @@ class RefusedTests(SynchronousTestCase):
             self.assertTrue(got["ok"] or got["error"]["code"] == "unavailable")
 
     def test_no_option(self) -> None:
-        """No option, and so no variable, tells the daemon what else it may reach."""
+        """No option, and so no variable, adds to what the daemon may reach."""
         for option in OPTIONS:
             self.assertNotIn("outbound", option.name)
 

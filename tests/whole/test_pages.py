@@ -13,13 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
 from .browser import Browser, open_browser
 from .daemon import Daemon, running
 
@@ -35,7 +35,7 @@ NEVER_READ = {
     "module": "error",
     "style": "error",
     "events": "error",
-    # That something was queued says nothing of what became of it.
+    # That something was queued does not mean that it was done.
     "beacon": "queued true",
     "beacon json": "queued true",
 }
@@ -157,9 +157,7 @@ class PageTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """A home."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def outcomes(self, browser: Browser, daemon: Daemon) -> dict[str, Any]:
         """Let each page try, and give what each has learned."""

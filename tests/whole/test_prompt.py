@@ -2,8 +2,6 @@
 
 import socket
 import time
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -12,31 +10,32 @@ from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
 from ..approval.test_servers import notification_daemon, xfce4_notifyd
+from ..directories import fresh_directory
 from ..forge import empty_forge
 from ..freedesktop.session import Session
+from ..waiting import wait_until
 from .daemon import running, set_up
-from .test_install import tree
+from .test_install import manifest, tree
 
 CONFIRM, DENY = 0, 1
 
 
 @pytest.mark.whole
 class MuteBusTests(SynchronousTestCase):
-    """Tests for a daemon on a bus that accepts it and then says nothing."""
+    """Tests for a daemon on a bus that accepts it and then sends nothing."""
 
     def test_starts_and_refuses(self):
         """The start does not hang on it; nothing is installed, and it ends."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        path = str(Path(directory.name) / "bus")
+        home = fresh_directory(self)
+        path = str(home / "bus")
         listening = socket.socket(socket.AF_UNIX)
         self.addCleanup(listening.close)
         listening.bind(path)
         listening.listen()
         more = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
-        with running(Path(directory.name), more=more) as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("none: privileged operations will be refused", said)
+        with running(home, more=more) as daemon, daemon.page() as page:
+            reported = "".join(daemon.lines)
+            self.assertIn("none: privileged operations will be refused", reported)
             url = {"url": "https://forge.example/x.git"}
             message = page.refusal("plugins", "install", url)
             self.assertTrue(message.startswith("approval_unavailable: "), message)
@@ -48,19 +47,18 @@ class PromptTests(SynchronousTestCase):
 
     def setUp(self):
         """A desktop, a git server with a plugin, and a data directory."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         set_up(self.home)
         self.forge = empty_forge(self)
         self.session = Session()
         self.addCleanup(self.session.end)
 
-    def publish(self, name):
+    def publish(self, name, **fields):
         """Publish a good plugin, signed; gives its URL."""
         directory = self.home / "trees" / name
-        directory.mkdir(parents=True)
-        for path, content in tree(name).items():
+        directory.mkdir(parents=True, exist_ok=True)
+        files = {**tree(name), "plugin.json": manifest(name, **fields)}
+        for path, content in files.items():
             (directory / path).write_text(content)
         profile = load_profile("reference")
         signature = sign_tree(directory, name, profile, b"\x01" * 32, int(time.time()))
@@ -114,12 +112,12 @@ class PromptTests(SynchronousTestCase):
         """Confirmed twice, a plugin is installed; denied, it stays installed."""
         url = self.publish("good")
         self.empty = self.session.picture()
-        # notification-daemon 3.20 leaves on the screen what it was told to close.
+        # notification-daemon 3.20 leaves on the screen what it was asked to close.
         self.session.serve(xfce4_notifyd())
         self.wait_for_server()
         with self.daemon() as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("with the buttons Confirm and Deny, by Xfce Notify", said)
+            reported = "".join(daemon.lines)
+            self.assertIn("with the buttons Confirm and Deny, by Xfce Notify", reported)
             self.ask(page, "a", "install", {"url": url})
             self.until_asked(page, "install")
             self.press(CONFIRM, "prompt-install.png")
@@ -141,6 +139,52 @@ class PromptTests(SynchronousTestCase):
             self.assertIn(daemon.stop(), (0, -15))
         self.until_empty()
 
+    def test_a_person_is_asked_for_a_private_host_and_for_growth(self):
+        """A confirmed private host is previewed; a denied growth changes nothing."""
+        url = self.publish("good")
+        self.empty = self.session.picture()
+        self.session.serve(xfce4_notifyd())
+        self.wait_for_server()
+        with self.daemon() as daemon, daemon.page() as page:
+            self.ask(page, "a", "preview", {"url": url})
+            self.until_asked(page, "reach_host")
+            self.press(CONFIRM, "prompt-reach-host.png")
+            shown = self.answered(page, "a")["result"]
+            self.assertEqual(shown["manifest"]["id"], "good")
+            pin = {"commit": shown["commit"], "digest": shown["digest"]}
+            self.ask(page, "b", "install", {"url": url, "pin": pin})
+            for asked in ("install", "trust_key"):
+                self.until_asked(page, asked)
+                self.press(CONFIRM, f"prompt-pinned-{asked}.png")
+            self.assertTrue(self.answered(page, "b")["ok"])
+            self.publish(
+                "good",
+                version="1.1.0",
+                permissions=["network", "clipboard"],
+                hosts=["x.example"],
+                actions=["vrcLogin"],
+            )
+            self.ask(page, "c", "update", {"id": "good"})
+            self.until_asked(page, "update")
+            self.press(CONFIRM, "prompt-update.png")
+            self.until_asked(page, "grow")
+            self.press(DENY, "prompt-grow.png")
+            message = self.answered(page, "c")["error"]["message"]
+            self.assertEqual(message, "denied: the user declined")
+            (plugin,) = page.result("plugins", "list")["plugins"]
+            self.assertEqual((plugin["version"], plugin["hosts"]), ("1.0.0", []))
+            self.ask(page, "d", "update", {"id": "good"})
+            self.until_asked(page, "update")
+            self.cancel(page)
+            message = self.answered(page, "d")["error"]["message"]
+            self.assertTrue(message.startswith("cancelled: "), message)
+        self.until_empty()
+
+    def cancel(self, page):
+        """Cancel what is under way."""
+        operations = page.result("plugins", "operations")["operations"]
+        self.ask(page, "x", "cancel", {"operation": operations[0]["operation"]})
+
     def test_dev_announces(self):
         """With ``--dev`` nothing is asked, and what was done is shown."""
         url = self.publish("good")
@@ -157,8 +201,8 @@ class PromptTests(SynchronousTestCase):
         url = self.publish("good")
         self.empty = self.session.picture()
         with self.daemon() as daemon, daemon.page() as page:
-            said = "".join(daemon.lines)
-            self.assertIn("none: privileged operations will be refused", said)
+            reported = "".join(daemon.lines)
+            self.assertIn("none: privileged operations will be refused", reported)
             message = page.refusal("plugins", "install", {"url": url})
             self.assertTrue(message.startswith("approval_unavailable: "), message)
             self.session.serve(notification_daemon())
@@ -171,14 +215,8 @@ class PromptTests(SynchronousTestCase):
 
     def wait_for_server(self):
         """Wait until the notification server has its name."""
-        end = time.monotonic() + 60
-        while not self.session.has_server():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        wait_until(self.session.has_server)
 
     def until_empty(self):
         """Wait until nothing is left on the screen."""
-        end = time.monotonic() + 60
-        while self.session.picture() != self.empty:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        wait_until(lambda: self.session.picture() == self.empty)

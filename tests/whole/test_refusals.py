@@ -1,7 +1,7 @@
 """
 Every refusal that can be seen from outside, asked of real daemons over TCP.
 
-Each check is named after its condition; ``docs/refusals.md`` says which rule it checks,
+Each check is named after its condition; ``docs/refusals.md`` names the rule it checks,
 and where the rules are checked that have tests of their own.
 """
 
@@ -69,7 +69,7 @@ def ask(
     body: bytes | None = None,
     host: str | None = "127.0.0.1:{port}",
 ) -> Answer:
-    """Make one request, its headers as they are given; what is always said is there."""
+    """Make one request, its headers as they are given; what is always sent is there."""
     named = None if host is None else host.format(port=daemon.port)
     close = ("Connection", "close")
     sent = write_request(method, path, (*headers, close), body, named)
@@ -104,7 +104,7 @@ def expect(answer: Answer, status: int, code: str, *words: str) -> None:
 
 @contextmanager
 def paired(daemon: Daemon) -> Iterator[RawSocket]:
-    """Open a socket and say hello."""
+    """Open a socket and send hello."""
     with RawSocket(daemon.port) as raw:
         assert raw.hello(daemon.token)["type"] == "welcome"
         yield raw
@@ -126,7 +126,7 @@ def closed(daemon: Daemon, *sent: bytes, hello: bool = True) -> tuple[int | None
 
 @asked_of(PLAIN)
 def any_path_without_dev(daemon: Daemon) -> None:
-    """A path other than the two is 404, and says what is missing."""
+    """A path other than the two is 404, and names what is missing."""
     for method, path in (("GET", "/v1/describe"), ("POST", CALL), ("PUT", "/x")):
         expect(ask(daemon, method, path), 404, "not_found", "--dev")
 
@@ -146,14 +146,14 @@ def upgrade_from_another_site(daemon: Daemon) -> None:
 
 @asked_of(PLAIN)
 def cross_site_without_origin(daemon: Daemon) -> None:
-    """So is what fetch metadata tells of another site, as an image is asked for."""
+    """So is a request of another site by its fetch metadata, as for an image."""
     metadata = ("Sec-Fetch-Site", "cross-site")
     expect(ask(daemon, "GET", "/v1/health", metadata), 403, "forbidden_origin")
 
 
 @asked_of(PLAIN)
 def host_missing_or_twice(daemon: Daemon) -> None:
-    """Without one Host header there is no telling whom it is for: 400."""
+    """Without one Host header nobody knows whom it is for: 400."""
     local = ("Host", f"127.0.0.1:{daemon.port}")
     for headers in ((), (local, local)):
         answer = ask(daemon, "GET", "/v1/health", *headers, host=None)
@@ -246,7 +246,7 @@ def refused_frame_with_an_id(daemon: Daemon) -> None:
 
 @asked_of(PLAIN)
 def refused_frame_without_an_id(daemon: Daemon) -> None:
-    """Its own socket is told by an ``error`` push, no other; both stay open."""
+    """Its own socket gets an ``error`` push, no other; both stay open."""
     with paired(daemon) as raw, paired(daemon) as other:
         for wrong in (b"{", b"[]", b'{"type":"nothing"}', b'{"type":"request"}'):
             raw.send(frame(TEXT, wrong))
@@ -309,12 +309,12 @@ def log_flood(daemon: Daemon) -> None:
         flooding.join()
     assert (end.code, end.reason) == (1013, "log_flood"), end
     # The daemon's own line that some were dropped is pushed to every page.
-    assert {json.loads(told)["event"] for _, told in end.before} == {"log"}, end
+    assert {json.loads(text)["event"] for _, text in end.before} == {"log"}, end
 
 
 @asked_of(DEV)
 def token_missing(daemon: Daemon) -> None:
-    """A call and ``describe`` without a token are 401, and say which scheme."""
+    """A call and ``describe`` without a token are 401, and name the scheme."""
     for method, path in (("POST", CALL), ("GET", "/v1/describe")):
         for headers in ((), (("Authorization", f"Basic {daemon.token}"),)):
             answer = ask(daemon, method, path, *headers)
@@ -406,7 +406,7 @@ def body_that_is_no_json(daemon: Daemon) -> None:
 
 @asked_of(DEV)
 def another_method(daemon: Daemon) -> None:
-    """A method that a path does not take is 405, and tells those it takes."""
+    """A method that a path does not accept is 405, and names those it accepts."""
     for method, path, allow in (
         ("GET", CALL, "POST"),
         ("DELETE", "/v1/health", "GET, HEAD"),
@@ -418,16 +418,16 @@ def another_method(daemon: Daemon) -> None:
 
 
 @asked_of(DEV)
-def services_told_twice(daemon: Daemon) -> None:
-    """``describe`` tells just the services that ``welcome`` tells."""
-    told = ask(daemon, "GET", "/v1/describe", bearer(daemon)).json
-    assert set(told) == {"version", "socket", "services"}
+def services_listed_twice(daemon: Daemon) -> None:
+    """``describe`` lists just the services that ``welcome`` lists."""
+    described = ask(daemon, "GET", "/v1/describe", bearer(daemon)).json
+    assert set(described) == {"version", "socket", "services"}
     with daemon.page() as page:
-        assert told["services"] == page.welcome["services"]
-        assert told["version"] == page.welcome["version"]
+        assert described["services"] == page.welcome["services"]
+        assert described["version"] == page.welcome["version"]
     health = ask(daemon, "GET", "/v1/health").json
     assert set(health) == {"ok", "version", "services"}
-    assert sorted(health["services"]) == sorted(told["services"])
+    assert sorted(health["services"]) == sorted(described["services"])
 
 
 @asked_of(DEV)
@@ -435,16 +435,16 @@ def pushes_of_an_operation(daemon: Daemon) -> None:
     """What an operation pushes comes before its response."""
     with daemon.page() as page:
         page.call("plugins", "install", {"url": "https://127.0.0.1:1/nothing"})
-        told = [push["event"] for push in page.pushes]
-        assert "progress" in told, told
+        events = [push["event"] for push in page.pushes]
+        assert "progress" in events, events
         page.call("state", "list", {"ns": "x"})
-        later = [push["event"] for push in page.pushes[len(told) :]]
+        later = [push["event"] for push in page.pushes[len(events) :]]
         assert "progress" not in later, later
 
 
 @asked_of(PACED)
 def socket_over_its_rate(daemon: Daemon) -> None:
-    """What can't begin within three seconds is refused, and says when to come again."""
+    """What can't begin within three seconds is refused, with when to come again."""
     with paired(daemon) as raw:
         for number in range(4):
             raw.send(text({**LIST, "id": str(number)}))
@@ -467,7 +467,7 @@ def flood_of_another_site(daemon: Daemon) -> None:
 
 @asked_of(PACED)
 def flood_of_requests(daemon: Daemon) -> None:
-    """Over the rate everything is 429, preflights too, and says when to come again."""
+    """Over the rate everything is 429, preflights too, with when to come again."""
     for method, path in (("GET", "/v1/health"), ("OPTIONS", CALL), ("GET", "/v1/ws")):
         answer = ask(daemon, method, path)
         expect(answer, 429, "rate_limited")

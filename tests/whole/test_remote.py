@@ -6,12 +6,11 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
 from ..reference.bundling import REFERENCE, bundle, lay_out
 from .browser import open_browser
 from .daemon import run, running
@@ -49,9 +48,7 @@ class SocketTests(SynchronousTestCase):
 
     def setUp(self):
         """An empty home directory."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def test_attack_remote_without_dev(self):
         """Without ``--dev`` there is no such service, nor is it listed."""
@@ -108,9 +105,7 @@ class BrowserTests(SynchronousTestCase):
 
     def setUp(self):
         """An empty home directory."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def test_command(self):
         """``plugin-bridge eval`` reads and works the page; ``call`` the daemon."""
@@ -160,7 +155,7 @@ class BrowserTests(SynchronousTestCase):
             self.assertIn("unavailable: no page answered in time", late.stderr)
             called = run(self.home, "call", *where, "--compact", "plugins", "list")
             self.assertEqual(json.loads(called.stdout)["plugins"], [])
-            self.assertEqual(browser.complaints(), [])
+            self.assertEqual(browser.console_errors(), [])
 
     def test_many_plugins_and_a_strict_page(self):
         """Sixty plugins start; a page not served for it evaluates nothing."""
@@ -190,7 +185,7 @@ class BrowserTests(SynchronousTestCase):
             self.assertTrue(refused["error"].startswith("EvalError: "), refused)
 
     def plugin(self, name):
-        """Make a plugin that says that it has started."""
+        """Make a plugin that logs that it has started."""
         tree = self.home / "plugins" / name
         tree.mkdir(parents=True)
         manifest = {

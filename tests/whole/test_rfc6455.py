@@ -6,14 +6,13 @@ import contextlib
 import json
 import os
 from contextlib import AbstractContextManager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import FRAME_BYTES, HELLO_FRAME_BYTES
 
+from ..directories import fresh_directory
 from ..rawsocket import (
     BINARY,
     CLOSE,
@@ -175,7 +174,7 @@ CLOSED: dict[str, tuple[list[bytes], tuple[int, str]]] = {
     ),
 }
 
-# The same, of a socket that has not said hello: whatever it is, no hello came.
+# The same, of a socket that has not sent hello: whatever it is, no hello came.
 EARLY: dict[str, list[bytes]] = {
     "over 4 KiB": [frame(TEXT, b" " * (HELLO_FRAME_BYTES + 1))],
     "over 4 KiB, said at once": [
@@ -199,11 +198,9 @@ class ConformanceTests(SynchronousTestCase):
     """Tests of the framing, over TCP."""
 
     def setUp(self) -> None:
-        """Start a daemon, which lets everybody in; its log tells of no defect."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
+        """Start a daemon, which lets everybody in; its log has no defect."""
         freely = "--rate=10000", "--burst=10000"
-        starting = running(Path(directory.name), *freely)
+        starting = running(fresh_directory(self), *freely)
         self.daemon = starting.__enter__()
         self.addCleanup(self.end, starting)
 

@@ -2,12 +2,12 @@
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocketBadStatusException, create_connection
 
+from ..directories import fresh_directory
 from ..docs.building import DOCS
 from .daemon import Page, running
 
@@ -24,9 +24,7 @@ class SocketTests(SynchronousTestCase):
 
     def setUp(self):
         """A daemon, shared by the steps of a test."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
 
     def closed(self, daemon, *frames):
         """Open a socket, send frames, and give how it was closed."""
@@ -97,7 +95,7 @@ class SocketTests(SynchronousTestCase):
         self.assertIn("[host] a line", Path(info["location"]).read_text("utf-8"))
 
     def test_404_names_dev(self):
-        """Without ``--dev`` every other path says what would put something there."""
+        """Without ``--dev`` every other path names the option that it needs."""
         with running(self.home) as daemon:
             for method, path in (
                 ("GET", "/"),

@@ -1,13 +1,11 @@
 """SQL through a real daemon, on the reference host's sample database."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.provision.setup import _make_sample
 
+from ..directories import fresh_directory
 from .daemon import running
 
 COUNTING = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
@@ -20,9 +18,7 @@ class SqlTests(SynchronousTestCase):
 
     def setUp(self):
         """A home with a data directory."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = self.home / "data"
         self.data.mkdir(mode=0o700)
 
@@ -47,7 +43,7 @@ class SqlTests(SynchronousTestCase):
             self.assertEqual(len(page.result("sql", "query", several)["rows"]), 10000)
 
     def test_attack_endless_statement_at_the_end(self):
-        """A daemon that is told to end does not wait for it."""
+        """A daemon that is asked to end does not wait for it."""
         _make_sample(self.data / "sample.db")
         with running(self.home) as daemon, daemon.page() as page:
             request = {"type": "request", "service": "sql", "method": "query"}

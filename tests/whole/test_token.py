@@ -7,17 +7,17 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
 from ..npm import esbuild
 from .daemon import Daemon, Page, run, running
 
 WRONG = "W" * 43
 HELLO = {"type": "hello", "client": "test/1.0.0"}
-# A bundler that tells what it was started with, and fails.
+# A bundler that prints what it was started with, and fails.
 TELLING = b"""#!/bin/sh
 cat /proc/$$/cmdline /proc/$$/environ > %s
 echo "the bundler says: no"
@@ -27,26 +27,24 @@ exit 1
 
 @pytest.mark.whole
 class TokenTests(SynchronousTestCase):
-    """Tests for what a daemon tells, at its most talkative."""
+    """Tests for what a daemon gives away, at its most talkative."""
 
     def setUp(self) -> None:
         """A data directory that is set up."""
-        directory = TemporaryDirectory(prefix="bridge-home-")
-        self.addCleanup(directory.cleanup)
-        self.home = Path(directory.name)
+        self.home = fresh_directory(self)
         self.data = self.home / "data"
-        self.told: dict[str, str] = {}
+        self.kept: dict[str, str] = {}
         options = "--host=reference", f"--data-dir={self.data}"
         ready = run(self.home, "setup", *options, f"--bundler={esbuild()}")
         self.assertEqual(ready.returncode, 0, ready.stderr)
 
-    def note(self, what: str, told: object) -> None:
-        """Keep something that was told, for the search."""
-        text = told if type(told) is str else json.dumps(told, default=str)
-        self.told[f"{len(self.told)} {what}"] = text
+    def note(self, what: str, kept: object) -> None:
+        """Keep some output, for the search."""
+        text = kept if type(kept) is str else json.dumps(kept, default=str)
+        self.kept[f"{len(self.kept)} {what}"] = text
 
     def greet(self, daemon: Daemon, token: str) -> None:
-        """Say hello on a socket, and keep the answer."""
+        """Send hello on a socket, and keep the answer."""
         page = Page(daemon.port)
         page.send({**HELLO, "token": token})
         self.note("hello", page.closed_with())
@@ -85,7 +83,7 @@ class TokenTests(SynchronousTestCase):
         self.note("info", page.call("logs", "info"))
 
     def build_twice(self, page: Page) -> None:
-        """Build a bundle; then with a bundler that tells what it is given."""
+        """Build a bundle; then with a bundler that prints what it is given."""
         self.assertTrue(page.result("plugins", "build")["ok"])
         bundler = self.data / "bin" / "esbuild"
         telling = TELLING % bytes(self.home / "bundler-was-given")
@@ -111,7 +109,7 @@ class TokenTests(SynchronousTestCase):
                 yield str(path.relative_to(self.home)), path.read_bytes()
 
     def test_attack_looking_for_the_token_everywhere(self) -> None:
-        """Neither the old nor the new token is in anything the daemon tells."""
+        """Neither the old nor the new token is in any output of the daemon."""
         options = "--dev", "--log=debug", "--rate=1000", "--burst=1000"
         with running(self.home, *options) as daemon:
             old = daemon.token
@@ -137,6 +135,6 @@ class TokenTests(SynchronousTestCase):
             self.assertTrue(name in found, name)
         self.assertTrue(any(name.endswith("reference-host.js") for name in found))
         self.assertIn("I am ", found["data/logs/plugins.log"])
-        for name, text in {**self.told, **found}.items():
+        for name, text in {**self.kept, **found}.items():
             for token in (old, new, old[:-1], new[:-1], WRONG):
                 self.assertFalse(token in text, name)

@@ -63,31 +63,31 @@ def _read(lines: Iterator[str]) -> Shown:
     raise AssertionError("the demo ended before it was ready")
 
 
-def walk(browser: Browser, shown: Shown, say: Callable[[str], None]) -> None:
+def walk(browser: Browser, shown: Shown, show: Callable[[str], None]) -> None:
     """Pair, install, reload, and see the plugin run."""
-    say("opening the page")
+    show("opening the page")
     browser.open(shown.page)
     browser.until_text("#bridge-state", "Running, not paired")
     browser.picture(ARTEFACTS / "1-not-paired.png")
 
-    say("pairing with the token")
+    show("pairing with the token")
     browser.type("#token", shown.token)
     browser.click("#pair")
     browser.until_text("#bridge-state", "Connected")
     browser.picture(ARTEFACTS / "2-connected.png")
 
-    say("installing the signed plugin from its git repository")
+    show("installing the signed plugin from its git repository")
     browser.type("#install-url", shown.plugin)
     browser.click("#install")
     browser.find("#reload")
     browser.picture(ARTEFACTS / "3-rebuilt.png")
 
-    say("reloading the page")
+    show("reloading the page")
     browser.click("#reload")
     card = browser.find(CARD)
     button = browser.find(f"{CARD} button")
     before = card.text
-    say("the plugin runs; clicking its button")
+    show("the plugin runs; clicking its button")
     button.click()
     browser.until("the plugin's card changes", lambda: browser.text(CARD) != before)
     browser.picture(ARTEFACTS / "4-plugin-running.png")
@@ -96,13 +96,13 @@ def walk(browser: Browser, shown: Shown, say: Callable[[str], None]) -> None:
 def main() -> int:
     """Walk, then stay for the user when there is one."""
 
-    def say(what: str) -> None:
+    def show(what: str) -> None:
         sys.stdout.write(f"  * {what}\n")
 
     with running_demo() as (shown, process):
         with open_browser() as browser:
             sys.stdout.write("\nIn headless Chromium:\n")
-            walk(browser, shown, say)
+            walk(browser, shown, show)
         sys.stdout.write(f"\nIt works. Screenshots: {ARTEFACTS}\n")
         if sys.stdout.isatty():
             sys.stdout.write("Now try it yourself, as above. Press Ctrl-C to stop.\n")

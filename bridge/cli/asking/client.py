@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import socket
 import sys
 from collections.abc import Callable
-from http.client import HTTPConnection
 from typing import Any, ClassVar, Final
 
 from attrs import evolve, frozen
@@ -96,7 +94,7 @@ class Client:
 
     def _post(self, path: str, body: bytes) -> tuple[int, Any]:
         # treq takes as long to load as everything else of a command.
-        from .post import BrokenOffError, NobodyListensError, post
+        from .httprequest import BrokenOffError, NobodyListensError, post
 
         headers = {
             "Authorization": f"Bearer {self.token.reveal()}",
@@ -114,30 +112,6 @@ class Client:
             raise CommandError(
                 f"the program that answers on {self.address} is not plugin-bridge"
             ) from None
-
-
-class _UnixConnection(HTTPConnection):
-    """HTTP over a Unix-domain socket, with a host name that every daemon allows."""
-
-    def __init__(self, path: str, timeout: float) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
-
-
-def connection_to(address: Address | UnixAddress, seconds: float) -> HTTPConnection:
-    """
-    Make a connection to a daemon, to be opened.
-
-    :param seconds: How long opening it, and each answer, may take.
-    """
-    if isinstance(address, UnixAddress):
-        return _UnixConnection(address.path, seconds)
-    return HTTPConnection(address.host, address.port, timeout=seconds)
 
 
 def refusal(answer: Any) -> tuple[Code, str]:

@@ -77,11 +77,11 @@ def main(arguments: list[str]) -> int:
         *oneshot.run(reactor, lambda: on_desktop(reactor, place, options)),
     ]
     _print(findings, bool(options["json"]))
-    say = _aside if options["json"] else print_line
+    report = _aside if options["json"] else print_line
     if options["bundle"]:
         support = Support.collect(place, findings, os.environ)
         try:
-            support.write(Path(options["bundle"]), say)
+            support.write(Path(options["bundle"]), report)
         except FileExistsError:
             return failed("doctor", f"{options['bundle']} exists already")
         except OSError as e:
@@ -100,8 +100,8 @@ def _aside(text: str) -> None:
 def _print(findings: list[Finding], as_json: bool) -> None:
     if as_json:
         ok = all(finding.level is not Level.WRONG for finding in findings)
-        report = [finding.fields() for finding in findings]
-        print_json({"ok": ok, "findings": report}, compact=False)
+        listed = [finding.fields() for finding in findings]
+        print_json({"ok": ok, "findings": listed}, compact=False)
         return
     for line in finding_lines(findings):
         print_line(line)

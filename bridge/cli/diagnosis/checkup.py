@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterator
 from enum import StrEnum
 from http import HTTPStatus
-from http.client import HTTPException
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final
@@ -31,10 +30,11 @@ from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
 from ...store import StoreError
 from ...store.view import StateView
-from ..asking.client import connection_to, listens_on
+from ..asking.client import listens_on
 from .filesofothers import files_of_others
 
 _REQUEST_SECONDS: Final = 5.0
+_ANSWER_BYTES: Final = 64 * 1024
 
 
 class Level(StrEnum):
@@ -242,30 +242,29 @@ def daemon(place: Paths, listen: Address, command: str) -> Finding:
 
 
 def _version(address: Address | UnixAddress) -> str | None:
-    try:
-        _, answer = _request(address, "/v1/health")
-        return visible(str(answer["version"])) if answer["ok"] is True else None
-    except (OSError, HTTPException, BridgeError, KeyError, TypeError):
+    status, answer = _get(address, "/v1/health")
+    if status != HTTPStatus.OK or not isinstance(answer, dict):
         return None
+    if answer.get("ok") is not True or "version" not in answer:
+        return None
+    return visible(str(answer["version"]))
 
 
 def _is_dev(address: Address | UnixAddress) -> bool:
     """Whether the daemon serves a path that needs ``--dev``; no token is sent."""
-    try:
-        status, _ = _request(address, "/v1/describe")
-    except (OSError, HTTPException, BridgeError):
-        return False
-    return status == HTTPStatus.UNAUTHORIZED
+    return _get(address, "/v1/describe")[0] == HTTPStatus.UNAUTHORIZED
 
 
-def _request(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
-    connection = connection_to(address, _REQUEST_SECONDS)
+def _get(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
+    """Return the status and the JSON of an answer; 0 if there is no such answer."""
+    # treq takes long to load, and is needed only where something listens.
+    from ..asking.httprequest import BrokenOffError, NobodyListensError, get
+
     try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, loads_own(answer.read())
-    finally:
-        connection.close()
+        status, body = get(address, path, _REQUEST_SECONDS, _ANSWER_BYTES)
+        return status, loads_own(body)
+    except (NobodyListensError, BrokenOffError, BridgeError):
+        return 0, None
 
 
 def _is_taken(address: Address) -> bool:

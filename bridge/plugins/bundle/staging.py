@@ -112,11 +112,11 @@ class Staging:
         # The bundler knows files by their real paths, and so do its answers.
         self.root = Path(os.path.realpath(self._data.root))
         self.folder = Path(os.path.realpath(self.folder))
-        for stale in self.folder.glob(f"{_PREFIX}*"):
-            _remove(stale)
+        _remove_stale(self.folder)
         self.directory.mkdir(mode=0o700)
         self.executable = verified_copy(self._data.bin, self.directory)
-        write_atomically(self.root / TABLE_FILE, table_text(directories).encode())
+        table = table_text(directories, self._profile.lazy_table)
+        write_atomically(self.root / TABLE_FILE, table.encode())
         return self.executable
 
     def check(self, directories: Sequence[str]) -> None:
@@ -226,6 +226,29 @@ class Staging:
             _remove(self.directory)
             self._lock.release()
             self._lock = None
+
+
+def sweep(folder: Path) -> None:
+    """
+    Remove the working directories that killed builds have left.  Blocks.
+
+    Nothing happens while another daemon builds there; that build removes them.
+
+    :param folder: The theme's folder.
+    """
+    try:
+        lock = acquire_directory(folder)
+    except (LockedError, OSError):
+        return
+    try:
+        _remove_stale(folder)
+    finally:
+        lock.release()
+
+
+def _remove_stale(folder: Path) -> None:
+    for stale in folder.glob(f"{_PREFIX}*"):
+        _remove(stale)
 
 
 def _remove(path: Path) -> None:

@@ -56,10 +56,10 @@ class GitCloner(RepositoryAccess):
 
     def _clone(self, url: str, into: Path, transfer: Transfer) -> str:
         # These load dulwich, which the daemon's start does not need.
-        from .dotgit import write_repository
         from .gitprotocol import fetch
-        from .pack import unpack
-        from .snapshot import read_snapshot, write_files
+        from .objects.dotgit import write_repository
+        from .objects.pack import unpack
+        from .objects.snapshot import read_snapshot, write_files
 
         server = self.open(url, transfer)
         try:

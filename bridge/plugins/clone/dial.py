@@ -12,7 +12,7 @@ import socket
 import ssl
 from typing import Any, cast
 
-from attrs import frozen
+from attrs import define, frozen
 
 from ...net.addresses import is_private_name, is_public_elsewhere
 from ...protocol.errors import BridgeError
@@ -33,18 +33,32 @@ class CountedSocket(ssl.SSLSocket):
         return count
 
 
+@define(auto_exc=True)
+class NotPublicError(BridgeError):
+    """
+    A host is not on the public internet, and nothing was sent to it.
+
+    :ivar addresses: Those of its addresses that are not public, in text form; none
+        when its name alone shows that it is private.
+    """
+
+    addresses: tuple[str, ...] = ()
+
+
 @frozen
 class Dialler:
     """
     Makes connections to checked addresses.
 
     :ivar public_only: Refuse a host any of whose addresses is not public.
+    :ivar allowed: Private addresses, and private names, that are not refused.
     """
 
     transfer: Transfer
     context: ssl.SSLContext
     public_only: bool
     look_up: LookUp
+    allowed: frozenset[str] = frozenset()
 
     def dial(self, host: str, port: int) -> CountedSocket:
         """
@@ -54,14 +68,33 @@ class Dialler:
         :raise BridgeError: No address may be, or could be, connected to; or the
             server's certificate is not trusted.
         """
-        if self.public_only and is_private_name(host):
+        if not self.public_only:
+            endpoints = resolve(host, port, self.look_up, self.transfer.check)
+        else:
+            endpoints = self._checked(host, port)
+        return self._secured(self._connected(endpoints), host)
+
+    def _checked(self, host: str, port: int) -> list[Endpoint]:
+        """
+        Resolve a name to addresses that are public or allowed.
+
+        :raise NotPublicError: The name or an address is neither.
+        """
+        is_private = is_private_name(host)
+        if is_private and host not in self.allowed:
             raise _not_public()
         endpoints = resolve(host, port, self.look_up, self.transfer.check)
-        if self.public_only and not all(
-            is_public_elsewhere(endpoint.host) for endpoint in endpoints
-        ):
-            raise _not_public()
-        return self._secured(self._connected(endpoints), host)
+        refused = {
+            endpoint.host: None
+            for endpoint in endpoints
+            if not (is_private or self._may_dial(endpoint.host))
+        }
+        if refused:
+            raise _not_public(*refused)
+        return endpoints
+
+    def _may_dial(self, address: str) -> bool:
+        return address in self.allowed or is_public_elsewhere(address)
 
     def _connected(self, endpoints: list[Endpoint]) -> socket.socket:
         for endpoint in endpoints:
@@ -100,5 +133,6 @@ class Dialler:
         return counted
 
 
-def _not_public() -> BridgeError:
-    return clone_failed("the host is not on the public internet")
+def _not_public(*addresses: str) -> NotPublicError:
+    refused = clone_failed("the host is not on the public internet")
+    return NotPublicError(refused.code, refused.message, addresses=addresses)

@@ -168,10 +168,12 @@ def open_server(
     ca_file: Path | None,
     public_only: bool,
     look_up: LookUp,
+    allowed: frozenset[str] = frozenset(),
 ) -> Server:
     """
     Get ready to ask the host of ``url``; nothing is sent yet.
 
+    :param allowed: See ``Dialler``.
     :raise BridgeError: ``ca_file`` cannot be used.
     """
     try:
@@ -179,7 +181,7 @@ def open_server(
     except CaFileError:
         raise clone_failed("the CA file cannot be used") from None
     context.sslsocket_class = CountedSocket
-    dialler = Dialler(transfer, context, public_only, look_up)
+    dialler = Dialler(transfer, context, public_only, look_up, allowed)
     return Server(
         urlsplit(url).hostname or "",
         lambda host, port: DialledConnection(host, port, dialler),

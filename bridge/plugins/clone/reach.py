@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from .resolve import LookUp
 from .transfer import CloneLimits, Transfer
@@ -24,6 +24,7 @@ class RepositoryAccess:
     :ivar ca_file: PEM certificates to trust in addition to the system's.
     :ivar public_only: Refuse hosts that are not on the public internet.
     :ivar now: A monotonic clock, in seconds.
+    :ivar allowed: Private addresses, and private names, that are reached all the same.
     """
 
     ca_file: Path | None
@@ -31,6 +32,11 @@ class RepositoryAccess:
     now: Callable[[], float]
     limits: CloneLimits = field()
     look_up: LookUp = socket.getaddrinfo
+    allowed: frozenset[str] = frozenset()
+
+    def public(self, allowed: frozenset[str] = frozenset()) -> Self:
+        """Return the same for public hosts, and these private ones."""
+        return evolve(self, public_only=True, allowed=allowed)
 
     @limits.default
     def _limits(self) -> CloneLimits:
@@ -56,4 +62,5 @@ class RepositoryAccess:
             ca_file=self.ca_file,
             public_only=self.public_only,
             look_up=self.look_up,
+            allowed=self.allowed,
         )

@@ -16,9 +16,9 @@ from attrs import define, field
 
 from ...datadir.ownership import write_file
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ..clone.filenames import check_name, names_collide
+from ..clone.objects.filenames import check_name, names_collide
+from ..clone.objects.treesize import TreeSize
 from ..clone.transfer import CloneLimits, clone_failed
-from ..clone.treesize import TreeSize
 from ..tree.files import NotRegularError, TooLargeError, read_bounded, shown
 
 _LIMITS: Final = CloneLimits()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import define, field, frozen
 from twisted.internet.interfaces import IReactorTime
@@ -30,7 +30,7 @@ from ...store import Store
 from ..bundle.build import Report
 from ..esbuild.executable import BundlerError
 from ..installed.records import is_recorded, read_records
-from ..installed.trees import Trees, iso_time
+from ..installed.trees import ListEntry, Trees, iso_time
 from ..operations.candidate import Scans
 from ..operations.operations import Operations
 from ..operations.progress import Audience
@@ -93,9 +93,9 @@ class _Replacement:
     linking: Linking
     plugin_id: str
     copy: Path | None
-    entry: dict[str, Any] | None
+    entry: ListEntry | None
     aside: Path | None
-    entry_before: dict[str, Any] | None
+    entry_before: ListEntry | None
     done: bool = field(default=False, init=False)
 
     async def do(self) -> None:
@@ -107,7 +107,7 @@ class _Replacement:
         await self._set(self.aside, self.copy, self.entry_before)
 
     async def _set(
-        self, copy: Path | None, aside: Path | None, entry: dict[str, Any] | None
+        self, copy: Path | None, aside: Path | None, entry: ListEntry | None
     ) -> None:
         trees = self.linking.trees
         await self.linking.in_thread(trees.exchange_linked, self.plugin_id, copy, aside)
@@ -199,26 +199,24 @@ class LinkedTree:
             report,
         )
 
-    def _entry(
-        self, manifest: Manifest, before: dict[str, Any] | None
-    ) -> dict[str, Any]:
+    def _entry(self, manifest: Manifest, before: ListEntry | None) -> ListEntry:
         now = iso_time(int(self._linking.clock.seconds() * 1000))
-        return {
-            **manifest.wire_fields(),
-            "url": "",
-            "commit": "",
-            "installedAt": before["installedAt"] if before else now,
-            "updatedAt": now,
-            "keyId": "",
-            "dev": True,
-        }
+        return ListEntry.of(
+            manifest,
+            url="",
+            commit="",
+            installed_at=before.installed_at if before else now,
+            updated_at=now,
+            key_id="",
+            dev=True,
+        )
 
     async def _exchange(
         self,
         plugin_id: str,
         copy: Path | None,
-        entry: dict[str, Any] | None,
-        before: dict[str, Any] | None,
+        entry: ListEntry | None,
+        before: ListEntry | None,
     ) -> Report:
         """Replace the tree and build; if the build fails, undo it."""
         trees, rebuild = self._linking.trees, self._linking.rebuild

@@ -53,6 +53,29 @@ class AcceptedKey:
     plugins: list[str]
 
 
+@frozen
+class KeyEntry:
+    """
+    An accepted key.
+
+    :ivar key_id: Its fingerprint.
+    :ivar public_key: The Ed25519 key, 64 hexadecimal digits.
+    :ivar label: What it was first accepted for: a plugin's id, and its address.
+    :ivar trusted_at: When it was accepted: milliseconds since the epoch.
+    :ivar last_used_at: The same, of the last install or update that it signed.
+    :ivar seen_for: Ids of every plugin it has signed, in the order they were seen.
+    :ivar installed: Ids of the installed plugins it has signed, sorted.
+    """
+
+    key_id: str
+    public_key: str
+    label: str
+    trusted_at: int
+    last_used_at: int
+    seen_for: list[str]
+    installed: list[str]
+
+
 @define
 class Trust:
     """Reads authors' keys from the state store."""
@@ -66,6 +89,11 @@ class Trust:
     def _accepted(self, of: str) -> AcceptedKey | None:
         value = self._records.get(KEYS, of)
         return None if value is None else _read(of, value)
+
+    def trusted_at(self, key_id: str) -> int | None:
+        """When a key was accepted, in milliseconds since the epoch; ``None`` if not."""
+        key = self._accepted(key_id)
+        return None if key is None else key.trusted_at
 
     def label(self, key_id: str) -> str:
         """What a key was first accepted for; empty when that is not known."""
@@ -123,7 +151,7 @@ class Trust:
             Put(MARKS, plugin_id, marks),
         ]
 
-    def keys(self, installed: Mapping[str, str]) -> list[dict[str, Any]]:
+    def keys(self, installed: Mapping[str, str]) -> list[KeyEntry]:
         """
         Return the accepted keys for ``plugins/keys``, the last used first.
 
@@ -135,15 +163,15 @@ class Trust:
             key=lambda one: (-one[1].last_used_at, one[0]),
         )
         return [
-            {
-                "keyId": of,
-                "publicKey": key.public_key,
-                "label": key.label,
-                "trustedAt": key.trusted_at,
-                "lastUsedAt": key.last_used_at,
-                "seenFor": list(key.plugins),
-                "installed": sorted(i for i, by in installed.items() if by == of),
-            }
+            KeyEntry(
+                of,
+                key.public_key,
+                key.label,
+                key.trusted_at,
+                key.last_used_at,
+                list(key.plugins),
+                sorted(i for i, by in installed.items() if by == of),
+            )
             for of, key in keys
         ]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
 
 from ...datadir.ownership import NotOwnError, check, check_tree
@@ -29,10 +29,57 @@ from .records import Record
 _TEMPORARY: Final = ".tmp-*"
 
 
+@frozen(kw_only=True)
+class ListEntry(Manifest):
+    """
+    An installed plugin, or a linked one: its manifest, and what is recorded of it.
+
+    :ivar url: Where it was installed from; empty when it is linked.
+    :ivar commit: The installed commit, 40 hexadecimal digits; empty when it is linked.
+    :ivar installed_at: ISO 8601 in UTC; empty when that is not known.
+    :ivar updated_at: The same; equal to ``installed_at`` until the first update.
+    :ivar key_id: The fingerprint of its author's key; empty when it is linked, or was
+        installed before plugins were signed.
+    :ivar trusted_at: When the user accepted this key: milliseconds since the epoch; not
+        there when the key is not accepted now.
+    :ivar dev: ``true`` when it is linked by ``plugin-bridge dev``; not there otherwise.
+    :ivar problem: Why it is not built into the bundle, as in ``broken``; not there when
+        nothing is wrong. Only ``plugins/list`` verifies that.
+    """
+
+    url: str
+    commit: str
+    installed_at: str
+    updated_at: str
+    key_id: str
+    trusted_at: int | None = None
+    dev: bool | None = None
+    problem: str | None = None
+
+    @classmethod
+    def of(cls, manifest: Manifest, **recorded: Any) -> ListEntry:
+        """Return the entry of a manifest, and the fields that are recorded."""
+        declared = {a.name: getattr(manifest, a.name) for a in fields(Manifest)}
+        return cls(**declared, **recorded)
+
+
+@frozen
+class Broken:
+    """
+    A plugin that is not built into the bundle.
+
+    :ivar id: The plugin's.
+    :ivar reason: Why: a refusal's prefix, and a sentence.
+    """
+
+    id: str
+    reason: str
+
+
 @frozen
 class PluginList:
     """
-    The result of ``plugins/list``.
+    The installed plugins.
 
     :ivar plugins: List entries, by id.
     :ivar broken: ``{id, reason}`` of every plugin that is not built into the
@@ -40,8 +87,8 @@ class PluginList:
         can be read is in ``plugins`` too, so that a page shows it.
     """
 
-    plugins: list[dict[str, Any]] = field(factory=list)
-    broken: list[dict[str, str]] = field(factory=list)
+    plugins: list[ListEntry]
+    broken: list[Broken]
 
 
 @define
@@ -58,7 +105,7 @@ class Trees:
     _data: DataDir
     _profile: HostProfile
     _random: Callable[[], str]
-    linked: dict[str, dict[str, Any]] = field(factory=dict, init=False)
+    linked: dict[str, ListEntry] = field(factory=dict, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -134,7 +181,7 @@ class Trees:
     def listing(self, records: Mapping[str, Record]) -> PluginList:
         """List linked trees and the recorded plugins, verified as before a build."""
         linked = dict(self.linked)
-        listing = PluginList(list(linked.values()))
+        listing = PluginList(list(linked.values()), [])
         for plugin_id, record in records.items():
             if plugin_id in linked:
                 continue
@@ -142,11 +189,13 @@ class Trees:
                 listing.plugins.append(self.entry(plugin_id, record))
                 self.verify(plugin_id, record)
             except BridgeError as e:
-                listing.broken.append({"id": plugin_id, "reason": e.message})
+                listing.broken.append(Broken(plugin_id, e.message))
+                if listing.plugins and listing.plugins[-1].id == plugin_id:
+                    listing.plugins[-1] = evolve(listing.plugins[-1], problem=e.message)
         listing.plugins.sort(key=_id)
         return listing
 
-    def entries(self, records: Mapping[str, Record]) -> list[dict[str, Any]]:
+    def entries(self, records: Mapping[str, Record]) -> list[ListEntry]:
         """List the same as ``listing``, without verification."""
         linked = dict(self.linked)
         found = list(linked.values())
@@ -159,7 +208,7 @@ class Trees:
                 continue
         return sorted(found, key=_id)
 
-    def entry(self, plugin_id: str, record: Record) -> dict[str, Any]:
+    def entry(self, plugin_id: str, record: Record) -> ListEntry:
         """
         The list entry of one plugin: its manifest, and what is recorded of it.
 
@@ -171,14 +220,14 @@ class Trees:
             raise plugin_error(
                 Prefix.MANIFEST_INVALID, "id: not the one it was installed under"
             )
-        return {
-            **manifest.wire_fields(),
-            "url": record.url,
-            "commit": record.commit,
-            "installedAt": iso_time(record.installed_at),
-            "updatedAt": iso_time(record.updated_at),
-            "keyId": record.key_id,
-        }
+        return ListEntry.of(
+            manifest,
+            url=record.url,
+            commit=record.commit,
+            installed_at=iso_time(record.installed_at),
+            updated_at=iso_time(record.updated_at),
+            key_id=record.key_id,
+        )
 
     def manifest(self, plugin_id: str) -> Manifest | None:
         """Read an installed tree's manifest; ``None`` when it is not usable."""
@@ -186,6 +235,14 @@ class Trees:
             return load_manifest(self._root(plugin_id), self._profile)
         except BridgeError:
             return None
+
+    def sound_manifest(self, plugin_id: str, record: Record) -> Manifest | None:
+        """Read an installed tree's manifest; ``None`` when the tree was changed."""
+        try:
+            self.verify(plugin_id, record)
+        except BridgeError:
+            return None
+        return self.manifest(plugin_id)
 
     def verify(self, plugin_id: str, record: Record) -> None:
         """
@@ -244,8 +301,8 @@ class Trees:
         return root
 
 
-def _id(entry: dict[str, Any]) -> str:
-    return str(entry["id"])
+def _id(entry: ListEntry) -> str:
+    return entry.id
 
 
 def _own(check: Callable[[Path], None], root: Path) -> None:

@@ -5,24 +5,32 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from attrs import define, frozen
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from ...approval import host_of
 from ...concurrency.threads import InThread
-from ...protocol.errors import Prefix, plugin_error
+from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.limits import CLONE_REPORT_SECONDS
 from ...settings.host import HostProfile
 from ..esbuild.executable import BundlerError
 from ..installed.trees import Trees
 from ..policy.hits import Hit
 from ..policy.scan import refuse
+from ..tree.digest import tree_digest
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
-from .operations import Running
+from .kept import KeptTree, Pin, moved
 from .progress import Step
+from .running import Running
+
+REMOVE_CLONE: Final = "remove the clone"
+"""The step of an undo that removes a candidate."""
 
 
 class Cloner(Protocol):
@@ -65,6 +73,11 @@ class Candidate:
     manifest: Manifest
     signed: Signed
 
+    @property
+    def pin(self) -> Pin:
+        """What identifies exactly this tree."""
+        return Pin(self.commit, self.signed.digest)
+
 
 @define(eq=False)
 class CandidateFetcher:
@@ -84,60 +97,122 @@ class CandidateFetcher:
     _in_thread: InThread
     _clone_in_thread: InThread
     _from_thread: Callable[..., object]
+    _kept: KeptTree
 
     _log: ClassVar[Logger] = Logger()
 
-    async def fetch(self, running: Running, url: str) -> Candidate:
+    async def fetch(
+        self, running: Running, url: str, pin: Pin | None = None
+    ) -> Candidate:
         """
-        Fetch what is at ``url``, and check it.
+        Fetch what is at ``url``, or take what a preview has kept, and check it.
 
         :param url: Already checked.
+        :param pin: The tree it has to be; any when it is ``None``.
         :raise BridgeError: It was refused, or the operation has to end.  The
             operation's undo removes what is left.
         """
+        if pin is None:
+            return await self.fetch_with(running, url, self._cloner)
+        root = self._kept.take(url, pin)
+        if root is None:
+            root = self._trees.fresh()
+            self._remove_later(running, root)
+            commit = await self._clone(running, url, root, self._cloner)
+            if commit != pin.commit:
+                raise moved("the repository has another commit now; preview it again")
+        else:
+            self._remove_later(running, root)
+            await self._verify_kept(running, root, pin)
+        candidate = await self._check(running, url, root, pin.commit)
+        if candidate.pin != pin:
+            raise moved("the tree is not the one that was previewed")
+        return candidate
+
+    async def fetch_with(self, running: Running, url: str, cloner: Cloner) -> Candidate:
+        """Fetch what is at ``url`` with another cloner; see ``fetch``."""
         root = self._trees.fresh()
+        self._remove_later(running, root)
+        commit = await self._clone(running, url, root, cloner)
+        return await self._check(running, url, root, commit)
+
+    def _remove_later(self, running: Running, root: Path) -> None:
         running.undo.add(
-            "remove the clone", lambda: self._in_thread(self._trees.remove, root)
+            REMOVE_CLONE, lambda: self._in_thread(self._trees.remove, root)
         )
-        commit = await self._clone(running, url, root)
+
+    async def _verify_kept(self, running: Running, root: Path, pin: Pin) -> None:
+        """Check that the kept files still are those that were previewed."""
+        running.reached(Step.CLONE, "Using what was previewed")
+        try:
+            digest = await self._in_thread(tree_digest, root, self._profile.tree_domain)
+        except BridgeError:
+            digest = ""
+        if digest != pin.digest:
+            raise moved("the previewed files were changed on this computer")
+
+    async def _check(
+        self, running: Running, url: str, root: Path, commit: str
+    ) -> Candidate:
         running.check()
         running.reached(Step.VALIDATE, "Reading plugin.json")
         manifest = await self._in_thread(load_manifest, root, self._profile)
         running.check()
         running.reached(Step.POLICY, "Scanning the sources")
-        await self._scan(root)
+        await self._scan(running, root)
         running.check()
         running.reached(Step.SIGNATURE, "Verifying the author's signature")
         now = self._clock.seconds()
         signed = await self._in_thread(
             verify_tree, root, manifest.id, self._profile, now
         )
+        running.check()
         return Candidate(root, url, commit, manifest, signed)
 
-    async def _scan(self, root: Path) -> None:
+    async def _scan(self, running: Running, root: Path) -> None:
+        def begin() -> Deferred[list[Hit]]:
+            modules = [self._profile.api_module]
+            return Deferred.fromCoroutine(_scanned(self._scanner, root, modules))
+
         try:
-            hits = await self._scanner.scan(root, [self._profile.api_module])
+            hits = await running.until(begin)
         except BundlerError as e:
             # Without a bundler there will be no bundle either.
             raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
         self._report(hits)
         refuse(hits)
 
-    async def _clone(self, running: Running, url: str, root: Path) -> str:
+    async def _clone(
+        self, running: Running, url: str, root: Path, cloner: Cloner
+    ) -> str:
         def received(count: int) -> None:
             running.reached(Step.CLONE, f"Received {count:,} bytes")
 
+        def still() -> None:
+            running.reached(Step.CLONE, running.message)
+
         running.reached(Step.CLONE, f"Cloning from {host_of(url)}")
-        # Never cancelled: the thread would go on writing to what is being removed.
-        commit: str = await self._clone_in_thread(
-            self._cloner.clone,
-            url,
-            root,
-            lambda count: self._from_thread(received, count),
-            running.stop,
-        )
+        # A page sees that a slow host has not made the daemon hang.
+        reporting = LoopingCall(still)
+        reporting.clock = self._clock
+        reporting.start(CLONE_REPORT_SECONDS, now=False)
+        try:
+            # Never cancelled: the thread would go on writing to what is being removed.
+            commit: str = await self._clone_in_thread(
+                cloner.clone,
+                url,
+                root,
+                lambda count: self._from_thread(received, count),
+                running.stop,
+            )
+        finally:
+            reporting.stop()
         return commit
 
     def _report(self, hits: list[Hit]) -> None:
         for hit in hits:
             self._log.warn("source policy: {hit}", hit=hit.report)
+
+
+async def _scanned(scanner: Scans, root: Path, modules: Collection[str]) -> list[Hit]:
+    return await scanner.scan(root, modules)

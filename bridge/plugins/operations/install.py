@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import define, field
 from twisted.internet.defer import Deferred, fail
 
@@ -11,8 +9,10 @@ from ...approval import Operation
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ..clone.urls import check_url
 from ..installed.records import is_recorded
-from .operations import Running
+from ..installed.trees import ListEntry
+from .kept import Pin
 from .pipeline import Pipeline
+from .running import Running, ref_of
 
 
 @define(eq=False)
@@ -21,19 +21,27 @@ class Installer(Pipeline):
 
     _urls: set[str] = field(factory=set)
 
-    def install(self, url: str) -> Deferred[dict[str, Any]]:
+    def install(
+        self, url: str, pin: Pin | None = None, ref: str | None = None
+    ) -> Deferred[ListEntry]:
         """
         Install the plugin at ``url``.
 
         Cancelling the Deferred does not stop the install.
 
+        :param pin: The tree it has to be; any when it is ``None``.
+        :param ref: The page's name for the operation.
         :return: Fires with the plugin's list entry; fails with ``BridgeError`` after
             everything was rolled back.
         """
         try:
             check_url(url)
+            named = ref_of(ref, Operation.INSTALL, url, pin)
+            joined = self._operations.find(named)
         except BridgeError as refused:
             return fail(refused)
+        if joined is not None:
+            return joined.join()
         if url in self._urls:
             return fail(
                 BridgeError(
@@ -42,24 +50,25 @@ class Installer(Pipeline):
                 )
             )
 
-        async def body(running: Running) -> dict[str, Any]:
+        async def body(running: Running) -> ListEntry:
             self._urls.add(url)
             try:
-                return await self._install(running, url)
+                return await self._install(running, url, pin)
             finally:
                 self._urls.remove(url)
 
-        return self._operations.run(Operation.INSTALL, None, body)
+        return self._operations.run(Operation.INSTALL, None, body, named)
 
-    async def _install(self, running: Running, url: str) -> dict[str, Any]:
+    async def _install(self, running: Running, url: str, pin: Pin | None) -> ListEntry:
         prompts = self._prompting.prompts
         prompt = prompts.install(url, str(self._trees.directory))
         await self._prompting.ask(running, prompt)
-        candidate = await self._fetcher.fetch(running, url)
+        candidate = await self._fetcher.fetch(running, url, pin)
         await running.hold(self._operations.plugin_lock(candidate.manifest.id))
         await self._refuse_installed(candidate.manifest.id)
         self._trust.check_mark(candidate.manifest.id, candidate.signed)
-        accepted = await self._begin_commit(running, candidate)
+        accepted = await self._prompting.ask_for_trust(running, candidate)
+        await self._begin_commit(running)
         self._begin_move(running, candidate, accepted)
         await self._refuse_installed(candidate.manifest.id)
         return await self._commit(running, candidate, None)

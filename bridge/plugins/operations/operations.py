@@ -1,152 +1,36 @@
 """
-Plugin operations under way: their locks, their undo and their shutdown.
+Plugin operations under way, and those that ended lately.
 
 ::
 
-    prompts, clone, checks      hold nothing shared; ``close`` ends them
+    prompts, clone, checks      hold nothing shared; ``cancel`` and ``close`` end them
     commit                      holds the commit lock; ``close`` waits for it
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock, fail
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ...approval import Operation
-from ...protocol.errors import BridgeError, Code, shutting_down
-from ...protocol.limits import OPERATIONS_UNDER_WAY
-from .progress import Audience, Progress, Step
+from ...protocol.errors import (
+    BridgeError,
+    Code,
+    Prefix,
+    plugin_error,
+    shutting_down,
+)
+from ...protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+from .progress import Watcher
+from .running import End, Outcome, Ref, Running, cancelled
 
 T = TypeVar("T")
-
-
-@define(eq=False)
-class Undo:
-    """Rolls an operation back: the last effect first."""
-
-    _steps: list[tuple[str, Callable[[], Awaitable[Any]]]] = field(factory=list)
-    _afterwards: dict[str, Callable[[], Awaitable[Any]]] = field(factory=dict)
-
-    _log: ClassVar[Logger] = Logger()
-
-    def add(self, what: str, how: Callable[[], Awaitable[Any]]) -> None:
-        """
-        Add a step that undoes what is done next, or was just done.
-
-        :param what: For the log, when ``how`` fails.
-        """
-        self._steps.append((what, how))
-
-    def afterwards(self, what: str, how: Callable[[], Awaitable[Any]]) -> None:
-        """
-        Add a step that runs after everything was rolled back.
-
-        It runs before those that were added earlier, and once for each name.
-        """
-        self._afterwards.setdefault(what, how)
-
-    def keep(self) -> None:
-        """Drop all steps: what was done stays."""
-        self._steps, self._afterwards = [], {}
-
-    async def run(self) -> None:
-        """Roll everything back; a step that fails is logged, and the rest goes on."""
-        afterwards = reversed(self._afterwards.items())
-        for what, how in [*reversed(self._steps), *afterwards]:
-            try:
-                await how()
-            except Exception:  # noqa: BLE001
-                self._log.failure("undoing failed: {what}", what=what)
-        self.keep()
-
-
-@define(eq=False)
-class Running:
-    """
-    One operation under way.
-
-    :ivar stop: Set when it has to end; a clone watches it.
-    :ivar step: The last step it has reached.
-    """
-
-    op: Operation
-    plugin_id: str | None
-    _audience: Audience
-    undo: Undo = field(factory=Undo)
-    stop: threading.Event = field(factory=threading.Event)
-    step: Step = Step.AWAITING_CONFIRMATION
-    ended: Deferred[None] = field(factory=Deferred)
-    _committing: bool = False
-    _waiting: Deferred[Any] | None = None
-    _held: list[DeferredLock] = field(factory=list)
-
-    def reached(
-        self, step: Step, message: str, asking: Operation | None = None
-    ) -> None:
-        """
-        Report a step to pages.
-
-        :param asking: What a prompt within this operation is about.
-        """
-        self.step = step
-        op = asking or self.op
-        self._audience.progress(Progress(op, self.plugin_id, step, message))
-
-    def check(self) -> None:
-        """
-        Check that the operation may go on.
-
-        :raise BridgeError: ``unavailable``: the daemon is shutting down.
-        """
-        if self.stop.is_set():
-            raise shutting_down()
-
-    async def until(self, begin: Callable[[], Deferred[T]]) -> T:
-        """
-        Wait for something that can be cancelled: a prompt, a lock.
-
-        :param begin: Its Deferred is cancelled when the operation has to end.
-        """
-        self.check()
-        waiting = begin()
-        self._waiting = waiting
-        try:
-            return await waiting
-        finally:
-            self._waiting = None
-
-    async def hold(self, lock: DeferredLock) -> None:
-        """Acquire a lock; it is released when the operation has ended."""
-        await self.until(lock.acquire)
-        self._held.append(lock)
-
-    def commit(self) -> None:
-        """
-        Begin the part that has to be finished or undone, and can't be cancelled.
-
-        :raise BridgeError: See ``check``.
-        """
-        self.check()
-        self._committing = True
-
-    def interrupt(self) -> None:
-        """Cancel the operation; has no effect while it is committing."""
-        if self._committing:
-            return
-        self.stop.set()
-        if self._waiting is not None:
-            self._waiting.cancel()
-
-    def release(self) -> None:
-        """Release every lock, the last acquired first."""
-        while self._held:
-            self._held.pop().release()
 
 
 @define(eq=False)
@@ -154,15 +38,19 @@ class Operations:
     """
     Every plugin operation of the daemon.
 
+    :ivar name: Returns a fresh name for an operation.
     :ivar commit_lock: Held while the trees, the records and the bundle change.
     """
 
-    _audience: Audience
+    _watcher: Watcher
+    _clock: IReactorTime
+    _name: Callable[[], str]
     commit_lock: DeferredLock = field(factory=DeferredLock)
     _by_plugin: WeakValueDictionary[str, DeferredLock] = field(
         factory=WeakValueDictionary
     )
     _running: list[Running] = field(factory=list)
+    _ended: list[Running] = field(factory=list)
     _closing: bool = False
 
     _log: ClassVar[Logger] = Logger()
@@ -171,11 +59,30 @@ class Operations:
         """Return the lock of the one operation that may change this plugin."""
         return self._by_plugin.setdefault(plugin_id, DeferredLock())
 
+    def find(self, ref: Ref | None) -> Running | None:
+        """
+        Find the operation that a page has named so, under way or ended lately.
+
+        :raise BridgeError: ``bad_request``: the name is of another operation.
+        """
+        if ref is None:
+            return None
+        for running in self.recent():
+            if running.ref and running.ref.name == ref.name:
+                if running.ref != ref:
+                    raise BridgeError(
+                        Code.BAD_REQUEST, "ref: another operation has this name"
+                    )
+                return running
+        return None
+
     def run(
         self,
         op: Operation,
         plugin_id: str | None,
         body: Callable[[Running], Awaitable[T]],
+        ref: Ref | None = None,
+        watcher: Watcher | None = None,
     ) -> Deferred[T]:
         """
         Run an operation, and undo it when it fails.
@@ -183,25 +90,40 @@ class Operations:
         Cancelling the Deferred does not stop it.
 
         :param plugin_id: For progress records; ``None`` when not known yet.
+        :param ref: The page's name for it; an operation that has it, with the same
+            subject, is joined instead.
+        :param watcher: Receives the progress; every page when it is ``None``.
         :return: Fires when everything is done; fails with ``BridgeError`` when
             everything was rolled back.
         """
-        if self._closing:
-            return fail(shutting_down())
-        if len(self._running) >= OPERATIONS_UNDER_WAY:
-            return fail(
-                BridgeError(
-                    Code.UNAVAILABLE,
-                    f"{OPERATIONS_UNDER_WAY} plugin operations are under way; wait "
-                    "for one to end",
-                )
-            )
-        running = Running(op, plugin_id, self._audience)
+        try:
+            joined = self.find(ref)
+            if joined is not None:
+                return joined.join()
+            self._refuse_more()
+        except BridgeError as refused:
+            return fail(refused)
+        running = Running(
+            op, plugin_id, watcher or self._watcher, self._name(), ref, self._now()
+        )
         self._running.append(running)
-        answer: Deferred[T] = Deferred()
+        answer: Deferred[T] = running.join()
         going = Deferred.fromCoroutine(self._carry_out(running, body))
-        going.addCallbacks(answer.callback, answer.errback)
+        going.addBoth(running.answer)
         return answer
+
+    def _refuse_more(self) -> None:
+        if self._closing:
+            raise shutting_down()
+        if len(self._running) >= OPERATIONS_UNDER_WAY:
+            raise BridgeError(
+                Code.UNAVAILABLE,
+                f"{OPERATIONS_UNDER_WAY} plugin operations are under way; wait for one "
+                "to end",
+            )
+
+    def _now(self) -> int:
+        return int(self._clock.seconds() * 1000)
 
     async def _carry_out(
         self, running: Running, body: Callable[[Running], Awaitable[T]]
@@ -209,21 +131,29 @@ class Operations:
         try:
             result = await body(running)
             self._log.info("{op} is done", op=running.op)
+            running.outcome = Outcome(End.DONE, self._now(), result)
             return result
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(running, e)
             await running.undo.run()
+            stopped = running.stop.is_set()
+            end = End.CANCELLED if stopped else End.REFUSED
+            running.outcome = Outcome(end, self._now(), error=refusal)
             raise refusal from None
         finally:
             running.release()
             self._running.remove(running)
+            self._ended = [*self._ended, running][-OUTCOMES:]
             running.ended.callback(None)
 
     def _refusal(self, running: Running, error: Exception) -> BridgeError:
         where: dict[str, Any] = {"op": running.op, "step": running.step}
         if running.stop.is_set():
-            self._log.warn("{op} was cancelled at {step}: shutting down", **where)
-            return shutting_down()
+            why = running.why_stopped
+            self._log.warn(
+                "{op} was cancelled at {step}: {why}", why=why.message, **where
+            )
+            return why
         if isinstance(error, BridgeError):
             log = self._log.error if error.code == Code.INTERNAL else self._log.warn
             log("{op} ended at {step}: {reason}", reason=error.message, **where)
@@ -233,6 +163,37 @@ class Operations:
             Code.INTERNAL,
             f"the {running.step} step failed and was undone; see the daemon's log",
         )
+
+    def recent(self) -> list[Running]:
+        """
+        Return what is under way or ended within ``OUTCOME_SECONDS``, in that order.
+
+        Of what ended, the last ``OUTCOMES`` at most.
+        """
+        oldest = self._now() - OUTCOME_SECONDS * 1000
+        self._ended = [
+            running
+            for running in self._ended
+            if running.outcome and running.outcome.at > oldest
+        ]
+        return [*self._running, *self._ended]
+
+    def cancel(self, name: str) -> Deferred[None]:
+        """
+        Cancel an operation, unless it commits already.
+
+        :return: Fires when it has ended and was rolled back; fails with
+            ``BridgeError``: ``not_cancellable``.
+        """
+        running = next((one for one in self._running if one.name == name), None)
+        if running is None:
+            why = "operation: none under way has this name"
+            return fail(plugin_error(Prefix.NOT_CANCELLABLE, why))
+        running.interrupt(cancelled("the operation was cancelled"))
+        if not running.stop.is_set():
+            why = "it is being put in place already, and will end soon"
+            return fail(plugin_error(Prefix.NOT_CANCELLABLE, why))
+        return DeferredList([running.ended]).addCallback(lambda _: None)
 
     def close(self) -> Deferred[None]:
         """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import define, evolve
 from twisted.internet.interfaces import IReactorTime
 
@@ -13,12 +11,13 @@ from ...store import Drop, Edit, Store
 from ..installed.exchange import Exchange
 from ..installed.keys import Trust
 from ..installed.records import Record, former, settings_namespace
-from ..installed.trees import Trees
+from ..installed.trees import ListEntry, Trees
 from .candidate import Candidate, CandidateFetcher
 from .change import Change
-from .operations import Operations, Running
+from .operations import Operations
 from .progress import Step
 from .prompting import Prompting
+from .running import Running
 
 
 @define(eq=False)
@@ -35,17 +34,11 @@ class Pipeline:
     _clock: IReactorTime
     _in_thread: InThread
 
-    async def _begin_commit(self, running: Running, candidate: Candidate) -> bool:
-        """
-        Ask for trust, then wait for the turn to change the installed set.
-
-        :return: Whether the user has accepted the key now; see ``check_trust``.
-        """
-        accepted = await self._prompting.ask_for_trust(running, candidate)
+    async def _begin_commit(self, running: Running) -> None:
+        """Wait for the turn to change the installed set."""
         await running.hold(self._operations.commit_lock)
         running.commit()
         await self._change.settle_earlier(running)
-        return accepted
 
     def _begin_move(
         self, running: Running, candidate: Candidate, accepted: bool
@@ -53,14 +46,14 @@ class Pipeline:
         """
         Check that the key is still trusted, and report the step.
 
-        :param accepted: The result of ``_begin_commit``.
+        :param accepted: The result of ``ask_for_trust``.
         """
         self._prompting.check_trust(candidate, accepted)
         running.reached(Step.MOVE, f"Putting {candidate.manifest.id} in place")
 
     async def _commit(
         self, running: Running, candidate: Candidate, replaced: Record | None
-    ) -> dict[str, Any]:
+    ) -> ListEntry:
         """
         Replace the tree and the record of a plugin, and build with the new ones.
 

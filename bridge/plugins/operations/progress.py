@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from attrs import frozen
 
 from ...approval import Operation
 from ...protocol.errors import WireString
 from ..bundle.build import Report
+from ..installed.trees import ListEntry
 
 
 class Step(WireString):
@@ -19,6 +20,7 @@ class Step(WireString):
     VALIDATE = "validate", "the manifest is read"
     POLICY = "policy", "the sources are scanned"
     SIGNATURE = "signature", "the author's signature is verified"
+    COMPARE = "compare", "a preview is compared with what is installed"
     MOVE = "move", "the tree is put in place and recorded"
     BUILD = "build", "the bundle is built with it"
     ROLLBACK = "rollback", "what was done is rolled back"
@@ -34,21 +36,31 @@ class Progress:
     :ivar id: The plugin's, the same during one operation; null during an install.
     :ivar step: What it does now.
     :ivar message: For display; of what a caller sent it shows only the host.
+    :ivar operation: The daemon's name for it, for ``cancel``.
+    :ivar ref: The name that the page which asked for it has chosen; null without one.
+    :ivar cancellable: Whether it can still be cancelled.
     """
 
     op: Operation
     id: str | None
     step: Step
     message: str
+    operation: str
+    ref: str | None
+    cancellable: bool
 
 
-class Audience(Protocol):
-    """Receives reports about plugins, for the pages."""
+class Watcher(Protocol):
+    """Receives the progress of operations."""
 
     def progress(self, progress: Progress) -> None:
         """An operation has reached a step, or goes on in it."""
 
-    def plugins(self, entries: list[dict[str, Any]]) -> None:
+
+class Audience(Watcher, Protocol):
+    """Receives reports about plugins, for the pages."""
+
+    def plugins(self, entries: list[ListEntry]) -> None:
         """The set of installed plugins has changed; these are all of it now."""
 
     def built(self, report: Report) -> None:

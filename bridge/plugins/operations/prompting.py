@@ -7,12 +7,14 @@ from typing import ClassVar
 from attrs import define
 from twisted.logger import Logger
 
-from ...approval import IApprover, Prompt, Prompts, unavailable
+from ...approval import Gains, IApprover, Prompt, Prompts, unavailable
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ..installed.keys import Trust
+from ..tree.growth import differences
+from ..tree.manifest import Manifest
 from .candidate import Candidate
-from .operations import Running
 from .progress import Step
+from .running import Running
 
 
 @define(eq=False)
@@ -79,6 +81,33 @@ class Prompting:
             candidate.manifest.id, candidate.url, old, candidate.signed.key_id
         )
         await self._ask_for_key(running, prompt)
+
+    async def ask_to_grow(
+        self, running: Running, candidate: Candidate, old: Manifest | None
+    ) -> None:
+        """
+        Ask when a new version declares more than the installed one.
+
+        :param old: The installed manifest; ``None`` when it can't be trusted, and so
+            everything is new.
+        :raise BridgeError: ``denied`` or ``approval_unavailable``.
+        """
+        new = candidate.manifest
+        found = differences(old, new)
+        if not found.grows:
+            return
+        gains = Gains(
+            found.permissions.gained,
+            found.optional_permissions.gained,
+            found.hosts.gained,
+            found.actions.gained,
+            found.events.gained,
+        )
+        version = old.version if old else "unknown"
+        prompt = self.prompts.grow(
+            new.id, candidate.url, old=version, new=new.version, gains=gains
+        )
+        await self.ask(running, prompt)
 
     async def _ask_for_key(self, running: Running, prompt: Prompt) -> None:
         try:

@@ -15,9 +15,10 @@ from ..installed.records import RECORDS, recorded, settings_namespace
 from ..installed.trees import Trees
 from ..tree.manifest import check_id
 from .change import Change
-from .operations import Operations, Running
+from .operations import Operations
 from .progress import Step
 from .prompting import Prompting
+from .running import Running
 
 
 @define(eq=False)

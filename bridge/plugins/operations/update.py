@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import define
 from twisted.internet.defer import Deferred, fail
 
 from ...approval import Operation
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ...store import Store
 from ..clone.urls import check_url
 from ..installed.records import Record, recorded
+from ..installed.trees import ListEntry
 from ..tree.manifest import Manifest, check_id
 from ..tree.versions import is_lower
 from .candidate import Candidate
-from .operations import Running
+from .kept import Pin
 from .pipeline import Pipeline
+from .running import Running, ref_of
 
 
 @define(eq=False)
 class Updater(Pipeline):
     """Updates plugins."""
 
-    def update(self, plugin_id: str) -> Deferred[dict[str, Any]]:
+    def update(
+        self, plugin_id: str, pin: Pin | None = None, ref: str | None = None
+    ) -> Deferred[ListEntry]:
         """
         Fetch an installed plugin again from the URL it was installed from.
 
         Cancelling the Deferred does not stop the update.
 
+        :param pin: The tree it has to become; any when it is ``None``.
+        :param ref: The page's name for the operation.
         :return: Fires with the plugin's list entry; fails with ``BridgeError`` after
             everything was rolled back.
         """
@@ -38,29 +43,27 @@ class Updater(Pipeline):
         return self._operations.run(
             Operation.UPDATE,
             plugin_id,
-            lambda running: self._update(running, plugin_id),
+            lambda running: self._update(running, plugin_id, pin),
+            ref_of(ref, Operation.UPDATE, plugin_id, pin),
         )
 
-    async def _update(self, running: Running, plugin_id: str) -> dict[str, Any]:
+    async def _update(
+        self, running: Running, plugin_id: str, pin: Pin | None
+    ) -> ListEntry:
         await running.hold(self._operations.plugin_lock(plugin_id))
-        record = recorded(self._store, plugin_id)
-        if not record.key_id:
-            raise plugin_error(
-                Prefix.REINSTALL_REQUIRED,
-                f"the record of {plugin_id} names no signing key; uninstall the plugin "
-                "and install it again",
-            )
-        check_url(record.url)
+        record = updatable(self._store, plugin_id)
         installed = await self._in_thread(self._trees.manifest, plugin_id)
         version = installed.version if installed else "unknown"
         prompts = self._prompting.prompts
         prompt = prompts.update(plugin_id, record.url, version, record.commit)
         await self._prompting.ask(running, prompt)
-        candidate = await self._fetcher.fetch(running, record.url)
+        candidate = await self._fetcher.fetch(running, record.url, pin)
         self._check(plugin_id, candidate, record, installed)
         if candidate.signed.key_id != record.key_id:
             await self._prompting.ask_to_rotate(running, candidate, record.key_id)
-        accepted = await self._begin_commit(running, candidate)
+        accepted = await self._prompting.ask_for_trust(running, candidate)
+        await self._ask_to_grow(running, candidate, record)
+        await self._begin_commit(running)
         if recorded(self._store, plugin_id) != record:
             raise BridgeError(
                 Code.UNAVAILABLE,
@@ -68,6 +71,15 @@ class Updater(Pipeline):
             )
         self._begin_move(running, candidate, accepted)
         return await self._commit(running, candidate, record)
+
+    async def _ask_to_grow(
+        self, running: Running, candidate: Candidate, record: Record
+    ) -> None:
+        """Ask when the new version declares more than the installed one."""
+        plugin_id = candidate.manifest.id
+        # A changed tree could hide what the new version gains.
+        old = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
+        await self._prompting.ask_to_grow(running, candidate, old)
 
     def _check(
         self,
@@ -81,11 +93,7 @@ class Updater(Pipeline):
 
         :param installed: ``None`` when it can't be read.
         """
-        if candidate.manifest.id != plugin_id:
-            raise plugin_error(
-                Prefix.MANIFEST_INVALID,
-                f"id: the repository now holds {candidate.manifest.id}",
-            )
+        check_same_id(candidate, plugin_id)
         if installed and is_lower(candidate.manifest.version, installed.version):
             raise plugin_error(
                 Prefix.DOWNGRADE, "version is lower than that of the installed tree"
@@ -95,3 +103,33 @@ class Updater(Pipeline):
                 Prefix.DOWNGRADE, "signedAt is earlier than that of the installed tree"
             )
         self._trust.check_mark(plugin_id, candidate.signed)
+
+
+def updatable(store: Store, plugin_id: str) -> Record:
+    """
+    Return the record of a plugin that can be updated.
+
+    :raise BridgeError: ``not_installed``, ``reinstall_required`` or ``not_https``.
+    """
+    record = recorded(store, plugin_id)
+    if not record.key_id:
+        raise plugin_error(
+            Prefix.REINSTALL_REQUIRED,
+            f"the record of {plugin_id} names no signing key; uninstall the plugin "
+            "and install it again",
+        )
+    check_url(record.url)
+    return record
+
+
+def check_same_id(candidate: Candidate, plugin_id: str) -> None:
+    """
+    Check that a repository still holds the plugin that was installed from it.
+
+    :raise BridgeError: ``manifest_invalid``.
+    """
+    if candidate.manifest.id != plugin_id:
+        raise plugin_error(
+            Prefix.MANIFEST_INVALID,
+            f"id: the repository now holds {candidate.manifest.id}",
+        )

@@ -17,14 +17,29 @@ from ...protocol.limits import (
     MANIFEST_TAGS,
     MANIFEST_TEXT_CHARACTERS,
 )
-from ...protocol.rules import INVISIBLE, WINDOWS_DEVICES, Many, Text, has_control
-from ...protocol.wire import camel, converter, loads_unique, structure, unstructure
+from ...protocol.rules import (
+    CONTROLS,
+    INVISIBLE,
+    INVISIBLES,
+    NOT_BLANK,
+    WINDOWS_DEVICES,
+    Many,
+    Schema,
+    Text,
+    has_control,
+    patterns,
+    whole,
+)
+from ...protocol.wire import camel, converter, loads_unique, structure
 from ...settings.host import HostProfile
 from . import versions
 from .files import NotRegularError, TooLargeError, open_regular, read_bounded
 from .jsontext import syntax_refusal, unknown_field
 
 MANIFEST_FILE: Final = "plugin.json"
+SCHEMA_FIELD: Final = "$schema"
+"""Names the schema of a file, for editors."""
+
 ENTRY_FILE: Final = "main.ts"
 PLUGIN_ID: Final = r"[a-z0-9][a-z0-9-]{1,39}"
 
@@ -37,6 +52,9 @@ _DEVICE_RULE: Final = (
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::([0-9]{{1,5}}))?")
 _LARGEST_PORT: Final = 65535
+_PORT: Final = (
+    "(?!0+$)(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+)
 
 
 @frozen
@@ -63,6 +81,12 @@ class SingleLine:
             length = f"1 to {self.most} characters, not blank"
         return f"{length}, no control or invisible characters"
 
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        shown = whole(f"[^{CONTROLS}{INVISIBLES}]*")
+        blank = [] if self.blank else [NOT_BLANK]
+        return {"maxLength": self.most, **patterns(shown, *blank)}
+
 
 @frozen
 class Host:
@@ -83,6 +107,11 @@ class Host:
             f"at most {MANIFEST_TEXT_CHARACTERS} characters, a lower-case host name "
             "with an optional :port; no scheme, path or wildcard"
         )
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        host = whole(rf"{_LABEL}(?:\.{_LABEL})*(?::{_PORT})?")
+        return {"maxLength": MANIFEST_TEXT_CHARACTERS, **patterns(host)}
 
 
 _SingleLine = Annotated[str, SingleLine(MANIFEST_TEXT_CHARACTERS)]
@@ -138,18 +167,8 @@ class Manifest:
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None
 
-    def wire_fields(self) -> dict[str, Any]:
-        """
-        What a list entry takes from the manifest, spelled as the wire does.
 
-        Every list and ``description`` are there; ``author`` and ``homepage`` only
-        when set.
-        """
-        made: dict[str, Any] = unstructure(self)
-        return made
-
-
-_FIELDS: Final = tuple(camel(a.name) for a in fields(Manifest))
+_FIELDS: Final = (*(camel(a.name) for a in fields(Manifest)), SCHEMA_FIELD)
 
 
 def check_id(text: str) -> str:
@@ -189,20 +208,14 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     :raise BridgeError: ``invalid_id``, or ``manifest_invalid`` naming the field
         and the rule.
     """
-    if len(content) > MANIFEST_BYTES:
-        raise _too_large()
-    try:
-        value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
-    except BridgeError as e:
-        why = syntax_refusal(MANIFEST_FILE, content, e.message)
-        raise plugin_error(Prefix.MANIFEST_INVALID, why) from None
-    if type(value) is not dict:
-        raise _invalid(MANIFEST_FILE, "must be an object")
+    value = _read_object(content)
     if "id" in value:
         check_new_id(value["id"] if type(value["id"]) is str else "")
     if not value.keys() <= set(_FIELDS):
         why = unknown_field(MANIFEST_FILE, content, value, _FIELDS)
         raise plugin_error(Prefix.MANIFEST_INVALID, why)
+    if type(value.pop(SCHEMA_FIELD, "")) is not str:
+        raise _invalid(SCHEMA_FIELD, "wrong type")
     try:
         manifest = structure(converter, value, Manifest)
     except BridgeError as e:
@@ -212,6 +225,19 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     if manifest.id in manifest.dependencies:
         raise _invalid("dependencies", "a plugin cannot depend on itself")
     return manifest
+
+
+def _read_object(content: bytes) -> dict[str, Any]:
+    if len(content) > MANIFEST_BYTES:
+        raise _too_large()
+    try:
+        value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
+    except BridgeError as e:
+        why = syntax_refusal(MANIFEST_FILE, content, e.message)
+        raise plugin_error(Prefix.MANIFEST_INVALID, why) from None
+    if type(value) is not dict:
+        raise _invalid(MANIFEST_FILE, "must be an object")
+    return value
 
 
 def load_manifest(root: Path, profile: HostProfile) -> Manifest:

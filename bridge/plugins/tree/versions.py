@@ -26,12 +26,27 @@ _PARTIAL = re.compile(
 _OPERATOR = re.compile(r"[<>]=?|=|~>?|\^")
 
 PLAIN_COMPARATORS: Final = 4
+PLAIN_RANGE: Final = (
+    f"^ *{_PLAIN_COMPARATOR.pattern}"
+    f"(?: +{_PLAIN_COMPARATOR.pattern}){{0,{PLAIN_COMPARATORS - 1}}} *$"
+)
+"""A pattern, also of JavaScript, for what ``is_plain_range`` accepts."""
+
 _LARGEST_IN_RANGE: Final = 2**53 - 1  # the largest number npm's ranges take
 
 # How far apart two versions are decided: numbers as (length, digits), so that a
 # number of any size compares without ever being converted.
 _Number = tuple[int, str]
 Precedence = tuple[_Number, _Number, _Number, bool, tuple[tuple[bool, int, str], ...]]
+
+
+def version_pattern(plain: bool) -> str:
+    """
+    Return a pattern, also of JavaScript, that all of a version matches.
+
+    :param plain: Whether ``is_plain_version`` decides, or ``is_version``.
+    """
+    return _PLAIN.pattern if plain else _FULL.pattern
 
 
 def is_version(text: str) -> bool:

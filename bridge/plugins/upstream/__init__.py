@@ -1,1 +1,1 @@
-"""Which plugins are behind their repositories; changes nothing."""
+"""What the repositories of plugins hold now; changes nothing that is installed."""

@@ -22,7 +22,7 @@ from ...protocol.limits import (
     UPDATE_COMMITS,
 )
 from ...protocol.text import one_line
-from ..clone.pack import COMMIT, Unpacked
+from ..clone.objects.pack import COMMIT, Unpacked
 from ..clone.transfer import clone_failed
 from ..installed.trees import iso_time
 

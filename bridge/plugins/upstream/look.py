@@ -15,7 +15,7 @@ from attrs import frozen
 
 from ...protocol import limits
 from ...protocol.errors import BridgeError
-from ..clone.pack import unpack
+from ..clone.objects.pack import unpack
 from ..clone.reach import RepositoryAccess
 from ..clone.transfer import CloneLimits, Transfer, clone_failed
 from ..clone.urls import check_url

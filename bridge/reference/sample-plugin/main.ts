@@ -10,16 +10,33 @@ function sentence(presses: number): string {
 export default definePlugin({
   id: "hello-bridge",
 
+  settings: {
+    label: {
+      type: "text",
+      label: "Text of the button",
+      default: "Press me",
+      minLength: 1,
+      maxLength: 40,
+    },
+  },
+
   activate(ctx) {
     let presses = ctx.settings.get("presses", 0);
     const card = ctx.ui.card("Hello from a plugin");
     card.text("This plugin was cloned, verified and compiled into the page.");
     const count = card.text(sentence(presses));
-    card.button("Press me", async () => {
+    const button = card.button(ctx.settings.get("label", ""), async () => {
       presses += 1;
       count.textContent = sentence(presses);
       await ctx.settings.set("presses", presses);
     });
+    ctx.settings.onChange(() => {
+      button.textContent = ctx.settings.get("label", "");
+    });
     ctx.logger.info("said hello");
   },
+
+  // The page removes the card. There is nothing else to release, so the plugin can be
+  // switched off without a reload.
+  deactivate() {},
 });

@@ -19,7 +19,7 @@ class ClientTests(CallCase):
     main = staticmethod(main)
 
     def outcome(self, *arguments: str) -> tuple[int, str]:
-        """Call something: the exit status, and what was complained of."""
+        """Call something: the exit status, and the error message."""
         status, _, err = self.run_main(*arguments, "state", "list")
         return status, err
 
@@ -28,7 +28,7 @@ class ClientTests(CallCase):
         self.assertEqual(self.outcome(), (0, ""))
 
     def test_found_by_address(self):
-        """``--listen``, or its variable, is where it listens; port 0 says nothing."""
+        """``--listen``, or its variable, is where it listens; port 0 names none."""
         self.data.address.write_text("127.0.0.1:1\n")
         self.assertEqual(self.outcome(f"--listen={self.address}")[0], 0)
         with mock.patch.dict(os.environ, {"BRIDGE_LISTEN": self.address}):
@@ -44,7 +44,7 @@ class ClientTests(CallCase):
             self.assertEqual(self.outcome()[0], 0)
 
     def assert_no_daemon(self, *arguments: str) -> str:
-        """Check that no daemon is found, and that it says how to start one."""
+        """Check that no daemon is found, and that the message has the fix."""
         status, err = self.outcome(*arguments)
         self.assertEqual(status, 3)
         self.assertEqual(err.count("\n"), 1)
@@ -53,7 +53,7 @@ class ClientTests(CallCase):
         return err
 
     def test_no_daemon(self):
-        """Without a daemon, and without a data directory, that is said; status 3."""
+        """A missing daemon or data directory is reported; the status is 3."""
         self.lock.release()
         self.assertIn("no daemon uses", self.assert_no_daemon())
         self.data.lock.unlink()
@@ -76,7 +76,7 @@ class ClientTests(CallCase):
         )
 
     def test_nothing_listens(self):
-        """A port nobody listens on is said so."""
+        """A port nobody listens on is reported."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         address = f"127.0.0.1:{port}"
@@ -117,7 +117,7 @@ class ClientTests(CallCase):
         self.assertIn("can be read by others", err)
 
     def test_ended(self):
-        """A daemon that ends before it answers is said so."""
+        """A daemon that ends before it answers is reported."""
         self.answering(0, None)
         status, err = self.outcome()
         self.assertEqual(status, 1)

@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 from twisted.internet import reactor
-from twisted.internet.defer import maybeDeferred
+from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.cli.authoring.trial import Trial
@@ -34,6 +34,8 @@ from ...directories import fresh_directory
 from ...npm import TYPESCRIPT, node, npm_package
 from ...plugins.bundle.workshop import MAIN, Workshop
 from ...plugins.operations.bench import SEED, files_of, write_tree
+from ...reactors import brief_reactor
+from ...threads import at_once
 from .test_worktree import commit
 
 NOW = 1_700_000_000
@@ -43,11 +45,6 @@ def compiler_environ() -> dict[str, str]:
     """An environment in which the TypeScript compiler is on PATH."""
     modules = npm_package(TYPESCRIPT).parent
     return {"PATH": os.pathsep.join([str(modules / ".bin"), str(Path(node()).parent)])}
-
-
-def at_once(work, *arguments):
-    """Call a function as if in a thread."""
-    return maybeDeferred(work, *arguments)
 
 
 class TrialTests(TestCase):
@@ -366,30 +363,6 @@ class PrintingTests(SynchronousTestCase):
         self.assertEqual(value["hits"], [{**hit, "advice": ADVICE["eval"]}])
 
 
-class FakeReactor:
-    """Runs what is to be called, and then no more."""
-
-    def __init__(self, interrupted=False):
-        self.interrupted = interrupted
-        self.begin = lambda: None
-
-    def callWhenRunning(self, begin):
-        """See ``IReactorCore``."""
-        self.begin = begin
-
-    def run(self):
-        """See ``IReactorCore``."""
-        if not self.interrupted:
-            self.begin()
-
-    def callLater(self, seconds, what):
-        """See ``IReactorTime``."""
-        what()
-
-    def stop(self):
-        """See ``IReactorCore``."""
-
-
 class CheckTests(SynchronousTestCase):
     """The command around it; ``tests/whole/test_authors.py`` runs all of it."""
 
@@ -403,7 +376,7 @@ class CheckTests(SynchronousTestCase):
             [*arguments, "--host=reference", f"--data-dir={root}", str(tree)]
         )
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            status = check(on or FakeReactor(), options)
+            status = check(on or brief_reactor(self), options)
         return status, out.getvalue()
 
     def test_text(self):
@@ -421,8 +394,13 @@ class CheckTests(SynchronousTestCase):
 
     def test_interrupted(self):
         """A check that was interrupted has not passed."""
-        with self.assertRaises(KeyboardInterrupt):
-            self.run_check(on=FakeReactor(interrupted=True))
+        running = brief_reactor(self)
+        running.callLater(0, running.stop)
+        with (
+            mock.patch.object(module.Trial, "run", lambda trial: Deferred()),
+            self.assertRaises(KeyboardInterrupt),
+        ):
+            self.run_check(on=running)
 
     def test_defect(self):
         """A defect is not taken for a verdict."""

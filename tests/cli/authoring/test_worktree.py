@@ -85,7 +85,7 @@ class DirectoryTests(WorkTreeTestCase):
         )
 
     def test_not_there(self):
-        """A directory that is not there, or can't be read, is said so."""
+        """A directory that is missing or can't be read is reported."""
         with self.assertRaises(CommandError) as caught:
             published(self.root / "no")
         self.assertIn("there is no directory", str(caught.exception))

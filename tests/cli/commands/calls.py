@@ -67,7 +67,7 @@ class CallCase(CommandTestCase):
         self.answering(status, {"ok": False, "error": error})
 
     def run_main(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
-        """Run the command: its exit status, and what it printed and complained of."""
+        """Run the command: its exit status, its output, and its error messages."""
         line = ["--host=reference", f"--data-dir={self.data.root}", *arguments]
         with mock.patch("sys.stdin", io.StringIO(stdin)):
             return self.run_command(partial(type(self).main, line))

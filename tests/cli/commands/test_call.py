@@ -53,7 +53,7 @@ class CallTests(CallCase):
 
     def test_wrong_parameters(self):
         """What is wrong with the parameters is reported, object or not."""
-        for text, said in (
+        for text, shown_text in (
             ("[]", "JSON must be an object"),
             ("{", "JSON: not JSON; it must be an object, such as"),
             ('{"value": 100000000000000000001}', "JSON: an integer that cannot be"),
@@ -61,7 +61,7 @@ class CallTests(CallCase):
         ):
             with self.assertRaises(usage.UsageError) as caught:
                 self.run_main("state", "set", text)
-            self.assertIn(said, str(caught.exception))
+            self.assertIn(shown_text, str(caught.exception))
 
     def test_options_follow(self):
         """An option may stand after the parameters."""

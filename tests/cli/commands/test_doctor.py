@@ -8,7 +8,6 @@ import os
 import stat
 import subprocess
 import tarfile
-import time
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,6 +26,7 @@ from ...approval.test_servers import notification_daemon
 from ...directories import fresh_directory
 from ...freedesktop.session import Session
 from ...npm import esbuild
+from ...waiting import wait_until
 from ...whole.daemon import ROOT, command, run, running
 
 
@@ -132,8 +132,13 @@ class DoctorTests(SynchronousTestCase):
         whole = "\n".join(texts)
         for kept_out in (token, "hunter2", "password", str(self.home), "u:p"):
             self.assertNotIn(kept_out, whole)
-        for said in ("plugin:x: 1 values", "twisted ", "BRIDGE_LOG=debug", "[token]"):
-            self.assertIn(said, whole)
+        for printed in (
+            "plugin:x: 1 values",
+            "twisted ",
+            "BRIDGE_LOG=debug",
+            "[token]",
+        ):
+            self.assertIn(printed, whole)
 
     def test_json_is_all_there_is(self) -> None:
         """Other output goes to standard error; a daemon with --dev is reported."""
@@ -163,10 +168,7 @@ class DoctorTests(SynchronousTestCase):
         session = Session()
         self.addCleanup(session.end)
         session.serve(notification_daemon())
-        deadline = time.monotonic() + 60
-        while not session.has_server():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
+        wait_until(session.has_server)
         return session
 
     def test_no_prompt_is_shown(self) -> None:
@@ -180,16 +182,12 @@ class DoctorTests(SynchronousTestCase):
         session = self.desktop()
         before = session.picture()
         process = self.doctor(session, "--prompt", "--json")
-        box: Any = None
-        deadline = time.monotonic() + 60
-        while box is None:
-            self.assertLess(time.monotonic(), deadline)
-            box = session.settled(before).changed(before)
+        box: Any = session.settled(before).changed(before)
         session.save("doctor-prompt.png")
         buttons = session.buttons(box.half("lower"))
         session.click(*buttons[0].middle)
-        said, _ = process.communicate(timeout=60)
-        report = json.loads(said)
+        printed, _ = process.communicate(timeout=60)
+        report = json.loads(printed)
         found = {f["name"]: f for f in report["findings"]}
         self.assertEqual(found["test prompt"]["text"], "you confirmed it")
         self.assertIn("Notification Daemon", found["notification server"]["text"])

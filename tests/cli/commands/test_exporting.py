@@ -71,14 +71,14 @@ class WrittenTests(SynchronousTestCase):
     def written(self, data: Path) -> tuple[int, str]:
         """Export; gives the status and standard error."""
         place = ["--host=reference", f"--data-dir={data}"]
-        with contextlib.redirect_stderr(io.StringIO()) as said:
-            return exporting.main([*place, str(self.file)]), said.getvalue()
+        with contextlib.redirect_stderr(io.StringIO()) as printed:
+            return exporting.main([*place, str(self.file)]), printed.getvalue()
 
     def test_no_data_directory(self) -> None:
         """A data directory that is not there is not taken for one without plugins."""
-        status, said = self.written(self.root / "none")
+        status, printed = self.written(self.root / "none")
         self.assertEqual(status, 1)
-        self.assertIn("there is no data directory", said)
+        self.assertIn("there is no data directory", printed)
         self.assertFalse(self.file.exists())
 
     def test_attack_planted_state(self) -> None:
@@ -86,18 +86,18 @@ class WrittenTests(SynchronousTestCase):
         state = self.root / "state.json"
         state.write_text("{}")
         planted(self, state)
-        status, said = self.written(self.root)
+        status, printed = self.written(self.root)
         self.assertEqual(status, 1)
-        self.assertIn(f"{state} belongs to another user", said)
+        self.assertIn(f"{state} belongs to another user", printed)
         self.assertFalse(self.file.exists())
 
     def test_full_disk(self) -> None:
         """What could not be written whole is not left."""
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with mock.patch("os.fsync", side_effect=full):
-            status, said = self.written(self.root)
+            status, printed = self.written(self.root)
         self.assertEqual(status, 1)
-        self.assertIn("cannot be written: No space left on device", said)
+        self.assertIn("cannot be written: No space left on device", printed)
         self.assertFalse(self.file.exists())
 
 
@@ -115,9 +115,9 @@ class ReadTests(SynchronousTestCase):
     def test_not_ours(self) -> None:
         """What is none of ours is refused, and not repeated."""
         for text in (b"", b"[]", b"SECRET", b'{"version":1,"SECRET":2}'):
-            said = self.refused(text)
-            self.assertIn("not written by plugin-bridge export", said)
-            self.assertNotIn("SECRET", said)
+            printed = self.refused(text)
+            self.assertIn("not written by plugin-bridge export", printed)
+            self.assertNotIn("SECRET", printed)
 
     def test_newer(self) -> None:
         """A newer version is refused whole."""
@@ -136,7 +136,7 @@ class ReadTests(SynchronousTestCase):
         )
 
     def test_no_file(self) -> None:
-        """What is no file is said to be none."""
+        """What is not a file is reported."""
         with self.assertRaises(CommandError) as raised:
             read_export(Path("/dev/null"))
         self.assertIn("not a regular file", str(raised.exception))
@@ -240,7 +240,7 @@ class RoundTripTests(InstallCase):
             self.assertIn("exists already", again.stderr)
 
     def test_no_daemon(self) -> None:
-        """Without a daemon it says how to start one."""
+        """Without a daemon the message names the command to start one."""
         file = self.home / "export.json"
         file.write_text(
             '{"version":1,"application":"","exportedAt":"","plugins":[],"state":{}}'

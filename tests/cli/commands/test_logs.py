@@ -32,7 +32,7 @@ class LogsTests(CommandTestCase):
         file.close()
 
     def shown(self, *arguments, sleep=None):
-        """Run the command: its exit status, and what it printed and complained of."""
+        """Run the command: its exit status, its output, and its error messages."""
         options = LogsOptions()
         options.parseOptions(
             ["--host=reference", f"--data-dir={self.root}", *arguments]
@@ -114,7 +114,7 @@ class LogsTests(CommandTestCase):
         self.assertEqual(messages, ["before", "after 1", "after 2"])
 
     def test_no_file(self):
-        """Without a file that is said; with ``-f`` it is waited for."""
+        """A missing file is reported; with ``-f`` it is waited for."""
         status, out, err = self.shown()
         self.assertEqual((status, out), (1, ""))
         self.assertEqual(
@@ -125,7 +125,7 @@ class LogsTests(CommandTestCase):
         self.assertEqual(err, f"waiting for {self.path}\n")
 
     def test_unreadable(self):
-        """A path that can't be read is said so."""
+        """A path that can't be read is reported."""
         self.path.parent.write_text("in the way")
         status, _, err = self.shown()
         self.assertEqual(status, 1)

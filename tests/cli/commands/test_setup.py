@@ -31,13 +31,13 @@ class SetupCase(SynchronousTestCase):
         """Choose where it will be."""
         self.root = fresh_directory(self)
         self.data = DataDir(self.root / "data")
-        self.said: list[str] = []
+        self.printed: list[str] = []
 
     def setup_host(self, host: str = "reference", **more) -> None:
         """Run setup with the bundler that the tests have."""
         given = {"bundler": esbuild(), "host_sources": None, **more}
-        self.said.clear()
-        setup(load_profile(host), self.data, say=self.said.append, **given)
+        self.printed.clear()
+        setup(load_profile(host), self.data, say=self.printed.append, **given)
 
     def refused(self, *args, **more) -> str:
         """Run setup, expect a failure, and give its words."""
@@ -47,7 +47,7 @@ class SetupCase(SynchronousTestCase):
         return str(caught.exception)
 
     def tree(self) -> dict[Path, tuple[int, int]]:
-        """Every file, with what tells that it was written again."""
+        """Every file, with what changes when it is written again."""
         return {
             path: (path.stat().st_ino, path.stat().st_mtime_ns)
             for path in self.root.rglob("*")
@@ -63,23 +63,23 @@ class ReferenceTests(SetupCase):
         self.assertTrue((self.data.root / "host/packages/api/src/index.ts").exists())
         self.assertTrue((self.data.root / "host/packages/host/src/index.ts").exists())
         self.assertFalse((self.data.root / "host/page").exists())
-        self.assertTrue(self.said[0].startswith("bundler: installed esbuild 0.28.2"))
-        self.assertTrue(self.said[1].startswith("host sources: installed ("))
-        self.assertEqual(self.said[2], "sample database: installed")
+        self.assertTrue(self.printed[0].startswith("bundler: installed esbuild 0.28.2"))
+        self.assertTrue(self.printed[1].startswith("host sources: installed ("))
+        self.assertEqual(self.printed[2], "sample database: installed")
         path = self.data.root / "sample.db"
         with contextlib.closing(sqlite3.connect(path)) as database:
             count = database.execute("SELECT count(*) FROM places").fetchone()
         self.assertEqual(count, (4,))
 
     def test_again(self):
-        """The second run says that all is in place, and writes nothing."""
+        """The second run reports that all is in place, and writes nothing."""
         self.setup_host()
         before = self.tree()
         self.setup_host(bundler=None, environ={})
         self.assertTrue(
-            all("already installed" in line for line in self.said), self.said
+            all("already installed" in line for line in self.printed), self.printed
         )
-        self.assertEqual(len(self.said), 3)
+        self.assertEqual(len(self.printed), 3)
         self.assertEqual(self.tree(), before)
 
     def test_bundler_only(self):
@@ -88,7 +88,7 @@ class ReferenceTests(SetupCase):
         self.assertTrue((self.data.bin / "esbuild").exists())
         self.assertFalse((self.data.root / "host/packages").exists())
         self.assertFalse((self.data.root / "sample.db").exists())
-        self.assertEqual(len(self.said), 1)
+        self.assertEqual(len(self.printed), 1)
 
     def test_forced(self):
         """When forced it installs again, and keeps the database."""
@@ -118,10 +118,10 @@ class OtherHostTests(SetupCase):
     """A host whose sources somebody has to give."""
 
     def test_without_sources(self):
-        """The bundler is installed all the same, and what to do is told."""
-        told = self.refused("vrcnext")
+        """The bundler is installed all the same, and what to do is shown."""
+        outputs = self.refused("vrcnext")
         self.assertEqual(
-            told,
+            outputs,
             "the sources of VRCNext's plugin system are missing: download the release "
             "archive of its plugin host, or check it out, and pass its path with "
             "--host-sources",
@@ -134,7 +134,7 @@ class OtherHostTests(SetupCase):
         reference = Path(bridge.__file__).parent / "reference"
         self.setup_host("vrcnext", host_sources=reference)
         self.setup_host("vrcnext")
-        self.assertEqual(self.said[1], "host sources: already installed")
+        self.assertEqual(self.printed[1], "host sources: already installed")
 
 
 class FailureTests(SetupCase):
@@ -143,64 +143,66 @@ class FailureTests(SetupCase):
     def test_attack_other_bundler(self):
         """A bundler that is not the pinned one is refused; the rest is installed."""
         (self.root / "evil").write_bytes(b"#!/bin/sh\n")
-        told = self.refused(bundler=self.root / "evil")
-        self.assertIn("not have the digest of esbuild", told)
+        outputs = self.refused(bundler=self.root / "evil")
+        self.assertIn("not have the digest of esbuild", outputs)
         self.assertFalse((self.data.bin / "esbuild").exists())
         self.assertTrue(self.data.host.exists())
 
     def test_several_failures(self):
         """All that failed is in one line."""
-        told = self.refused(bundler=self.root / "none", host_sources=self.root / "none")
+        outputs = self.refused(
+            bundler=self.root / "none", host_sources=self.root / "none"
+        )
         self.assertEqual(
-            told,
+            outputs,
             "the bundler cannot be read: No such file or directory; --host-sources: "
             "cannot be read: No such file or directory",
         )
 
     def test_bundler_is_a_directory(self):
-        """What is no file is said to be none."""
+        """What is not a file is reported."""
         self.assertEqual(
             self.refused(bundler=self.root),
             "the bundler cannot be read: not a regular file",
         )
 
     def test_no_bundler_for_this_system(self):
-        """A system without a pinned bundler is told."""
+        """A system without a pinned bundler is reported."""
         with mock.patch.object(command, "pin_for", return_value=None):
             self.assertIn("there is no esbuild 0.28.2 for this", self.refused())
 
     def test_nowhere_to_write(self):
-        """A data directory that can't be made is told."""
+        """A data directory that can't be made is reported."""
         self.data.root.write_text("")
-        told = self.refused()
-        self.assertIn(f"{self.data.root} is not a directory", told)
+        outputs = self.refused()
+        self.assertIn(f"{self.data.root} is not a directory", outputs)
 
     def test_full_disk(self):
-        """What keeps several things from being installed is said once."""
+        """What keeps several things from being installed is reported once."""
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with (
             mock.patch.object(command, "install_bundler", side_effect=full),
             mock.patch.object(command, "install_sources", side_effect=full),
         ):
-            told = self.refused()
+            outputs = self.refused()
         self.assertEqual(
-            told, "the data directory cannot be written: No space left on device"
+            outputs, "the data directory cannot be written: No space left on device"
         )
 
     def test_database_that_cannot_be_made(self):
-        """A database that can't be made is told."""
+        """A database that can't be made is reported."""
         with mock.patch.object(
             command.sqlite3, "connect", side_effect=sqlite3.OperationalError("full")
         ):
-            told = self.refused()
-        self.assertEqual(told, "the data directory cannot be written: full")
+            outputs = self.refused()
+        self.assertEqual(outputs, "the data directory cannot be written: full")
 
 
 class CommandTests(SetupCase):
     """The command line."""
 
     def run_main(self, *arguments: str) -> tuple[int, str, str]:
-        """Run it; gives the exit status and what it said."""
+        """Run it; return the exit status and its output."""
         out, err = io.StringIO(), io.StringIO()
         where = ["--host", "reference", "--data-dir", str(self.data.root)]
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -208,7 +210,7 @@ class CommandTests(SetupCase):
         return status, out.getvalue(), err.getvalue()
 
     def test_done(self):
-        """It says what it did, and where; the exit status is 0."""
+        """It reports what it did, and where; the exit status is 0."""
         status, out, err = self.run_main("--bundler", str(esbuild()), "--force")
         self.assertEqual((status, err), (0, ""))
         self.assertTrue(out.endswith(f"everything is installed in {self.data.root}\n"))
@@ -223,7 +225,7 @@ class CommandTests(SetupCase):
             self.run_main(*given, "--host-sources", ".")
 
     def test_failed(self):
-        """One line says why, and the exit status is 1."""
+        """One line gives the reason, and the exit status is 1."""
         status, _, err = self.run_main(
             "--bundler", "/none", "--host-sources", str(self.root / "none")
         )
@@ -232,7 +234,7 @@ class CommandTests(SetupCase):
         self.assertTrue(err.startswith("plugin-bridge: the bundler cannot be read"))
 
     def test_help(self):
-        """The options tell what they take."""
+        """The options describe what they accept."""
         text = str(SetupOptions())
         for option in ("--bundler", "--host-sources", "--force", "--data-dir"):
             self.assertIn(option, text)

@@ -164,7 +164,7 @@ class DiskTests(SynchronousTestCase):
         self.assertLessEqual({"settings", "journal"}, self.wrong())
         self.assertIn("belongs to another user", self.found()["settings"].text)
 
-    def test_mends_are_commands(self) -> None:
+    def test_fixes_are_commands(self) -> None:
         """A path with a space is one word of the command."""
         self.place = locate("reference", self.root / "a b", None)
         self.place.data.create()
@@ -194,18 +194,18 @@ class DiskTests(SynchronousTestCase):
         self.place.data.bin.mkdir()
         (self.place.data.bin / "esbuild").write_bytes(b"")
         digest = self.place.data.bin / "esbuild.sha256"
-        for said, level in (
+        for printed, level in (
             (None, Level.WRONG),
             ("0" * 64, Level.WRONG),
             (sha256(b"").hexdigest(), Level.NOTE),
         ):
-            if said is not None:
-                digest.write_text(said)
+            if printed is not None:
+                digest.write_text(printed)
             found = self.found()["bundler"]
             self.assertEqual((found.level, found.fix[-7:]), (level, "--force"))
 
     def test_no_bundler_for_this_system(self) -> None:
-        """Where there is no bundler at all, that is said."""
+        """A missing bundler is reported."""
         with patch.object(checkup, "pin_for", return_value=None):
             self.assertEqual(self.found()["bundler"].level, Level.WRONG)
 
@@ -245,12 +245,13 @@ class DaemonTests(SynchronousTestCase):
 
     def test_another_program(self) -> None:
         """Without our daemon, the program on the port is another one."""
-        found = checkup.daemon(self.place, self.address, COMMAND)
+        with patch.object(checkup, "_REQUEST_SECONDS", 0.1):
+            found = checkup.daemon(self.place, self.address, COMMAND)
         self.assertEqual(found.level, Level.WRONG)
         self.assertIn("another program", found.text)
 
     def test_not_running(self) -> None:
-        """Without one, it says how to start it."""
+        """Without one, it names the command to start it."""
         self.listening.close()
         found = checkup.daemon(self.place, self.address, COMMAND)
         self.assertEqual(
@@ -259,7 +260,7 @@ class DaemonTests(SynchronousTestCase):
         )
 
     def test_starting(self) -> None:
-        """One that has not said yet where it listens is left alone."""
+        """One that has not written yet where it listens is left alone."""
         lock = acquire(self.place.data.lock)
         self.addCleanup(lock.release)
         found = checkup.daemon(self.place, self.address, COMMAND)
@@ -284,18 +285,18 @@ class ServerTests(SynchronousTestCase):
         return self.successResultOf(looking)
 
     def test_buttons(self) -> None:
-        """A server with buttons is fine, and it is said to click them."""
+        """A server with buttons is fine, and the advice is to click them."""
         found = self.found(FakeScreen())
         self.assertEqual(found.level, Level.OK)
         self.assertIn("click Confirm or Deny", found.text)
 
     def test_how_to_click(self) -> None:
-        """On a server that draws none it is said how to answer."""
-        for name, said in (("dunst", "middle-click"), ("mako", "makoctl menu")):
+        """On a server that draws none the advice is how to answer."""
+        for name, printed in (("dunst", "middle-click"), ("mako", "makoctl menu")):
             screen = FakeScreen()
             assert screen.server is not None
             screen.server = evolve(screen.server, name=name)
-            self.assertIn(said, self.found(screen).text)
+            self.assertIn(printed, self.found(screen).text)
 
     def test_no_actions(self) -> None:
         """A server that can't ask at all is wrong; its name is shown safely."""
@@ -315,7 +316,7 @@ class ServerTests(SynchronousTestCase):
         self.assertIn("you can install plugins only with --dev: no bus", found.text)
 
 
-class ToldTests(SynchronousTestCase):
+class LinesTests(SynchronousTestCase):
     """Tests for the words."""
 
     def test_lines(self) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from hashlib import sha256
+from pathlib import Path
 from unittest import mock
 
+from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
@@ -18,9 +20,11 @@ from twisted.internet.threads import deferToThread
 
 from bridge.datadir.lock import acquire_directory
 from bridge.protocol.wire import unstructure
+from bridge.settings.host import load_profile
 
 from ...directories import fresh_directory
 from ...npm import ROOT
+from ...waiting import until
 from .workshop import BuildCase, SlowClock, Workshop
 
 SECRET = "hunter2-secret"
@@ -30,7 +34,7 @@ class LinkedTests(BuildCase):
     """A build with a linked tree in it."""
 
     async def test_linked(self):
-        """A linked tree is compiled under its plugin's id, and the bundle says so."""
+        """A linked tree is compiled under its plugin's id, which the bundle names."""
         self.shop.plugin("bb")
         (self.shop.data.plugin("bb")).rename(self.shop.data.linked("bb"))
         report = await self.shop.build("aa", ".tmp-dev-bb")
@@ -95,6 +99,15 @@ class PublishingTests(BuildCase):
         )
         self.assertEqual(len(made["sourcesContent"]), 5)
 
+    async def test_evaluated_table(self):
+        """A host that does not ask for a lazy table gets evaluated plugins."""
+        self.assertFalse(load_profile("vrcnext").lazy_table)
+        self.shop.profile = evolve(self.shop.profile, lazy_table=False)
+        self.assertEqual((await self.shop.build("aa")).errors, [])
+        table = (self.shop.data.build / "static-plugins.ts").read_text()
+        self.assertIn("import p0 from '../plugins/aa/main.ts';", table)
+        self.assertIn("{ manifest: m0, plugin: p0 }", table)
+
     async def test_no_plugins(self):
         """A bundle without plugins is a bundle."""
         report = await self.shop.build()
@@ -129,7 +142,7 @@ class PublishingTests(BuildCase):
         self.assertEqual(self.shop.published(), other.published())
 
     async def test_warnings(self):
-        """What the bundler complains about in a good bundle is passed on."""
+        """What the bundler warns of in a good bundle is passed on."""
         self.shop.plugin("aa", main__ts="export default import.meta.url;")
         report = await self.shop.build("aa")
         self.assertTrue(report.ok)
@@ -195,7 +208,7 @@ class PublishingTests(BuildCase):
             )
 
     async def test_a_broken_tsconfig_of_a_plugin(self):
-        """A plugin's own tsconfig.json has no say in the build."""
+        """A plugin's own tsconfig.json changes nothing in the build."""
         self.shop.plugin("aa", tsconfig__json="{ this is no JSON")
         self.assertTrue((await self.shop.build("aa")).ok)
 
@@ -304,7 +317,7 @@ class AttackTests(BuildCase):
         )
 
     async def test_attack_source_map_that_names_its_own_file(self):
-        """Nor by a map that says the secret is the plugin's own main.ts."""
+        """Nor by a map that names the secret as the plugin's own main.ts."""
         self.shop.write(
             "plugins/aa/main.ts.map",
             '{"version": 3, "sources": ["main.ts"], "mappings": "AAAA", "names": [],'
@@ -445,7 +458,7 @@ class AttackTests(BuildCase):
         self.assertIn("may not import state.json", await self.refusal())
 
     async def test_style_sheet(self):
-        """A style sheet is refused, and what its author can do instead is said."""
+        """A style sheet is refused; the message has what its author can do instead."""
         self.shop.plugin("aa", main__ts="import './a.css'; export default 1")
         self.shop.write("plugins/aa/a.css", "a { color: red }")
         await self.attack(
@@ -560,7 +573,7 @@ class BundlerEndTests(BuildCase):
         self.assertEqual((await building).errors, ["esbuild did not finish within 60s"])
 
     async def test_attack_megabytes_of_output(self):
-        """What it says is cut at 4000 characters."""
+        """What it prints is cut at 4000 characters."""
         self.shop.replace_bundler(
             f"#!{sys.executable} -IS\nprint('ü' * 3000000)\nraise SystemExit(1)\n"
         )
@@ -682,44 +695,44 @@ class BundlerEndTests(BuildCase):
         await self._until_dead("leader")
 
     async def _child_of(self, parent: int) -> int:
-        children = f"/proc/{parent}/task/{parent}/children"
-        for _ in range(200):
-            await deferLater(reactor, 0.05)
-            with open(children) as file:
-                pids = file.read().split()
+        children = Path(f"/proc/{parent}/task/{parent}/children")
+
+        def bundlers() -> list[str]:
             # Not between fork and exec: then it is the daemon's twin.
-            if pids and os.path.realpath(f"/proc/{pids[0]}/exe").startswith("/memfd:"):
-                await deferLater(reactor, 0.1)
-                return int(pids[0])
-        raise AssertionError("the bundler never started")
+            return [
+                pid
+                for pid in children.read_text().split()
+                if os.path.realpath(f"/proc/{pid}/exe").startswith("/memfd:")
+            ]
+
+        await until(bundlers, "the bundler never started")
+        await deferLater(reactor, 0.1)
+        return int(bundlers()[0])
 
     def _pid(self, name: str) -> int:
         return int((self.shop.root / name).read_text())
 
     async def _until_written(self, name: str) -> None:
         path = self.shop.root / name
-        for _ in range(200):
-            if path.exists() and path.read_text().endswith("\n"):
-                return
-            await deferLater(reactor, 0.05)
-        raise AssertionError("the bundler never started")
+        await until(
+            lambda: path.exists() and path.read_text().endswith("\n"),
+            "the bundler never started",
+        )
 
     async def _until_dead(self, *names: str) -> None:
         """Processes end a moment after they are killed."""
-        deadline = time.monotonic() + 10
         for name in names:
-            while _alive(self._pid(name)):
-                self.assertLess(time.monotonic(), deadline, f"{name} is alive")
-                await deferLater(reactor, 0.02)
+            dead = functools.partial(_is_dead, self._pid(name))
+            await until(dead, f"{name} is alive")
 
 
-def _alive(pid: int) -> bool:
-    """Whether it runs; one that nobody has reaped does not."""
+def _is_dead(pid: int) -> bool:
+    """Whether it has ended, be it reaped or not."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return True
 
 
 class FullDiskTests(BuildCase):

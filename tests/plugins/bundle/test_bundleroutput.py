@@ -9,9 +9,9 @@ from bridge.plugins.bundle.bundleroutput import HIDDEN, showable
 SECRET = "7d0f0bncl3FULVh3l1wEHWEJVe8q5aMvmcOyVJTjndc"
 
 
-def bundler_message(place, said='Syntax error "d"', quoted="let a = ;"):
-    """What the bundler says of a file."""
-    return f"✘ [ERROR] {said}\n\n    {place}:1:1:\n      1 │ {quoted}\n        ╵  ^\n\n"
+def bundler_message(place, text='Syntax error "d"', quoted="let a = ;"):
+    """What the bundler prints about a file."""
+    return f"✘ [ERROR] {text}\n\n    {place}:1:1:\n      1 │ {quoted}\n        ╵  ^\n\n"
 
 
 OURS = bundler_message("plugins/good/main.ts")
@@ -21,7 +21,7 @@ class ShowableTests(SynchronousTestCase):
     """Tests for what may be shown of the bundler's messages."""
 
     def test_our_own(self):
-        """What is said of the host, the table and plugins is shown, quoted."""
+        """Messages about the host, the table and plugins are shown, with quotations."""
         for place in (
             "plugins/good/src/a.ts",
             "host/packages/host/src/index.ts",
@@ -32,7 +32,7 @@ class ShowableTests(SynchronousTestCase):
             self.assertEqual(showable(text, cut=False), text.strip("\n"))
 
     def test_attack_quoting_a_secret(self):
-        """Nothing is quoted of any other file, nor is what is said of it."""
+        """Nothing is quoted of any other file, nor are messages about it."""
         for place in (
             "token",
             "state.json",
@@ -61,13 +61,13 @@ class ShowableTests(SynchronousTestCase):
         self.assertEqual(showable(f'✘ [ERROR] found "{SECRET}"', cut=True), "")
 
     def test_no_place(self):
-        """What is said of no file is shown, unless it quotes."""
+        """A message about no file is shown, unless it quotes."""
         text = '✘ [ERROR] Could not resolve "host/packages/host/src/index.ts"'
         self.assertEqual(showable(text, cut=False), text)
         self.assertEqual(showable(f"✘ [ERROR] x\n 1 │ {SECRET}", cut=False), HIDDEN)
 
     def test_advice(self):
-        """What is said of the bundler's options is left out, and only that."""
+        """A message about the bundler's options is left out, and only that."""
         for advice, kept in (
             ('You can mark the path "x" as external, which will remove this.', ""),
             ('You need to set the output format to "esm".', ""),

@@ -1,4 +1,4 @@
-"""What a metafile says of a bundle; see ``test_metafile`` for what is refused."""
+"""What a metafile has about a bundle; see ``test_metafile`` for what is refused."""
 
 from __future__ import annotations
 

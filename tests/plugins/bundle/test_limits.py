@@ -22,7 +22,7 @@ class MemoryTests(BuildCase):
     """The limit on memory, with the real bundler."""
 
     async def test_attack_deep_nesting(self):
-        """It ends in one line that says why, and what was published stays."""
+        """It ends in one line with the reason, and what was published stays."""
         for text in ("(" * 1_000_000, "()=>" * 262_144 + "0"):
             with self.subTest(text=text[:4]):
                 self.shop.write("plugins/aa/main.ts", f"export default {text}")
@@ -95,7 +95,7 @@ class CrashTests(BuildCase):
                 self.assertNotIn("\n", refusal)
 
     async def test_attack_text_that_looks_like_a_crash(self):
-        """What a source says is no crash of a bundler that has not crashed."""
+        """The text of a source is no crash of a bundler that has not crashed."""
         error = await self.crash("fatal error: out of memory\n", 1)
         self.assertTrue(error.startswith("esbuild failed:\nfatal error: out of"), error)
         self.assertEqual(len(error), len("esbuild failed:\n") + 4000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.metafile import BuildError
-from bridge.plugins.bundle.staging import Staging
+from bridge.plugins.bundle.staging import Staging, sweep
 
 from ...directories import fresh_directory, planted
 from .workshop import Workshop
@@ -30,12 +30,29 @@ class StagingTests(SynchronousTestCase):
         self.assertEqual(self.staging.directory.parent, self.shop.folder.resolve())
 
     def test_discard(self):
-        """Afterwards nothing is left, also when it is said twice."""
+        """Afterwards nothing is left, also when it is done twice."""
         self.assertTrue(self.staging.claim())
         self.staging.prepare([])
         self.staging.discard()
         self.staging.discard()
         self.assertEqual(self.shop.published(), {})
+
+    def test_sweep(self):
+        """What killed builds left is removed; what is published stays."""
+        sweep(self.shop.folder)  # there is none yet
+        (self.shop.folder / ".build-1" / "x").mkdir(parents=True)
+        (self.shop.folder / ".build-2").write_text("x")
+        self.shop.bundle.write_text("published")
+        sweep(self.shop.folder)
+        self.assertEqual(list(self.shop.published()), [self.shop.bundle.name])
+
+    def test_sweep_during_a_build(self):
+        """The working directory of a build under way stays."""
+        self.assertTrue(self.staging.claim())
+        self.staging.prepare([])
+        self.addCleanup(self.staging.discard)
+        sweep(self.shop.folder)
+        self.assertTrue(self.staging.directory.is_dir())
 
     def test_attack_input_through_a_link(self):
         """An input whose real path is another one is refused."""
@@ -77,9 +94,11 @@ class StagingTests(SynchronousTestCase):
             (root / path).chmod(0o757)
             with self.assertRaises(BuildError) as caught:
                 self.staging.check([])
-            said = str(caught.exception)
-            self.assertIn(f"{root}/{path} can be written by other users", said)
-            self.assertTrue(said.endswith(f"run: chmod -R go-w {root}/host"), said)
+            reported = str(caught.exception)
+            self.assertIn(f"{root}/{path} can be written by other users", reported)
+            self.assertTrue(
+                reported.endswith(f"run: chmod -R go-w {root}/host"), reported
+            )
             (root / path).chmod(0o755)
         planted(self, root / entry)
         with self.assertRaises(BuildError) as caught:

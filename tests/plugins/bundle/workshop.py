@@ -30,6 +30,7 @@ HOST = """\
 import { COMPILED_PLUGINS } from "@bridge/static-plugins";
 import { definePlugin } from "@bridge/plugin-api";
 console.log(COMPILED_PLUGINS, definePlugin);
+for (const entry of COMPILED_PLUGINS) void entry.load?.();
 """
 MAIN = """\
 import { definePlugin } from "@bridge/plugin-api";

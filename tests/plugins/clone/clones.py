@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
+import subprocess
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import trustme
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.cloner import GitCloner
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
+from ...directories import fresh_directory
 from ...forge import RogueServer, Script, shared_forge
 from .packs import Object, make_repository
 
@@ -33,16 +32,36 @@ def open_sockets() -> int:
     return count
 
 
+def run_git(directory: Path, *arguments: str, ca_file: Path | None = None) -> str:
+    """
+    Run the system's git in a directory, without any configuration of the user.
+
+    :param ca_file: The authority to trust.
+    :return: Its output and its error messages.
+    """
+    environment = {"PATH": os.defpath, "GIT_CONFIG_NOSYSTEM": "1"}
+    environment["HOME"] = str(directory)
+    if ca_file is not None:
+        environment["GIT_SSL_CAINFO"] = str(ca_file)
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout + done.stderr
+
+
 class CloneTestCase(SynchronousTestCase):
     """Clones, and after each test looks for what a clone may have left behind."""
 
     def setUp(self) -> None:
         """Make a directory, and remember what is open before the test."""
         self.forge = shared_forge()
-        self.base = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.base)
+        self.base = fresh_directory(self)
         self.into = self.base / "tree"
-        self.authority = trustme.CA()
         self.stop = threading.Event()
         self.progress: list[int] = []
         self.addCleanup(self.assert_nothing_open, open_sockets())
@@ -80,6 +99,6 @@ class CloneTestCase(SynchronousTestCase):
 
     def rogue(self, script: Script) -> RogueServer:
         """A server that follows ``script``."""
-        server = RogueServer(script, self.base / "rogue.pem", self.authority)
+        server = RogueServer(script, self.base / "rogue.pem")
         self.addCleanup(server.stop)
         return server

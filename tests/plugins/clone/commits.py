@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from bridge.plugins.clone.pack import PackedObject, Unpacked
+from bridge.plugins.clone.objects.pack import PackedObject, Unpacked
 
 from .packs import Object, tree
 

@@ -7,15 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred
 
+from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.upstream.history import Behind, LogEntry
+
+from ...threads import at_once
 
 LATEST = "1a7e57" * 6 + "1a7e"
 
 
 def new_commits(count: int, latest: str = LATEST) -> Behind:
-    """What there is to say of a remote with this many new commits."""
+    """Return what a look at a remote with this many new commits finds."""
     entry = LogEntry(latest, "Make it better", "2023-11-14T22:13:20Z")
     return Behind(latest, count, [entry] * count, True)
 
@@ -23,17 +26,19 @@ def new_commits(count: int, latest: str = LATEST) -> Behind:
 @define(eq=False)
 class FakeUpstream:
     """
-    Says what it is configured to.
+    Finds what it is configured to; see ``UpstreamContract``.
 
     :ivar answers: By URL; an exception is raised, and one new commit is the default.
-    :ivar asked: The URLs, in order.
+    :ivar done: The URLs of looks that had everything when they were stopped.
     """
 
     answers: dict[str, Behind | Exception | None] = field(factory=dict)
-    asked: list[str] = field(factory=list)
+    done: set[str] = field(factory=set)
 
     def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
         """See ``Upstream``."""
+        if stop.is_set() and url not in self.done:
+            raise clone_failed("stopped before it was finished")
         answer = self.answers.get(url, new_commits(1))
         if isinstance(answer, Exception):
             raise answer
@@ -58,12 +63,12 @@ class Slots:
         url, _, stop = arguments
         self.asked.append(url)
         if url not in self.slow:
-            return maybeDeferred(call, *arguments)
+            return at_once(call, *arguments)
         later: Deferred[Any] = Deferred()
 
         def end() -> None:
             del self.busy[url]
-            maybeDeferred(call, *arguments).chainDeferred(later)
+            at_once(call, *arguments).chainDeferred(later)
 
         self.busy[url] = stop, end
         return later

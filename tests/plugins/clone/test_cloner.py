@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
+from functools import partial
 
 from attrs import evolve
 
@@ -15,7 +15,7 @@ from bridge.protocol.errors import BridgeError
 
 from ...forge import PROJECT, respond, start_forge_process
 from . import packs
-from .clones import CloneTestCase
+from .clones import CloneTestCase, run_git
 from .packs import commit, tree
 
 CONTENT = {
@@ -27,21 +27,6 @@ CONTENT = {
     "a.txt": b"line of text that repeats\n" * 400,
     "b.txt": b"line of text that repeats\n" * 400 + b"and ends\n",
 }
-
-
-def git(directory: Path, ca_file: Path, *arguments: str) -> str:
-    """Run the system's git; its output."""
-    environment = {"PATH": os.defpath, "GIT_CONFIG_NOSYSTEM": "1"}
-    environment |= {"HOME": str(directory), "GIT_SSL_CAINFO": str(ca_file)}
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout + done.stderr
 
 
 class GoodCloneTests(CloneTestCase):
@@ -77,7 +62,7 @@ class GoodCloneTests(CloneTestCase):
     def test_real_repository(self) -> None:
         """Git finds nothing wrong with the clone, and no file changed."""
         self.clone(self.forge.url(self.name))
-        run = lambda *words: git(self.into, self.forge.ca_file, *words)  # noqa: E731
+        run = partial(run_git, self.into, ca_file=self.forge.ca_file)
         self.assertEqual(run("fsck", "--full", "--strict", "--no-dangling"), "")
         self.assertEqual(run("status", "--porcelain"), "")
         self.assertEqual(run("rev-parse", "HEAD").strip(), self.commit)
@@ -86,7 +71,7 @@ class GoodCloneTests(CloneTestCase):
     def test_later_fetch(self) -> None:
         """The clone can be deepened from its remote."""
         self.clone(self.forge.url(self.name))
-        run = lambda *words: git(self.into, self.forge.ca_file, *words)  # noqa: E731
+        run = partial(run_git, self.into, ca_file=self.forge.ca_file)
         run("fetch", "--quiet", "--depth=50", "origin")
         self.assertEqual(run("rev-list", "--count", "origin/HEAD").strip(), "2")
         self.assertEqual(run("fsck", "--full"), "")

@@ -9,6 +9,7 @@ import time
 from bridge.net import addresses
 from bridge.net.certificates import tls_context
 from bridge.plugins.clone.cloner import GitCloner
+from bridge.plugins.clone.dial import NotPublicError
 
 from .clones import CloneTestCase
 
@@ -117,3 +118,54 @@ class PublicOnlyTests(CloneTestCase):
         """A public address that is this machine's own is refused."""
         self.patch(addresses, "is_public", lambda address: True)
         self.refused("https://forge.example.org/x.git", "127.0.0.1")
+
+
+class AllowedTests(CloneTestCase):
+    """Private hosts that a user has allowed."""
+
+    def allowing(self, *addresses: str, allowed: str) -> GitCloner:
+        """A cloner for public hosts, and what is allowed, with a look-up's answers."""
+        answers = [(2, 1, 6, "", (address, self.forge.port)) for address in addresses]
+        cloner = GitCloner(
+            self.forge.ca_file, False, time.monotonic, look_up=lambda *_: answers
+        )
+        return cloner.public(frozenset([allowed]))
+
+    def publish(self) -> str:
+        """Publish something; returns its URL."""
+        (self.base / "w").mkdir()
+        (self.base / "w" / "x").write_bytes(b"")
+        self.forge.publish(self.base / "w", "private")
+        return self.forge.url("private")
+
+    def test_allowed_address(self) -> None:
+        """An address that was allowed is dialled."""
+        url = self.publish()
+        self.clone(url, self.allowing("127.0.0.1", allowed="127.0.0.1"))
+        self.assertTrue((self.into / "x").exists())
+
+    def test_addresses_are_named(self) -> None:
+        """The refusal has the addresses that are not public, for a prompt."""
+        cloner = self.allowing("8.8.8.8", "10.0.0.1", "192.168.1.1", allowed="10.0.0.2")
+        with self.assertRaises(NotPublicError) as caught:
+            self.clone("https://forge.example.org/x.git", cloner)
+        self.assertEqual(caught.exception.addresses, ("10.0.0.1", "192.168.1.1"))
+
+    def test_attack_rebinding_after_the_prompt(self) -> None:
+        """A name that leads to another private address by then is refused."""
+        cloner = self.allowing("127.0.0.1", allowed="192.168.1.5")
+        with self.assertRaises(NotPublicError):
+            self.clone(self.publish(), cloner)
+
+    def test_attack_another_host(self) -> None:
+        """A private name that was allowed allows no other one."""
+        cloner = self.allowing("127.0.0.1", allowed="forge.localhost")
+        with self.assertRaises(NotPublicError) as caught:
+            self.clone("https://other.localhost/x.git", cloner)
+        self.assertEqual(caught.exception.addresses, ())
+
+    def test_allowed_name(self) -> None:
+        """A private name that was allowed is resolved and dialled."""
+        url = self.publish().replace("127.0.0.1", "localhost")
+        self.clone(url, self.allowing("127.0.0.1", allowed="localhost"))
+        self.assertTrue((self.into / "x").exists())

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from bridge.plugins.clone.gitprotocol import Fetched, fetch
 from bridge.plugins.clone.https import open_server
-from bridge.plugins.clone.pack import unpack
+from bridge.plugins.clone.objects.pack import unpack
 from bridge.plugins.clone.transfer import CloneLimits, Transfer
 
 from ...forge import packet, respond, serve_pack

@@ -160,7 +160,7 @@ class AnswerTests(CloneTestCase):
         self.assertIn("clone_failed: ", message)
 
     def test_error_packet(self) -> None:
-        """What the server says in git's protocol is not repeated."""
+        """What the server sends in git's protocol is not repeated."""
         kind = "application/x-git-upload-pack-advertisement"
         body = b"001e# service=git-upload-pack\n0000" + b"0012ERR SERVERTEXT"
         message = self.answer(respond("200 OK", body, Content_Type=kind))

@@ -85,13 +85,13 @@ class LinkTests(LinkingTestCase):
         self.assertEqual(self.kept(), [LINK])
         self.assertEqual(
             self.bench.events,
-            ["push plugins mine", f"run {LINK}", f"push build ok {LINK}"],
+            ["push plugins mine", f"run {LINK}", "push build ok mine"],
         )
         (entry,) = self.bench.trees.listing({}).plugins
-        self.assertEqual(entry["dev"], True)
-        for name in ("url", "commit", "keyId"):
-            self.assertEqual(entry[name], "")
-        self.assertEqual(entry["installedAt"], entry["updatedAt"])
+        self.assertEqual(entry.dev, True)
+        for name in ("url", "commit", "key_id"):
+            self.assertEqual(getattr(entry, name), "")
+        self.assertEqual(entry.installed_at, entry.updated_at)
 
     def test_nothing_is_recorded(self):
         """A link leaves no word in the state."""
@@ -108,7 +108,7 @@ class LinkTests(LinkingTestCase):
         self.assertEqual(self.in_copy(), "export default 2;\n")
         self.assertEqual(self.kept(), [LINK])
         (entry,) = self.bench.trees.listing({}).plugins
-        self.assertLess(entry["installedAt"], entry["updatedAt"])
+        self.assertLess(entry.installed_at, entry.updated_at)
 
     def test_end(self):
         """In the end nothing is left of it, which is reported to pages."""
@@ -173,7 +173,7 @@ class RefusedTests(LinkingTestCase):
         self.assertEqual(self.bench.trees.linked, {})
         self.bench.publish("good")
         installed = self.bench.installer.install(url_of("good"))
-        self.assertEqual(self.successResultOf(installed)["id"], "good")
+        self.assertEqual(self.successResultOf(installed).id, "good")
 
     def test_build_fails_later(self):
         """A change that does not build is rolled back, in the files and the list."""
@@ -184,7 +184,7 @@ class RefusedTests(LinkingTestCase):
         self.bench.events.clear()
         self.assertEqual(self.refusal(), "build_failed: broken")
         pushed = [event for event in self.bench.events if "push build" in event]
-        self.assertEqual(pushed, [f"push build failed {LINK}", f"push build ok {LINK}"])
+        self.assertEqual(pushed, ["push build failed mine", "push build ok mine"])
         self.assertEqual(self.in_copy(), "export default 1;\n")
         self.assertEqual(self.bench.trees.linked, before)
         self.assertEqual(self.kept(), [LINK])

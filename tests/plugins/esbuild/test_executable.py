@@ -88,9 +88,9 @@ class CopyTests(ExecutableCase):
                 if mode == 0o755:
                     planted(self, path)
                 for in_memory in (memory_file, lambda: None):
-                    said = self.refused(in_memory)
-                    self.assertIn(f"{path} ", said)
-                    self.assertIn("so it is not used; ", said)
+                    printed = self.refused(in_memory)
+                    self.assertIn(f"{path} ", printed)
+                    self.assertIn("so it is not used; ", printed)
                     (self.private / "esbuild").unlink(missing_ok=True)
             if name != ".":
                 path.unlink()

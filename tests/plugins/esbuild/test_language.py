@@ -20,7 +20,7 @@ from bridge.plugins.esbuild.language import (
 
 
 class NameTests(SynchronousTestCase):
-    """What a name says of a file."""
+    """What a name reveals about a file."""
 
     def test_sources(self):
         """A source has a stem and one of eight suffixes."""
@@ -54,7 +54,7 @@ class NameTests(SynchronousTestCase):
 
     @given(st.text(max_size=12), st.sampled_from([*LOADERS, *DATA_LOADERS]))
     def test_any_name(self, stem, suffix):
-        """A name is of one kind at most, and directories have no say."""
+        """A name is of one kind at most, and directories do not count."""
         for name in (stem, stem + suffix):
             self.assertFalse(is_source_name(name) and is_data_name(name))
             self.assertEqual(suffix_of(name), suffix_of(f"x.ts/{name}"))

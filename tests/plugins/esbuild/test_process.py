@@ -47,8 +47,8 @@ class MemoryTests(ProcessCase):
         process = self.start(self.CODE)
         process.stdout.readline()
         limit_memory(process.pid, 96 * MIB)
-        said, _ = process.communicate("go\n")
-        self.assertEqual(said, f"({96 * MIB}, {96 * MIB})\n")
+        reported, _ = process.communicate("go\n")
+        self.assertEqual(reported, f"({96 * MIB}, {96 * MIB})\n")
         self.assertEqual(process.returncode, 1)
 
     def test_default(self):
@@ -56,8 +56,10 @@ class MemoryTests(ProcessCase):
         process = self.start(self.CODE)
         process.stdout.readline()
         limit_memory(process.pid)
-        said, _ = process.communicate("go\n")
-        self.assertEqual(said, f"({BUNDLER_MEMORY_BYTES}, {BUNDLER_MEMORY_BYTES})\n")
+        reported, _ = process.communicate("go\n")
+        self.assertEqual(
+            reported, f"({BUNDLER_MEMORY_BYTES}, {BUNDLER_MEMORY_BYTES})\n"
+        )
         self.assertEqual(process.returncode, 0)
 
     def test_a_lower_limit_stays(self):
@@ -139,7 +141,7 @@ class SettledTests(SynchronousTestCase):
         work.errback(ValueError())
         self.failureResultOf(waiting, CancelledError)
 
-    def test_ends_at_once_when_told(self):
+    def test_ends_at_once_when_asked(self):
         """What ends as soon as it is asked is waited for no longer."""
         work: Deferred[int] = Deferred()
         waiting = self.wait(work, lambda: work.callback(1))

@@ -138,7 +138,7 @@ class ExchangeTests(SynchronousTestCase):
             self.assertTrue((self.directory / NEW).is_dir())
 
     def test_the_state_decides(self):
-        """Whether the record is the new one says which way to go."""
+        """Whether the record is the new one decides which way to go."""
         for exchange in KINDS.values():
             self.assertEqual(
                 exchange.is_recorded(self.bench.store), exchange.record is None

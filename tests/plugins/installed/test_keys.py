@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.keys import KEYS, MARKS, Trust
 from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.wire import unstructure
 from bridge.store import Edit, Put, Store
+
+from ...directories import fresh_directory
+from ...threads import at_once
 
 ONE = public_key_of(b"\x01" * 32)
 TWO = public_key_of(b"\x02" * 32)
@@ -23,18 +23,12 @@ SIGNED = Signed(key_id(ONE), ONE, 1000, "00" * 32)
 BY_TWO = Signed(key_id(TWO), TWO, 500, "00" * 32)
 
 
-def at_once(call: Any, *arguments: Any) -> Deferred[Any]:
-    """Call a function as if in a thread."""
-    return maybeDeferred(call, *arguments)
-
-
 class TrustTestCase(SynchronousTestCase):
     """A test with a real, empty store."""
 
     def setUp(self):
         """Open the store."""
-        root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, root)
+        root = fresh_directory(self)
         self.store = Store.open(root / "state.json", at_once)
         self.trust = Trust(self.store)
 
@@ -162,7 +156,7 @@ class KeysTests(TrustTestCase):
         self.accept("gone", SIGNED, 6)
         by_one = SIGNED.key_id
         self.assertEqual(
-            self.trust.keys({"one": by_one, "also": by_one, "x": "other"}),
+            unstructure(self.trust.keys({"one": by_one, "also": by_one, "x": "other"})),
             [
                 {
                     "keyId": by_one,
@@ -189,7 +183,7 @@ class KeysTests(TrustTestCase):
 
     def listed(self) -> list[str]:
         """The ids of the keys, as listed."""
-        return [row["keyId"] for row in self.trust.keys({})]
+        return [row.key_id for row in self.trust.keys({})]
 
     def test_forget(self):
         """A forgotten key is accepted no longer, and others still are."""

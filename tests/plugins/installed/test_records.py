@@ -1,9 +1,5 @@
 """Tests for ``bridge.plugins.installed.records``."""
 
-import shutil
-import tempfile
-from pathlib import Path
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -19,7 +15,8 @@ from bridge.plugins.installed.records import (
 )
 from bridge.store import Drop, Edit, Put, Remove, Store
 
-from ..operations.bench import at_once
+from ...directories import fresh_directory
+from ...threads import at_once
 
 RECORD = Record("https://forge.example/a.git", "c0ffee", "1bc6", 5, 1000, 2000)
 FIELDS = {
@@ -68,8 +65,7 @@ class ReadRecordsTests(SynchronousTestCase):
 
     def setUp(self):
         """Open a store."""
-        root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, root)
+        root = fresh_directory(self)
         self.store = Store.open(root / "state.json", at_once)
 
     def commit(self, *edits):

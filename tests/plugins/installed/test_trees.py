@@ -8,8 +8,10 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
-from bridge.plugins.installed.trees import iso_time
+from bridge.plugins.installed.trees import Broken, ListEntry, iso_time
+from bridge.plugins.tree.manifest import load_manifest
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.wire import unstructure
 
 from ...directories import planted
 from ..operations.bench import (
@@ -18,6 +20,7 @@ from ..operations.bench import (
     NOW,
     OTHER_KEY,
     OTHER_SEED,
+    PROFILE,
     Bench,
     files_of,
     manifest,
@@ -110,7 +113,7 @@ class ListingTests(TreesTestCase):
         sound, faults = self.trees.sort_out({"sample": record})
         self.assertEqual(sound, [])
         listing = self.trees.listing({"sample": record})
-        self.assertEqual(listing.broken, [{"id": "sample", "reason": faults["sample"]}])
+        self.assertEqual(listing.broken, [Broken("sample", faults["sample"])])
         return faults["sample"]
 
     def test_entry(self):
@@ -118,7 +121,7 @@ class ListingTests(TreesTestCase):
         text = manifest("sample", tags=["a"], author="Somebody")
         self.write(files=files_of("sample", **{"plugin.json": text}))
         self.assertEqual(
-            self.trees.entry("sample", RECORD),
+            unstructure(self.trees.entry("sample", RECORD)),
             {
                 "id": "sample",
                 "name": "A plugin",
@@ -145,7 +148,7 @@ class ListingTests(TreesTestCase):
         """A tree that is as it was signed is listed, and not broken."""
         self.write()
         listing = self.trees.listing({"sample": RECORD})
-        self.assertEqual([e["id"] for e in listing.plugins], ["sample"])
+        self.assertEqual([e.id for e in listing.plugins], ["sample"])
         self.assertEqual(listing.broken, [])
         self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
 
@@ -182,9 +185,9 @@ class ListingTests(TreesTestCase):
         (self.write() / "main.ts").write_text("steal();")
         self.assertTrue(self.fault().startswith("unsigned: "))
         listing = self.trees.listing({"sample": RECORD})
-        self.assertEqual([e["id"] for e in listing.plugins], ["sample"])
+        self.assertEqual([e.id for e in listing.plugins], ["sample"])
 
-    def test_tree_signed_anew_by_another_key(self):
+    def test_tree_signed_again_by_another_key(self):
         """A tree that somebody else signed is not the one that was recorded."""
         self.write(seed=OTHER_SEED)
         self.assertTrue(self.fault().startswith("not_trusted: "))
@@ -216,7 +219,7 @@ class ListingTests(TreesTestCase):
         self.assertEqual(self.trees.entries({"sample": RECORD}), [])
 
     def test_clock_set_back(self):
-        """What was accepted stays so, whatever the clock says of it later."""
+        """What was accepted stays so, whatever the clock shows later."""
         self.write(signed_at=NOW + 10**9)
         self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
 
@@ -229,7 +232,15 @@ class LinkedTests(TreesTestCase):
         super().setUp()
         self.copy = self.trees.fresh()
         write_tree(self.copy, files_of("sample"), None)
-        self.trees.linked["sample"] = {"id": "sample", "dev": True}
+        self.trees.linked["sample"] = ListEntry.of(
+            load_manifest(self.copy, PROFILE),
+            url="",
+            commit="",
+            installed_at="",
+            updated_at="",
+            key_id="",
+            dev=True,
+        )
 
     def test_it_stands_for_the_installed_one(self):
         """It is listed and built in place of the installed tree of its id."""
@@ -237,10 +248,10 @@ class LinkedTests(TreesTestCase):
         self.write("other")
         records = {"other": RECORD, "sample": RECORD}
         listing = self.trees.listing(records)
-        self.assertEqual([p["id"] for p in listing.plugins], ["other", "sample"])
+        self.assertEqual([p.id for p in listing.plugins], ["other", "sample"])
         self.assertEqual(listing.broken, [])
         self.assertEqual(listing.plugins, self.trees.entries(records))
-        self.assertIn("dev", listing.plugins[1])
+        self.assertEqual([p.dev for p in listing.plugins], [None, True])
         directories, faults = self.trees.sort_out(records)
         self.assertEqual(sorted(directories), [".tmp-dev-sample", "other"])
         self.assertEqual(faults, {})

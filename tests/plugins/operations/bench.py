@@ -10,36 +10,44 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
-from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 from zope.interface import implementer
 
 from bridge.approval import IApprover, Prompts, denied, unavailable
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
+from bridge.plugins.bundle.plugintable import plugin_of
+from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.journal import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
-from bridge.plugins.installed.trees import Trees
+from bridge.plugins.installed.trees import ListEntry, Trees
 from bridge.plugins.operations.candidate import CandidateFetcher
 from bridge.plugins.operations.change import Change
 from bridge.plugins.operations.install import Installer
+from bridge.plugins.operations.kept import KeptTree, Pin
 from bridge.plugins.operations.operations import Operations
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
 from bridge.plugins.operations.update import Updater
+from bridge.plugins.tree.digest import tree_digest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.plugins.upstream.preview import Access, Previewer, Reach
 from bridge.settings.host import load_profile
 from bridge.store import Store
 
+from ...threads import Threads
+from ..clone.remotes import FakeUpstream
 from ..policy.scanning import BlockingScanner
 
 PROFILE = load_profile("reference")
@@ -104,60 +112,39 @@ def write_tree(
         (root / "plugin.sig").write_bytes(signature)
 
 
-def at_once(call: Callable[..., Any], *arguments: Any) -> Deferred[Any]:
-    """Call a function as if in a thread."""
-    return maybeDeferred(call, *arguments)
-
-
-@define(eq=False)
-class Threads:
-    """A thread pool that can be held up, or made to fail, at a named function."""
-
-    failing: dict[str, Exception] = field(factory=dict)
-    slow: str | None = None
-    waiting: list[Callable[[], object]] = field(factory=list)
-    before: dict[str, Callable[[], object]] = field(factory=dict)
-
-    def __call__(self, call: Callable[..., Any], *arguments: Any) -> Deferred[Any]:
-        """See ``InThread``."""
-        name = call.__name__
-        self.before.pop(name, lambda: None)()
-        if name in self.failing:
-            return fail(self.failing[name])
-        if name == self.slow:
-            later: Deferred[Any] = Deferred()
-            self.waiting.append(lambda: at_once(call, *arguments).chainDeferred(later))
-            return later
-        return at_once(call, *arguments)
-
-    def go_on(self) -> None:
-        """Let what was held up run."""
-        self.slow = None
-        waiting, self.waiting = self.waiting, []
-        for one in waiting:
-            one()
-
-
 @define(eq=False)
 class FakeCloner:
-    """Copies trees, or fails."""
+    """
+    Copies trees, or fails; see ``ClonerContract``.
+
+    :ivar trees: The directory of the trees.
+    :ivar failure: What a clone that has received everything fails with.
+    :ivar chunks: What is reported as received so far, each in turn.
+    """
 
     trees: Path
     events: list[str]
     failure: Exception | None = None
     chunks: Iterable[int] = ()
+    commit: str = COMMIT
 
     def clone(self, url: str, into: Path, progress: Any, stop: Any) -> str:
         """See ``Cloner``."""
         self.events.append("clone")
-        shutil.copytree(self.trees / url.split("/")[-1].removesuffix(".git"), into)
+        source = self.trees / url.split("/")[-1].removesuffix(".git")
+        if not source.is_dir():
+            raise clone_failed("not found")
         for count in self.chunks:
             progress(count)
         if stop.is_set():
-            raise OSError("stopped")
+            raise clone_failed("stopped before it was finished")
         if self.failure is not None:
             raise self.failure
-        return COMMIT
+        if os.path.lexists(into):
+            raise clone_failed("the files could not be written")
+        shutil.copytree(source, into)
+        into.chmod(0o700)
+        return self.commit
 
 
 @implementer(IApprover)
@@ -197,7 +184,7 @@ def no_desktop() -> Exception:
 @define(eq=False)
 class FakeBuilder:
     """
-    Builds nothing.
+    Builds nothing; see ``BuilderContract``.
 
     :ivar outcomes: Of the next runs: ``None`` for a good one, an error to report, an
         exception to break with, or what to wait for.
@@ -217,14 +204,15 @@ class FakeBuilder:
         return succeed(self.report(ids, outcome))
 
     def report(self, ids: list[str], error: str | None = None) -> Report:
-        """A report of a run."""
+        """Return the report of a run."""
         errors = [] if error is None else [error]
-        return Report(ok=error is None, duration_ms=1, plugins=ids, errors=errors)
+        plugins = sorted(map(plugin_of, set(ids)))
+        return Report(ok=error is None, duration_ms=1, plugins=plugins, errors=errors)
 
 
 @define(eq=False)
 class FakeAudience:
-    """Writes the reports to pages into the list of events."""
+    """Writes the reports to pages into the list of events; see ``AudienceContract``."""
 
     events: list[str]
     progresses: list[Any] = field(factory=list)
@@ -237,10 +225,10 @@ class FakeAudience:
         op = "" if progress.op == "install" else f"{progress.op} "
         self.events.append(f"{op}{progress.step}")
 
-    def plugins(self, entries: list[dict[str, Any]]) -> None:
+    def plugins(self, entries: list[ListEntry]) -> None:
         """See ``Audience``."""
         self.entries.append(entries)
-        self.events.append(" ".join(["push plugins", *(e["id"] for e in entries)]))
+        self.events.append(" ".join(["push plugins", *(e.id for e in entries)]))
 
     def built(self, report: Report) -> None:
         """See ``Audience``."""
@@ -275,7 +263,11 @@ class Bench:
         self.builder = FakeBuilder(self.events)
         self.scanner = BlockingScanner(self.threads)
         self.audience = FakeAudience(self.events)
-        self.operations = Operations(self.audience)
+        names = itertools.count(1)
+        self.operations = Operations(
+            self.audience, self.clock, lambda: f"operation-{next(names)}"
+        )
+        self.kept = KeptTree(self.trees, self.clock, self.threads)
         self.rebuild = Rebuild(
             self.store, self.trees, self.builder, self.audience, self.threads
         )
@@ -297,6 +289,7 @@ class Bench:
             self.threads,
             self.clones,
             lambda call, *arguments: call(*arguments),
+            self.kept,
         )
         prompts = Prompts("Sample Host")
         self.prompting = Prompting(self.approver, prompts, self.trust)
@@ -310,7 +303,26 @@ class Bench:
             self.trees,
             self.threads,
         )
+        self.upstream = FakeUpstream()
+        self.reached: list[frozenset[str]] = []
+        self.previewer = Previewer(
+            self.operations,
+            self.prompting,
+            self.fetcher,
+            self.kept,
+            Access(self._reach, may_ask=True),
+            self.trust,
+            self.store,
+            self.trees,
+            self.clock,
+            self.threads,
+            self.threads,
+        )
         self.key_ring = KeyRing(self.operations, self.prompting, self.store, self.trust)
+
+    def _reach(self, allowed: frozenset[str]) -> Reach:
+        self.reached.append(allowed)
+        return Reach(self.cloner, self.upstream)
 
     def _pipeline(self, kind: Any) -> Any:
         return kind(
@@ -338,6 +350,18 @@ class Bench:
         chosen = files_of(name) if files is None else files
         by = name if signed_as == "" else signed_as
         write_tree(root, chosen, by, seed, signed_at)
+        return root
+
+    def pin_of(self, name: str) -> Pin:
+        """What a preview of a repository would show."""
+        root = self.repositories / name
+        return Pin(self.cloner.commit, tree_digest(root, PROFILE.tree_domain))
+
+    def keep(self, name: str) -> Path:
+        """Keep the tree of a repository, as a preview does; returns where."""
+        root = self.trees.fresh()
+        shutil.copytree(self.repositories / name, root)
+        self.kept.keep(url_of(name), self.pin_of(name), root)
         return root
 
     def left(self) -> tuple[list[str], dict[str, dict[str, Any]]]:

@@ -1,14 +1,28 @@
 """Candidates for an installation; each refusal is in ``test_install``."""
 
-from twisted.internet.defer import Deferred
+import shutil
+from typing import Any
+
+from attrs import evolve
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.operations import Running
+from bridge.plugins.operations.running import Running, cancelled
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.limits import CLONE_REPORT_SECONDS
 
-from .bench import COMMIT, KEY, Bench, files_of, url_of
+from .bench import (
+    COMMIT,
+    KEY,
+    OTHER_KEY,
+    OTHER_SEED,
+    Bench,
+    files_of,
+    url_of,
+    write_tree,
+)
 
 
 class CandidateFetcherTests(SynchronousTestCase):
@@ -25,7 +39,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         return Deferred.fromCoroutine(fetching)
 
     def test_candidate(self):
-        """A candidate is a clone, what it says it is, and who signed it."""
+        """A candidate is a clone, its manifest, and who signed it."""
         self.bench.publish("good")
         candidate = self.successResultOf(self.fetch("good"))
         self.assertEqual(candidate.manifest.id, "good")
@@ -64,3 +78,125 @@ class CandidateFetcherTests(SynchronousTestCase):
         main = "import { definePlugin } from '@bridge/plugin-api';\ndefinePlugin({});\n"
         self.bench.publish("good", files_of("good", **{"main.ts": main}))
         self.successResultOf(self.fetch("good"))
+
+    def test_slow_clone_goes_on_being_reported(self):
+        """While a host sends nothing, pages see every few seconds that it goes on."""
+        self.bench.publish("good")
+        self.bench.clones.slow = "clone"
+        fetching = self.fetch("good")
+        for _ in range(3):
+            self.bench.clock.advance(CLONE_REPORT_SECONDS)
+        messages = [p.message for p in self.bench.audience.progresses]
+        self.assertEqual(messages, ["Cloning from forge.example"] * 4)
+        self.bench.clones.go_on()
+        self.successResultOf(fetching)
+        self.assertEqual(self.bench.clock.getDelayedCalls(), [])
+
+    def test_cancelled_scan_ends_at_once(self):
+        """A scan does not hold a cancelled operation up."""
+        self.bench.publish("good")
+        ended: list[Any] = []
+
+        class Scanner:
+            """Scans for ever."""
+
+            async def scan(self, root, modules=()):
+                """See ``Scans``."""
+                await Deferred(ended.append)
+
+        self.bench.fetcher = evolve(self.bench.fetcher, scanner=Scanner())
+        fetching = self.fetch("good")
+        self.running.interrupt(cancelled("the operation was cancelled"))
+        self.failureResultOf(fetching, CancelledError)
+        self.assertEqual(len(ended), 1)
+
+
+class PinnedTests(SynchronousTestCase):
+    """Tests for a candidate that was previewed."""
+
+    def setUp(self):
+        """Publish one, and keep it as a preview does."""
+        self.bench = Bench(self)
+        self.bench.publish("good")
+        self.pin = self.bench.pin_of("good")
+        self.running = Running(Operation.INSTALL, None, self.bench.audience)
+
+    def fetch(self, pin=None, url=None):
+        """Fetch it."""
+        fetching = self.bench.fetcher.fetch(
+            self.running, url or url_of("good"), pin or self.pin
+        )
+        return Deferred.fromCoroutine(fetching)
+
+    def refusal(self, pin=None):
+        """Fail to fetch it; the message.  Nothing stays."""
+        error = self.failureResultOf(self.fetch(pin), BridgeError).value
+        self.successResultOf(Deferred.fromCoroutine(self.running.undo.run()))
+        self.assertEqual(self.bench.left(), ([], {}))
+        return error.message
+
+    def test_kept_tree_is_taken(self):
+        """Nothing is cloned again; the tree goes through every check again."""
+        root = self.bench.keep("good")
+        candidate = self.successResultOf(self.fetch())
+        self.assertEqual(candidate.root, root)
+        self.assertEqual(candidate.pin, self.pin)
+        self.assertEqual(
+            self.bench.events, ["clone", "validate", "policy", "signature"]
+        )
+        self.assertEqual(self.bench.audience.progresses[0].op, "install")
+
+    def test_cloned_when_nothing_is_kept(self):
+        """Without a kept tree the same tree is cloned."""
+        candidate = self.successResultOf(self.fetch())
+        self.assertEqual(candidate.pin, self.pin)
+        self.assertEqual(self.bench.events.count("clone"), 2)
+
+    def test_attack_repository_moved_since_the_preview(self):
+        """Another commit is refused before anything of it is read."""
+        self.bench.cloner.commit = "d" * 40
+        message = self.refusal()
+        self.assertTrue(message.startswith("moved: "), message)
+        self.assertNotIn("validate", self.bench.events)
+
+    def test_attack_other_files_of_the_same_commit(self):
+        """A host that sends other files for the same commit is refused."""
+        self.bench.publish("good", files_of("good", **{"extra.ts": "export {};\n"}))
+        message = self.refusal()
+        self.assertTrue(message.startswith("moved: "), message)
+
+    def test_attack_kept_tree_swapped_on_disk(self):
+        """A program that changes the kept files installs nothing by that."""
+        for swap in (
+            lambda root: (root / "main.ts").write_text("evil();\n"),
+            lambda root: write_tree(
+                root, {"main.ts": "export default 9;\n"}, "good", OTHER_SEED
+            ),
+            lambda root: (root / "more.ts").symlink_to("/etc/passwd"),
+            shutil.rmtree,
+        ):
+            swap(self.bench.keep("good"))
+            message = self.refusal()
+            self.assertEqual(
+                message, "moved: the previewed files were changed on this computer"
+            )
+        self.assertNotIn("validate", self.bench.events)
+
+    def test_attack_signature_swapped_on_disk(self):
+        """The same files by another author are refused, though the digest is right."""
+        root = self.bench.keep("good")
+        signature = (root / "plugin.sig").read_bytes()
+        broken = signature.replace(KEY[:4].encode(), b"0000")
+        (root / "plugin.sig").write_bytes(broken[:-20] + b'"signedAt": 1}')
+        message = self.refusal()
+        self.assertTrue(message.startswith("unsigned: "), message)
+
+    def test_attack_kept_tree_of_another_url(self):
+        """A pin that was copied to another URL takes nothing; that one is cloned."""
+        root = self.bench.keep("good")
+        self.bench.publish("evil", files_of("good"), signed_as="good", seed=OTHER_SEED)
+        fetching = self.fetch(url=url_of("evil"))
+        # The files are the same, so the pin holds; the key is the other one's.
+        candidate = self.successResultOf(fetching)
+        self.assertNotEqual(candidate.root, root)
+        self.assertEqual(candidate.signed.key_id, OTHER_KEY)

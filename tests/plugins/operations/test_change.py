@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval import Operation
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.records import former
-from bridge.plugins.operations.operations import Running
+from bridge.plugins.operations.running import Running
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.store import Drop, Put, Remove

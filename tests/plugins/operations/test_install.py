@@ -12,6 +12,7 @@ from bridge.plugins.installed.records import RECORDS, Record
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.store import Put, Store
+from bridge.store.generations import UnchangedError
 
 from .bench import (
     COMMIT,
@@ -54,7 +55,7 @@ class PipelineTestCase(SynchronousTestCase):
 
     def installed(self, name="good"):
         """Install; the list entry."""
-        return self.successResultOf(self.install(name))["id"]
+        return self.successResultOf(self.install(name)).id
 
     def refusal(self, name="good", code=Code.BAD_REQUEST):
         """Fail to install; the message.  Nothing is left behind."""
@@ -96,11 +97,11 @@ class InstallTests(PipelineTestCase):
     def test_answer(self):
         """The answer is the list entry, which pages were pushed, too."""
         entry = self.successResultOf(self.install())
-        self.assertEqual(entry["id"], "good")
-        self.assertEqual(entry["url"], url_of("good"))
-        self.assertEqual(entry["commit"], COMMIT)
-        self.assertEqual(entry["keyId"], KEY)
-        self.assertEqual(entry["installedAt"], "2023-11-14T22:13:20Z")
+        self.assertEqual(entry.id, "good")
+        self.assertEqual(entry.url, url_of("good"))
+        self.assertEqual(entry.commit, COMMIT)
+        self.assertEqual(entry.key_id, KEY)
+        self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
         self.assertEqual(self.bench.audience.entries, [[entry]])
 
     def test_what_is_kept(self):
@@ -146,7 +147,7 @@ class InstallTests(PipelineTestCase):
         keys = self.bench.store.entries(KEYS)
         self.assertEqual(keys[KEY]["plugins"], ["good", "other"])
 
-    def test_prompts_show_what_to_judge_by(self):
+    def test_prompts_show_what_to_decide_by(self):
         """The first prompt shows the host, the second the key and the plugin."""
         self.installed()
         install, trust = self.bench.approver.prompts
@@ -396,7 +397,7 @@ class FaultTests(PipelineTestCase):
 
     def test_state_file(self):
         """A record that cannot be written takes the tree out again."""
-        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
+        self.bench.writes.failing = {"replace": UnchangedError(28, "No space left")}
         message = self.refusal(code=Code.INTERNAL)
         self.assertIn("state.json could not be written", message)
         self.assertEqual(self.events[-3:], ["move", "rollback", "answer"])
@@ -584,7 +585,7 @@ class SeveralTests(PipelineTestCase):
         first, second = self.install(), self.install("twin")
         self.bench.approver.open[0].errback(BridgeError(Code.BAD_REQUEST, "denied: x"))
         self.failureResultOf(first, BridgeError)
-        self.assertEqual(self.successResultOf(second)["keyId"], OTHER_KEY)
+        self.assertEqual(self.successResultOf(second).key_id, OTHER_KEY)
 
     def test_open_prompt_holds_nobody_up(self):
         """While one install waits for its user, another one is done."""
@@ -602,8 +603,8 @@ class SeveralTests(PipelineTestCase):
         first, second = self.install(), self.install("other")
         self.assertEqual(self.events.count("move"), 1)
         gate.callback(None)
-        self.assertEqual(self.successResultOf(first)["id"], "good")
-        self.assertEqual(self.successResultOf(second)["id"], "other")
+        self.assertEqual(self.successResultOf(first).id, "good")
+        self.assertEqual(self.successResultOf(second).id, "other")
         self.assertEqual(self.bench.installed(), ["good", "other"])
 
 
@@ -674,7 +675,7 @@ class EndTests(PipelineTestCase):
         self.assertNoResult(closing)
         gate.callback(None)
         self.successResultOf(closing)
-        self.assertEqual(self.successResultOf(installing)["id"], "good")
+        self.assertEqual(self.successResultOf(installing).id, "good")
 
     def test_nothing_after_the_end(self):
         """Nothing is begun by a daemon that is shutting down."""
@@ -699,3 +700,98 @@ class EchoTests(PipelineTestCase):
         reported = json.dumps([p.message for p in self.bench.audience.progresses])
         self.assertNotIn(secret, reported)
         self.assertNotIn(os.sep + "plugins", reported)
+
+
+class PinnedInstallTests(PipelineTestCase):
+    """Tests for the install of what was previewed, and for its name."""
+
+    REF = "page-chose-this-1"
+
+    def pinned(self, ref=None):
+        """Begin to install what was previewed."""
+        pin = self.bench.pin_of("good")
+        return self.bench.installer.install(url_of("good"), pin, ref)
+
+    def test_kept_tree_is_installed(self):
+        """The user is asked as ever; then the kept tree is put in place."""
+        self.bench.keep("good")
+        entry = self.successResultOf(self.pinned())
+        self.assertEqual(entry.id, "good")
+        self.assertEqual(self.events[:7], [*ASKED, "clone", *CHECKED[2:], TRUSTED[0]])
+        self.assertEqual(self.bench.left()[0], ["good"])
+
+    def test_denied_prompt_leaves_the_kept_tree(self):
+        """Who declines may change their mind: the tree is still there."""
+        root = self.bench.keep("good")
+        self.bench.approver.answers = [False]
+        self.failureResultOf(self.pinned(), BridgeError)
+        self.assertTrue(root.exists())
+        self.successResultOf(self.pinned())
+
+    def test_attack_moved_after_the_preview(self):
+        """What was pushed since the preview is not installed."""
+        pin = self.bench.pin_of("good")
+        self.bench.publish("good", files_of("good", **{"main.ts": "export {};\n"}))
+        self.bench.cloner.commit = "d" * 40
+        installing = self.bench.installer.install(url_of("good"), pin)
+        error = self.failureResultOf(installing, BridgeError).value
+        self.assertTrue(error.message.startswith("moved: "))
+        self.assertEqual(self.bench.left(), self.before)
+
+    def test_same_ref_is_the_same_install(self):
+        """A page that lost its socket asks again, and gets the one outcome."""
+        self.bench.approver.answers = [None]
+        first, second = self.pinned(self.REF), self.pinned(self.REF)
+        self.bench.approver.open[0].callback(None)
+        entry = self.successResultOf(first)
+        self.assertEqual(self.successResultOf(second), entry)
+        self.assertEqual(self.successResultOf(self.pinned(self.REF)), entry)
+        self.assertEqual(self.events.count("ask install"), 1)
+
+    def test_attack_guessed_ref(self):
+        """Another page's name for its install does not stand for another URL."""
+        self.bench.publish("other")
+        self.successResultOf(self.pinned(self.REF))
+        installing = self.bench.installer.install(url_of("other"), None, self.REF)
+        error = self.failureResultOf(installing, BridgeError).value
+        self.assertEqual(error.message, "ref: another operation has this name")
+        self.assertEqual(self.bench.installed(), ["good"])
+
+    def test_cancelled_at_each_question(self):
+        """A cancelled install withdraws its prompt and leaves nothing."""
+        for answers in ([None], [True, None]):
+            self.events.clear()
+            self.bench.approver.answers = answers
+            installing = self.install()
+            (running,) = [o for o in self.bench.operations.recent() if not o.outcome]
+            self.successResultOf(self.bench.operations.cancel(running.name))
+            error = self.failureResultOf(installing, BridgeError).value
+            self.assertTrue(error.message.startswith("cancelled: "))
+            self.assertIn("withdrawn", self.events)
+            self.assertEqual(self.bench.left(), self.before)
+
+    def test_cancelled_while_it_clones(self):
+        """A clone in its thread is stopped, and what it wrote is removed."""
+        self.bench.clones.slow = "clone"
+        installing = self.install()
+        (running,) = self.bench.operations.recent()
+        cancelling = self.bench.operations.cancel(running.name)
+        self.assertNoResult(cancelling)
+        self.bench.clones.go_on()
+        self.successResultOf(cancelling)
+        error = self.failureResultOf(installing, BridgeError).value
+        self.assertTrue(error.message.startswith("cancelled: "))
+        self.assertEqual(self.bench.left(), self.before)
+
+    def test_not_cancelled_while_it_commits(self):
+        """From its commit on, an install is finished."""
+        gate: Deferred[Any] = Deferred()
+        self.bench.builder.outcomes = [gate]
+        installing = self.install()
+        (running,) = self.bench.operations.recent()
+        refused = self.failureResultOf(
+            self.bench.operations.cancel(running.name), BridgeError
+        )
+        self.assertTrue(refused.value.message.startswith("not_cancellable: "))
+        gate.callback(None)
+        self.assertEqual(self.successResultOf(installing).id, "good")

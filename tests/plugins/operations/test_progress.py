@@ -15,9 +15,19 @@ class StepTests(SynchronousTestCase):
         self.assertTrue(all(step.meaning for step in Step))
 
     def test_record(self):
-        """A record has these fields, ``id`` also when it is null."""
-        progress = Progress(Operation.INSTALL, None, Step.CLONE, "Cloning")
+        """A record has these fields, ``id`` and ``ref`` also when they are null."""
+        progress = Progress(
+            Operation.INSTALL, None, Step.CLONE, "Cloning", "12", None, True
+        )
         self.assertEqual(
             unstructure(progress),
-            {"op": "install", "id": None, "step": "clone", "message": "Cloning"},
+            {
+                "op": "install",
+                "id": None,
+                "step": "clone",
+                "message": "Cloning",
+                "operation": "12",
+                "ref": None,
+                "cancellable": True,
+            },
         )

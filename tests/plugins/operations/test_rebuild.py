@@ -70,7 +70,7 @@ class RunTests(RebuildTestCase):
         self.assertEqual([r.ok for r in reports], [True, False, True, True])
         self.assertEqual(self.bench.audience.reports, reports)
 
-    def test_failed_build_tells_its_own_error_first(self):
+    def test_failed_build_reports_its_own_error_first(self):
         """What failed the build comes before what was left out of it."""
         (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
         self.builder.outcomes = ["no such module"]
@@ -263,7 +263,7 @@ class HasLinkedTests(RebuildTestCase):
     """Tests for ``has_linked``."""
 
     def test_of_a_bundle(self):
-        """The info file next to a bundle says whether linked trees are in it."""
+        """The info file next to a bundle records whether linked trees are in it."""
         folder = self.bench.data.root
         info = folder / "info.json"
         self.assertFalse(has_linked(folder))

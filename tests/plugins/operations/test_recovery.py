@@ -1,5 +1,6 @@
 """Operations that are killed, or fail."""
 
+import errno
 import json
 import os
 import shutil
@@ -15,9 +16,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.installed import exchange, journal
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import JournalError
+from bridge.plugins.installed.records import read_records
 from bridge.plugins.operations.recovery import RecoveredBuild, recover
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Put
+from bridge.store.generations import Generations
 
 from ...store.faults import FaultyOs, running_on
 from .bench import OTHER_SEED, Bench, files_of, manifest, url_of, write_tree
@@ -77,6 +80,90 @@ class InterruptedTests(SynchronousTestCase):
     def test_uninstall(self):
         """A plugin is uninstalled or not, wherever that is interrupted."""
         self.interrupt("uninstall")
+
+
+class UncertainFileTests(SynchronousTestCase):
+    """Tests for a disk that fails just as the records are written."""
+
+    def setUp(self):
+        """Install a plugin."""
+        self.bench = Bench(self)
+        self.bench.publish("good")
+        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.before = self.bench.left()
+
+    def fail_to_record(self, operation, times):
+        """
+        Begin an operation whose records are written, but not known to be.
+
+        :param times: How many writes fail so, the first one included.
+        """
+        replace = Generations.replace
+        failing = [OSError(errno.EIO, "I/O error")] * times
+
+        def written(generations, pieces):
+            replace(generations, pieces)
+            if failing:
+                raise failing.pop()
+
+        with mock.patch.object(Generations, "replace", written):
+            error = self.failureResultOf(operation(), BridgeError).value
+        self.assertEqual(error.code, Code.INTERNAL)
+        self.flushLoggedErrors()
+
+    def start_again(self):
+        """Start on what a kill leaves."""
+        self.bench = bench = Bench(at=self.bench.data.root.parent)
+        recovered = recover(bench.journal, bench.store, bench.trees)
+        if recovered is not None:
+            RecoveredBuild(bench.operations, bench.change).begin(recovered)
+
+    def assert_whole(self):
+        """There is a sound tree for each record, and nothing else."""
+        records = read_records(self.bench.store)
+        sound, faults = self.bench.trees.sort_out(records)
+        self.assertEqual(faults, {})
+        self.assertEqual(self.bench.left()[0], sound)
+        self.assertFalse(self.bench.journal.exists())
+
+    def operations(self):
+        """One of each kind."""
+        bench = self.bench
+        bench.clock.advance(60)
+        bench.publish("other", seed=OTHER_SEED)
+        later = manifest("good", version="1.1.0")
+        bench.publish("good", files_of("good", **{"plugin.json": later}))
+        return (
+            lambda: self.bench.installer.install(url_of("other")),
+            lambda: self.bench.updater.update("good"),
+            lambda: self.bench.uninstaller.uninstall("good"),
+        )
+
+    def test_rolled_back_in_the_file_too(self):
+        """A killed daemon has the old set, as its last answer was."""
+        for operation in self.operations():
+            self.fail_to_record(operation, 1)
+            self.assertEqual(self.bench.left(), self.before)
+            self.start_again()
+            self.assertEqual(self.bench.left(), self.before)
+            self.assert_whole()
+
+    def test_file_that_cannot_be_written_again(self):
+        """A killed daemon has the old set or the new one, but no mixture."""
+        for operation in self.operations():
+            self.fail_to_record(operation, 2)
+            self.start_again()
+            self.assert_whole()
+
+    def test_next_operation(self):
+        """It settles what the one before it left."""
+        install, _, uninstall = self.operations()
+        self.fail_to_record(install, 2)
+        self.successResultOf(uninstall())
+        self.assertEqual(self.bench.installed(), [])
+        self.assert_whole()
+        self.start_again()
+        self.assert_whole()
 
 
 class OrderTests(SynchronousTestCase):

@@ -7,7 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import RECORDS, Record
 from bridge.protocol.errors import BridgeError, Code
-from bridge.store import Put
+from bridge.store import Drop, Put
+from bridge.store.generations import UnchangedError
 
 from .bench import (
     COMMIT,
@@ -118,9 +119,9 @@ class UpdateTests(UpdateTestCase):
     def test_answer(self):
         """The answer is the new list entry, which pages were pushed, too."""
         entry = self.updated()
-        self.assertEqual(entry["version"], "1.1.0")
-        self.assertEqual(entry["installedAt"], "2023-11-14T22:13:20Z")
-        self.assertEqual(entry["updatedAt"], "2023-11-14T22:14:20Z")
+        self.assertEqual(entry.version, "1.1.0")
+        self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
+        self.assertEqual(entry.updated_at, "2023-11-14T22:14:20Z")
         self.assertEqual(self.bench.audience.entries[-1], [entry])
 
     def test_what_is_kept(self):
@@ -154,10 +155,10 @@ class UpdateTests(UpdateTestCase):
         """The same version, signed at the same time or later, is accepted."""
         for signed_at in (NOW, NOW + 20):
             self.publish("1.0.0", signed_at=signed_at)
-            self.assertEqual(self.updated()["version"], "1.0.0")
+            self.assertEqual(self.updated().version, "1.0.0")
 
     def test_clock_set_back(self):
-        """Each update is later than the one before, whatever the clock says."""
+        """Each update is later than the one before, whatever the clock shows."""
         self.bench.clock.rightNow = NOW - 100
         self.publish(signed_at=NOW)
         self.updated()
@@ -176,7 +177,7 @@ class UpdateTests(UpdateTestCase):
         """Without an installed version, none is too low."""
         (self.bench.data.plugin("good") / "plugin.json").write_text("{")
         self.publish("0.0.1")
-        self.assertEqual(self.updated()["version"], "0.0.1")
+        self.assertEqual(self.updated().version, "0.0.1")
 
     def test_one_after_the_other(self):
         """A second update of a plugin waits for the first one to end."""
@@ -311,7 +312,7 @@ class KeyTests(UpdateTestCase):
 
     def test_unknown_key(self):
         """A key that is not known is asked for twice: whether to change, and trust."""
-        self.assertEqual(self.updated()["keyId"], OTHER_KEY)
+        self.assertEqual(self.updated().key_id, OTHER_KEY)
         expected = [*ASKED, *CHECKED, SIGNED, *ROTATED, *TRUSTED, "update move"]
         self.assertEqual(self.events[: len(expected)], expected)
         rotate = self.bench.approver.prompts[-2]
@@ -395,7 +396,7 @@ class RollbackTests(UpdateTestCase):
                 "answer",
             ],
         )
-        self.assertEqual(self.bench.audience.entries[-1][0]["version"], "1.0.0")
+        self.assertEqual(self.bench.audience.entries[-1][0].version, "1.0.0")
 
     def test_lost_state_file(self):
         """What was refused does not come back when only the file before is left."""
@@ -432,7 +433,7 @@ class RollbackTests(UpdateTestCase):
 
     def test_state_file(self):
         """A record that cannot be written leaves the old tree."""
-        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
+        self.bench.writes.failing = {"replace": UnchangedError(28, "No space left")}
         self.assertIn("could not be written", self.refusal(code=Code.INTERNAL))
         self.assertIn("update rollback", self.events)
 
@@ -507,3 +508,133 @@ class EndTests(UpdateTestCase):
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertIn("withdrawn", self.events)
         self.assertEqual(self.state(), self.before)
+
+
+GROWN = ["grow awaiting_confirmation", "ask grow"]
+
+
+class GrowthTests(UpdateTestCase):
+    """Tests for an update that declares more than the installed version."""
+
+    def grow(self, **fields):
+        """Publish a later version that declares this, too."""
+        text = manifest("good", version="1.1.0", **fields)
+        files = files_of("good", **{"plugin.json": text, "main.ts": NEW})
+        self.bench.publish("good", files, signed_at=NOW + 10)
+
+    def install_with(self, **fields):
+        """Have a version installed that declares this."""
+        self.successResultOf(self.bench.uninstaller.uninstall("good"))
+        text = manifest("good", **fields)
+        self.bench.publish("good", files_of("good", **{"plugin.json": text}))
+        later = [Drop(MARKS)]
+        self.successResultOf(self.bench.store.commit(later))
+        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.start()
+
+    def test_asked_after_the_checks(self):
+        """The gains are asked for after everything else, before the commit."""
+        self.grow(permissions=["network"], hosts=["x.example"])
+        self.updated()
+        at = self.events.index("update move")
+        self.assertEqual(self.events[at - 3 : at], [SIGNED, *GROWN])
+        prompt = self.bench.approver.prompts[-1]
+        self.assertIn("Go online", prompt.body)
+        self.assertIn("New sites: x.example", prompt.body)
+
+    def test_asked_after_the_keys(self):
+        """Keys are asked for first."""
+        text = manifest("good", version="1.1.0", actions=["vrcLogin"])
+        files = files_of("good", **{"plugin.json": text})
+        self.bench.publish("good", files, seed=OTHER_SEED, signed_at=NOW + 10)
+        self.updated()
+        asked = [e for e in self.events if e.startswith("ask ")]
+        self.assertEqual(
+            asked, ["ask update", "ask rotate_key", "ask trust_key", "ask grow"]
+        )
+
+    def test_each_kind_of_gain_is_asked_for(self):
+        """A gain of any kind needs the prompt."""
+        for gain in (
+            {"permissions": ["osc"]},
+            {"optionalPermissions": ["osc"]},
+            {"hosts": ["x.example"]},
+            {"actions": ["vrcLogin"]},
+            {"events": ["friend-online"]},
+        ):
+            self.grow(**gain)
+            self.bench.approver.answers = [True, False]
+            message = self.refusal()
+            self.assertEqual(message, "denied: declined", gain)
+            self.assertEqual(self.bench.approver.prompts[-1].operation, "grow")
+
+    def test_no_gain_is_not_asked_for(self):
+        """A version that declares the same, or less, needs no such prompt."""
+        self.install_with(permissions=["network"], hosts=["x.example"])
+        self.grow(permissions=["network"])
+        self.updated()
+        self.assertNotIn("ask grow", self.events)
+
+    def test_attack_growth_hidden_in_optional(self):
+        """An optional permission that becomes required needs the prompt."""
+        self.install_with(optionalPermissions=["network"])
+        self.grow(permissions=["network"])
+        self.bench.approver.answers = [True, False]
+        self.assertEqual(self.refusal(), "denied: declined")
+        self.assertIn("Go online", self.bench.approver.prompts[-1].body)
+
+    def test_attack_edited_manifest_hides_no_growth(self):
+        """A tree that was changed on disk vouches for nothing: all of it is gained."""
+        self.grow(permissions=["network"])
+        path = self.bench.data.plugin("good") / "plugin.json"
+        path.write_text(manifest("good", permissions=["network"]))
+        self.start()
+        self.bench.approver.answers = [True, False]
+        self.assertEqual(self.refusal(), "denied: declined")
+
+    def test_nobody_can_be_asked(self):
+        """Without a prompt the old version runs on."""
+        self.grow(hosts=["x.example"])
+        self.bench.approver.answers = [True, no_desktop()]
+        self.assertEqual(self.refusal(), "approval_unavailable: no desktop")
+
+    def test_cancelled_while_asked(self):
+        """A cancelled update withdraws the prompt, and the old version runs on."""
+        self.grow(hosts=["x.example"])
+        self.bench.approver.answers = [True, None]
+        updating = self.update()
+        running = self.bench.operations.recent()[0]
+        self.successResultOf(self.bench.operations.cancel(running.name))
+        error = self.failureResultOf(updating, BridgeError).value
+        self.assertTrue(error.message.startswith("cancelled: "))
+        self.assertEqual(self.state(), self.before)
+
+
+class PinnedUpdateTests(UpdateTestCase):
+    """Tests for an update to what was previewed."""
+
+    def test_kept_tree(self):
+        """The kept tree is taken, and nothing cloned."""
+        pin = self.bench.pin_of("good")
+        self.bench.keep("good")
+        updating = self.bench.updater.update("good", pin)
+        self.assertEqual(self.successResultOf(updating).version, "1.1.0")
+        self.assertNotIn("clone", self.events)
+
+    def test_attack_moved_after_the_preview(self):
+        """A version that was pushed after the preview is refused."""
+        pin = self.bench.pin_of("good")
+        self.publish("1.2.0")
+        self.bench.cloner.commit = "d" * 40
+        updating = self.bench.updater.update("good", pin)
+        error = self.failureResultOf(updating, BridgeError).value
+        self.assertTrue(error.message.startswith("moved: "))
+        self.assertEqual(self.state(), self.before)
+
+    def test_same_ref(self):
+        """The same name is the same update."""
+        ref = "page-chose-this-1"
+        first = self.successResultOf(self.bench.updater.update("good", None, ref))
+        again = self.successResultOf(self.bench.updater.update("good", None, ref))
+        self.assertIs(first, again)
+        self.assertEqual(self.events.count("ask update"), 1)

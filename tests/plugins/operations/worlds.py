@@ -158,7 +158,7 @@ class World:
         again = recover(bench.journal, bench.store, bench.trees)
         assert again == recovered
         if recovered is not None:
-            self.assert_told(recovered, bench)
+            self.assert_reported(recovered, bench)
             self.go_on(bench, recovered)
         published = json.loads((root / "bundle").read_text())
         built = {name: code_of(bench, name) for name in bench.installed()}
@@ -191,8 +191,8 @@ class World:
         found = snapshot(bench)
         assert found in (self.old, self.new), (found, self.old, self.new)
 
-    def assert_told(self, recovered: Recovered, bench: Bench) -> None:
-        """See that the notice says which."""
+    def assert_reported(self, recovered: Recovered, bench: Bench) -> None:
+        """See that the notice names which."""
         finished = snapshot(bench) == self.new
         assert recovered.finished == finished
         assert f"the {self.operation} of " in recovered.notice

@@ -1,4 +1,4 @@
-"""Snippets of source code, and what the policy says of them."""
+"""Snippets of source code, and what the policy finds in them."""
 
 from __future__ import annotations
 

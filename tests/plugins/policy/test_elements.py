@@ -1,4 +1,4 @@
-"""JSX elements, and the comments that say what they mean."""
+"""JSX elements, and the comments that change what they mean."""
 
 from __future__ import annotations
 

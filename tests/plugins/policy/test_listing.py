@@ -37,7 +37,7 @@ class TreeTests(SynchronousTestCase):
         )
 
     def test_suffixes(self) -> None:
-        """Sources are told by their suffix as it is written, JSON in either case."""
+        """Sources are recognized by their suffix as written, JSON in either case."""
         self.write("a.mjs", "a.cjs", "a.jsx", "a.TS", "a.css", "README", "a.JSON")
         listing = list_tree(self.root)
         self.assertEqual(listing.sources, [("a.cjs", 1), ("a.jsx", 1), ("a.mjs", 1)])

@@ -49,7 +49,7 @@ class CorpusTests(SynchronousTestCase):
             self.assertEqual(rules(code), [], code)
 
     def test_honest_tsx(self) -> None:
-        """Everyday TSX is accepted, whatever its text says."""
+        """Everyday TSX is accepted, whatever its text is."""
         for code in ACCEPTED_TSX:
             self.assertEqual(rules(code, "src/a.tsx"), [], code)
 

@@ -24,6 +24,7 @@ from bridge.protocol.limits import POLICY_HITS
 
 from ...directories import fresh_directory
 from ...npm import esbuild
+from ...waiting import until
 
 
 class ScannerCase(TestCase):
@@ -156,7 +157,7 @@ class BundlerTests(ScannerCase):
         self.assertIn("bundler missing", error)
 
     async def test_attack_wrong_checksum(self) -> None:
-        """What is not what the checksum says is not run."""
+        """What does not have the checksum is not run."""
         self.write("a.ts", "x = 1")
         found = fresh_directory(self) / "found"
         script = f"#!/bin/sh\ntouch '{found}'\n".encode()
@@ -209,8 +210,7 @@ class BundlerTests(ScannerCase):
         self.write("a.ts", "x = 1")
         scanner = self.scanner(self.bundler(b"#!/bin/sh\nexec sleep 600\n"))
         scan = Deferred.fromCoroutine(scanner.scan(self.root))
-        while not self.copies:
-            await deferLater(reactor, 0.01)
+        await until(lambda: self.copies)
         await deferLater(reactor, 0.05)
         scan.cancel()
         with self.assertRaises(CancelledError):

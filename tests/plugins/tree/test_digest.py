@@ -16,6 +16,8 @@ from bridge.plugins.tree import digest as module
 from bridge.plugins.tree.digest import files_digest, tree_digest
 from bridge.protocol.errors import BridgeError
 
+from ...directories import fresh_directory
+
 DOMAIN = "vrcnext-plugin-tree-v1"
 VECTOR = {
     "plugin.json": b'{"id":"demo"}',
@@ -33,7 +35,7 @@ def write_tree(root: Path, files: dict[str, bytes]) -> None:
 
 
 def digest_by_the_rules(files: dict[str, bytes]) -> str:
-    """The digest as its rules say it, in one expression."""
+    """The digest by its rules, in one expression."""
     return hashlib.sha256(
         f"{DOMAIN}\n".encode()
         + b"".join(
@@ -48,8 +50,7 @@ class TreeTestCase(SynchronousTestCase):
 
     def setUp(self):
         """Make the tree."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
         write_tree(self.root, VECTOR)
 
     def digest(self) -> str:
@@ -57,7 +58,7 @@ class TreeTestCase(SynchronousTestCase):
         return tree_digest(self.root, DOMAIN)
 
     def assert_refused(self, words: str) -> None:
-        """The tree has no digest, and ``words`` say why."""
+        """The tree has no digest, and ``words`` are the reason."""
         with self.assertRaises(BridgeError) as caught:
             self.digest()
         self.assertEqual(caught.exception.message, f"unsigned: {words}")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -17,14 +14,15 @@ from bridge.plugins.tree.files import (
     shown,
 )
 
+from ...directories import fresh_directory
+
 
 class ReadingTests(SynchronousTestCase):
     """What may be read, and how much of it."""
 
     def setUp(self):
         """Make a directory."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
 
     def test_a_file(self):
         """A file no larger than the limit is read whole."""

@@ -137,9 +137,9 @@ class FieldTests(SynchronousTestCase):
 
     def test_attack_echo(self) -> None:
         """A field that is like none of ours is not repeated."""
-        said = self.refused(Zq9=1, id=2)
+        reported = self.refused(Zq9=1, id=2)
         self.assertEqual(
-            said,
+            reported,
             "plugin.json:2:2 unknown field; the fields are id, name, version, "
             "apiVersion, permissions, optionalPermissions",
         )

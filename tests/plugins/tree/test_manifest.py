@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,10 @@ from bridge.plugins.tree.manifest import (
 )
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
+from bridge.protocol.wire import unstructure
 from bridge.settings.host import load_profile
+
+from ...directories import fresh_directory
 
 PLAIN = load_profile("vrcnext")
 FREE = load_profile("reference")
@@ -90,7 +91,7 @@ class AcceptedTests(SynchronousTestCase):
         """Four fields are required; the others have a value without being there."""
         manifest = read(LEAST)
         self.assertEqual(
-            manifest.wire_fields(),
+            unstructure(manifest),
             {**LEAST, "description": "", **{name: [] for name in LISTS}},
         )
 
@@ -99,7 +100,17 @@ class AcceptedTests(SynchronousTestCase):
         manifest = read(REAL)
         self.assertEqual(manifest.api_version, "^0.5.2")
         self.assertEqual(manifest.optional_permissions, ["sql"])
-        self.assertEqual(manifest.wire_fields(), REAL)
+        self.assertEqual(unstructure(manifest), REAL)
+
+    def test_schema(self):
+        """The address of its schema is no field; it must be text all the same."""
+        self.assertEqual(read({"$schema": "./schema.json", **LEAST}), read(LEAST))
+        for bad in (None, 5, ["./schema.json"]):
+            with self.assertRaises(BridgeError) as raised:
+                read({**LEAST, "$schema": bad})
+            self.assertEqual(
+                raised.exception.message, "manifest_invalid: $schema: wrong type"
+            )
 
     def test_byte_order_mark(self):
         """One at the start, as editors on Windows write it, is no part of the text."""
@@ -112,7 +123,7 @@ class AcceptedTests(SynchronousTestCase):
         """A null author or homepage is as none."""
         manifest = read(with_(author=None, homepage=None))
         self.assertEqual(manifest, read(LEAST))
-        self.assertNotIn("author", manifest.wire_fields())
+        self.assertNotIn("author", unstructure(manifest))
 
     def test_plain_ranges(self):
         """Every plain range passes where versions are plain."""
@@ -122,7 +133,7 @@ class AcceptedTests(SynchronousTestCase):
             self.assertEqual(read(with_(apiVersion=text)).api_version, text)
 
     def test_free_versions(self):
-        """A host that says so takes SemVer 2 in full, and any range."""
+        """A host that is configured so accepts SemVer 2 in full, and any range."""
         for version in ("1.2.3-beta.1+b", f"{'9' * 60}.0.0"):
             self.assertEqual(read(with_(version=version), FREE).version, version)
         for text in ("*", "1.x", "||", "1.0.0 - 2.0.0", ">= 1.2 || ~3"):
@@ -150,7 +161,7 @@ class AcceptedTests(SynchronousTestCase):
 
 
 class RefusedTests(Refusals):
-    """What is none, and how that is said."""
+    """What is none, and how that is reported."""
 
     def test_missing(self):
         """A required field that is missing is named."""
@@ -331,7 +342,7 @@ class AnyBytesTests(SynchronousTestCase):
                     e.message.startswith(("manifest_invalid: ", "invalid_id: "))
                 )
             else:
-                self.assertEqual(read(manifest.wire_fields(), profile), manifest)
+                self.assertEqual(read(unstructure(manifest), profile), manifest)
 
 
 class CheckIdTests(SynchronousTestCase):
@@ -369,8 +380,7 @@ class TreeTests(SynchronousTestCase):
 
     def setUp(self):
         """Make a tree that passes."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
         (self.root / "plugin.json").write_text(json.dumps(LEAST))
         (self.root / "main.ts").write_text("export default 1")
 

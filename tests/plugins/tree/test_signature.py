@@ -275,7 +275,7 @@ class AttackTests(SignedTreeTestCase):
 
 
 class UnusableTests(SignedTreeTestCase):
-    """Signature files that say nothing."""
+    """Signature files without content."""
 
     def assert_file_refused(self, value: object, words: str) -> None:
         """``value`` as signature file is refused with ``words`` alone."""
@@ -288,7 +288,7 @@ class UnusableTests(SignedTreeTestCase):
         self.assertEqual(self.refusal(), f"unsigned: plugin.sig is not usable: {words}")
 
     def test_missing(self):
-        """A tree without a signature says so, as does no tree at all."""
+        """A tree without a signature is reported, as is a missing tree."""
         (self.root / "plugin.sig").unlink()
         self.assertEqual(self.refusal(), "unsigned: there is no plugin.sig at the root")
         self.root = self.root / "main.ts"

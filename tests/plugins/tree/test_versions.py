@@ -152,7 +152,7 @@ class RangeTests(SynchronousTestCase):
 
     @settings(deadline=None)
     @given(st.text("^~<>=|-. xX*v+0123ab\n", max_size=100))
-    def test_any_text_is_judged(self, text: str):
+    def test_any_text_is_compared(self, text: str):
         """Any text is a range or not, and a plain range is a range."""
         if is_plain_range(text):
             self.assertTrue(is_range(text), text)

@@ -170,7 +170,7 @@ class CommitTests(SynchronousTestCase):
         return read_commits(unpacked_of([one]), nothing)[one.name].summary
 
     def test_summaries(self) -> None:
-        """The first line that says something is the summary."""
+        """The first line that is not blank is the summary."""
         for message, summary in (
             (b"Fix it\n\nIn detail.\n", "Fix it"),
             (b"\n\n  Late start\n", "Late start"),

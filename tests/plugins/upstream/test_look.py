@@ -173,7 +173,7 @@ class HistoryTests(UpstreamTestCase):
         self.assertEqual([entry.commit for entry in behind.changelog], reported)
 
     def test_shallow_remote(self) -> None:
-        """A server that has only the end of a history says what it can."""
+        """A server that has only the end of a history sends what it can."""
         line = line_of(9)
         self.publish(line[5:])
         (self.repository / "shallow").write_text(f"{line[5].name.hex()}\n", "ascii")

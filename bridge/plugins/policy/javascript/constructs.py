@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
@@ -24,6 +23,7 @@ from ..rules.table import (
     word_rule,
 )
 from .aliases import Uses
+from .esmodules import import_statements, specifier
 from .lines import Lines
 from .patterns import (
     arguments,
@@ -35,51 +35,12 @@ from .patterns import (
     string_value,
     texts,
 )
+from .suspicion import is_suspicious
 from .tokens import Code, Kind, UnreadableError
 
 _MOST: Final = 1_000
 
-_WORDS: Final = tuple(
-    sorted(
-        (MEMBERS - {"constructor", "srcdoc"})
-        | ASSIGNED
-        | {CALLBACKS, "import(", "import.source(", "import.defer("}
-        | {".document.location", ".document?.location"}
-    )
-)
-_LOWERED: Final = (
-    *("srcdoc", "<script"),
-    *("eslint.config", "vitest.config", "sign-plugin"),
-)
-_TAGS: Final = "|".join(sorted(CODE_TAGS))
-_ELEMENT: Final = re.compile(
-    rf"createElement(?!\w)(?!\(\"(?!(?:{_TAGS})\")[a-z0-9]+\"[,)])"
-    r"|createElementNS"
-)
-_CONSTRUCTOR: Final = re.compile(r"\.constructor|(?<![\w$])constructor(?!\()")
-_TIMER: Final = re.compile(
-    r"\.set(?:Timeout|Interval)\b(?!\()"
-    r"|set(?:Timeout|Interval)(?:\??\.|\((?!(?:async )?\([\w$, ]*+\) =>"
-    r"|[\w$]++(?:\.[\w$]++)*+[,)]))"
-)
 _BORROWED: Final = frozenset({"call", "apply", "bind"})
-_HARMLESS: Final = re.compile(
-    r"document\.(?!cookie\b|location\b)[A-Za-z]"
-    r"|location\.(?!href\b|assign\b|replace\b)[A-Za-z]"
-    r"|Reflect\.(?!get\b|set\b|apply\b)[A-Za-z]"
-    r"|set(?:Timeout|Interval)\("
-    rf"|jsx\((?:\"(?!(?:{_TAGS})\")[a-z0-9]+\"|[A-Za-z_$][\w$.]*)[,)]"
-    r"|fragment\b"
-)
-_TEXT: Final = r"(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
-# Names can be strings, too: `import { "a }" as b } from`, `export * as "a" from`.
-_IMPORT: Final = re.compile(
-    r"(?:import|export)\b(?P<head>[^\"'{;()=]*+)"
-    rf"(?:(?P<text>{_TEXT})|\{{(?:[^\"'}}]|{_TEXT})*+\}})?+"
-    rf"(?P<tail>[^\"'{{;()=]*+)(?P<last>{_TEXT})?+"
-)
-
-
 _PHASES: Final = frozenset({"source", "defer"})
 
 
@@ -117,7 +78,7 @@ def output_hits(
     found = _Found()
     text = answer.code
     _specifiers(found, name, text, modules)
-    if has_pragma or _is_suspicious(text, mark):
+    if has_pragma or is_suspicious(text, mark):
         try:
             _Reading(Code(text), found, mark, name, modules, has_pragma).read()
         except UnreadableError:
@@ -134,53 +95,13 @@ def output_hits(
 
 def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -> None:
     """Check what the source imports; these statements start lines of their own."""
-    for statement in _import_statements(text):
-        literal = _specifier(statement)
+    for statement in import_statements(text):
+        literal = specifier(statement)
         if literal is None:
             continue
         rule = import_rule(name, unescape(literal[1:-1]), modules)
         if rule is not None:
             found.add(statement.start(), rule)
-
-
-def _specifier(statement: re.Match[str]) -> str | None:
-    head, text = statement["head"].rstrip(), statement["text"]
-    is_from = head.endswith("from") or not head
-    if text is not None and is_from:
-        return text
-    return statement["last"] if statement["tail"].rstrip().endswith("from") else None
-
-
-def _import_statements(text: str) -> Iterator[re.Match[str]]:
-    # With a line end in front, a place in here is the next one in the text.
-    shifted = f"\n{text}"
-    for word in ("\nimport", "\nexport"):
-        at = shifted.find(word)
-        while at >= 0:
-            statement = _IMPORT.match(text, at)
-            if statement is not None:
-                yield statement
-            at = shifted.find(word, at + 1)
-
-
-def _is_suspicious(text: str, mark: str) -> bool:
-    """Whether it takes a closer look to know that a text breaks no rule."""
-    lowered = text.lower()
-    if any(word in text for word in _WORDS) or any(
-        word in lowered for word in _LOWERED
-    ):
-        return True
-    if "constructor" in text and _CONSTRUCTOR.search(text):
-        return True
-    if _TIMER.search(text) or ("createElement" in text and _ELEMENT.search(text)):
-        return True
-    at = text.find(mark)
-    while at >= 0:
-        at += len(mark)
-        if not _HARMLESS.match(text, at):
-            return True
-        at = text.find(mark, at)
-    return False
 
 
 class _Reading:

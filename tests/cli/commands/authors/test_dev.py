@@ -44,9 +44,9 @@ class SessionTestCase(CommandTestCase):
         self.tree.mkdir()
         self.write("main.ts", "export default 1;\n")
         self.reactor = MemoryReactorClock()
-        self.said: list[str] = []
+        self.printed: list[str] = []
         self.session = Session(
-            self.reactor, self.tree, self.said.append, "nobody", lambda: "12:00:00"
+            self.reactor, self.tree, self.printed.append, "nobody", lambda: "12:00:00"
         )
         self.session.begin(self.root / "dev.socket")
         self.factory = self.reactor.unixClients[0][1]
@@ -65,7 +65,7 @@ class SessionTestCase(CommandTestCase):
         self.answer({"type": "ready", "version": "1"})
 
     def answer(self, message):
-        """Say something, as the daemon."""
+        """Send something, as the daemon."""
         line = message if type(message) is bytes else json.dumps(message).encode()
         self.protocol.dataReceived(line + b"\n")
 
@@ -114,13 +114,13 @@ class SessionTests(SessionTestCase):
         self.look()
         self.assertEqual(len(self.sent()), 1)
 
-    def test_linked_is_told(self):
+    def test_linked_is_reported(self):
         """What is linked is reported once, and each build."""
         report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
         self.answer({**LINKED, "shadows": True, "report": report})
         self.answer(LINKED)
         self.assertEqual(
-            self.said,
+            self.printed,
             [
                 f"watching {self.tree}; press Ctrl-C to stop",
                 "12:00:00 linked demo 1.0.0; it replaces the installed plugin",
@@ -130,15 +130,15 @@ class SessionTests(SessionTestCase):
             ],
         )
 
-    def test_refusal_is_told(self):
+    def test_refusal_is_reported(self):
         """A refusal is reported whole, with the lines of source it is about."""
         self.write("main.ts", "eval('\x1b');\n")
-        self.said.clear()
+        self.printed.clear()
         hits = [{"file": "main.ts", "line": 1, "rule": "eval"}]
         refused = {"type": "refused", "message": "policy: x", "hits": hits}
         self.answer(refused)
         self.assertEqual(
-            self.said,
+            self.printed,
             [
                 "12:00:00 refused: policy: x",
                 "  main.ts:1 eval",
@@ -147,10 +147,10 @@ class SessionTests(SessionTestCase):
             ],
         )
         self.answer(LINKED)
-        self.said.clear()
+        self.printed.clear()
         self.answer({**refused, "message": "build_failed: a\nb", "hits": []})
         self.assertEqual(
-            self.said,
+            self.printed,
             [
                 "12:00:00 refused: build_failed: a",
                 "  b",
@@ -161,11 +161,11 @@ class SessionTests(SessionTestCase):
     def test_refused_manifest(self):
         """The line of the manifest that a refusal is about is quoted."""
         self.write("plugin.json", '{\n  "id": "demo"\n  "name": "N"\n}')
-        self.said.clear()
+        self.printed.clear()
         message = "manifest_invalid: plugin.json:3:3 expected a comma"
         self.answer({"type": "refused", "message": message, "hits": []})
         self.assertEqual(
-            self.said,
+            self.printed,
             [f"12:00:00 refused: {message}", '  plugin.json:3 "name": "N"'],
         )
 
@@ -174,24 +174,24 @@ class SessionTests(SessionTestCase):
         error = CommandError("git is needed")
         with mock.patch.object(module, "published", side_effect=error):
             self.look()
-        self.assertEqual(self.said[1:], ["12:00:00 not sent: git is needed"])
+        self.assertEqual(self.printed[1:], ["12:00:00 not sent: git is needed"])
         with open(os.fsencode(self.tree) + b"/\xff.ts", "wb"):
             pass
         self.look()
-        self.assertIn("not sent: the name of a file is not UTF-8", self.said[2])
+        self.assertIn("not sent: the name of a file is not UTF-8", self.printed[2])
         self.assertEqual(self.sent(), [])
         os.unlink(os.fsencode(self.tree) + b"/\xff.ts")
         self.look()
         self.assertEqual(len(self.sent()), 1)
 
     def test_daemon_ends(self):
-        """When the daemon ends, so does this, and says why."""
+        """When the daemon ends, so does this, and reports why."""
         self.wire.loseConnection()
         self.assertTrue(self.reactor.hasStopped)
         self.assertEqual(self.session.failure, "the daemon has stopped")
         self.assertEqual(self.reactor.getDelayedCalls(), [])
 
-    def test_daemon_says_why(self):
+    def test_daemon_reports_why(self):
         """The daemon's own last word is reported."""
         self.answer({"type": "error", "message": "shutting\x1b down"})
         self.assertEqual(self.session.failure, "shutting\\x1b down")
@@ -249,7 +249,7 @@ class CommandTests(CommandTestCase):
         self.assertEqual(err.count("\n"), 1)
 
     def test_no_directory(self):
-        """A directory that is not there is said so."""
+        """A missing directory is reported."""
         self.assert_failed("there is no directory", str(self.root / "no"))
 
     def test_no_daemon(self):
@@ -260,7 +260,7 @@ class CommandTests(CommandTestCase):
         )
 
     def test_no_unix_sockets(self):
-        """Where there are no Unix sockets, that is said."""
+        """A system without Unix sockets is reported."""
         self.assert_failed("has no Unix sockets", str(self.root), on=object())
 
     def test_attack_link_in_place_of_the_socket(self):
@@ -277,7 +277,7 @@ class CommandTests(CommandTestCase):
             self.assert_failed("not a socket of your user", str(self.root))
 
     def test_unreachable(self):
-        """A data directory that can't be looked into is said so."""
+        """A data directory that can't be read is reported."""
         (self.root / "file").write_text("")
         with self.assertRaises(CommandError) as caught:
             is_ours(self.root / "file" / "dev.socket")

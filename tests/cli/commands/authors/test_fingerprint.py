@@ -36,7 +36,7 @@ class FingerprintTests(CommandTestCase):
         self.assertEqual((status, out), (0, key_id(public_key_of(SEED)) + "\n"))
 
     def test_no_key(self):
-        """A key that is not there is said so, in one line."""
+        """A missing key is reported in one line."""
         status, out, err = self.fingerprint("--key", str(self.root / "no"))
         self.assertEqual((status, out), (1, ""))
         self.assertIn("plugin-bridge fingerprint: there is no key file", err)

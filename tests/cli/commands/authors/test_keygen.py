@@ -6,12 +6,9 @@ import contextlib
 import io
 import os
 import re
-import shutil
 import stat
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -21,17 +18,18 @@ from bridge.cli.commands.authors.keygen import main
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of
 
+from ....directories import fresh_directory
+
 
 class CommandTestCase(SynchronousTestCase):
     """A test of a command that reads and writes files."""
 
     def setUp(self):
         """Make a directory."""
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = fresh_directory(self)
 
     def run_command(self, command: Callable[[], int]) -> tuple[int, str, str]:
-        """Run a command: its exit status, and what it printed and complained of."""
+        """Run a command: its exit status, its output, and its error messages."""
         with (
             contextlib.redirect_stdout(io.StringIO()) as out,
             contextlib.redirect_stderr(io.StringIO()) as err,
@@ -137,7 +135,7 @@ class ReadSeedTests(CommandTestCase):
             )
 
     def test_unreadable(self):
-        """A key file that is not there, or is a directory, is said so."""
+        """A key file that is missing or is a directory is reported."""
         with self.assertRaises(CommandError) as caught:
             read_seed(self.root / "key")
         self.assertIn("plugin-bridge keygen creates one", str(caught.exception))

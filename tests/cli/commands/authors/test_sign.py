@@ -183,7 +183,7 @@ class SignTests(SignTestCase):
             )
 
     def test_unwritable(self):
-        """A signature that cannot be written is said so."""
+        """A signature that cannot be written is reported."""
         refused = PermissionError(13, "Permission denied")
         with mock.patch.object(module, "write_atomically", side_effect=refused):
             self.assert_refused("plugin.sig cannot be written: Permission denied")
@@ -325,7 +325,7 @@ class WorkTreeTests(SignTestCase):
         self.assert_refused("the committed files are larger than 10 bytes")
 
     def test_lost_content(self):
-        """A damaged repository is said so."""
+        """A damaged repository is reported."""
         blob = self.git("rev-parse", "HEAD:main.ts").strip()
         (self.plugin / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
         self.assert_refused("git cannot read the content of a committed file")
@@ -343,7 +343,7 @@ class WorkTreeTests(SignTestCase):
         self.assertIn("plugin-bridge sign: git status failed: fatal: not a git", err)
 
     def test_no_git(self):
-        """Without git a work tree cannot be signed, and that is said."""
+        """Without git a work tree cannot be signed, and the message names git."""
         with mock.patch.dict(os.environ, {"PATH": str(self.root)}):
             self.assert_refused("git is needed to read a git work tree")
 

@@ -1,4 +1,4 @@
-"""queries with the bundler's service."""
+"""Tests of ``bridge.plugins.policy.reader.queries``."""
 
 from __future__ import annotations
 

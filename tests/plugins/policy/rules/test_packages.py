@@ -79,7 +79,7 @@ class PackageTests(SynchronousTestCase):
                     self.assertEqual(rule, OUTSIDE, content)
                     self.assertIn(json.dumps(name), content.splitlines()[line - 1])
 
-    def test_attack_said_twice(self) -> None:
+    def test_attack_written_twice(self) -> None:
         """Whichever of two fields the bundler takes, both are read."""
         for one, two in (("a.js", LEAVING[0]), (LEAVING[0], "a.js")):
             content = f'{{"main": "{one}", "main": "{two}"}}'.encode()

@@ -1,4 +1,8 @@
+import type { Http } from "./http.js";
 import type { Native } from "./native.js";
+import type { Osc } from "./osc.js";
+import type { Settings, SettingsSchema } from "./settings.js";
+import type { Sql } from "./sql.js";
 import type { Ui } from "./ui.js";
 
 /** Any JSON value. */
@@ -16,10 +20,27 @@ export interface Plugin {
   readonly id: string;
 
   /**
-   * Start the plugin; called once per page, when the daemon is connected and the
-   * plugin's settings are read.  What it throws is shown next to its name.
+   * The settings the user may change on the page.
+   *
+   * A schema that breaks a rule keeps the plugin from starting; the page shows which.
+   */
+  readonly settings?: SettingsSchema;
+
+  /**
+   * Start the plugin, once the daemon is connected and the settings are read.
+   *
+   * What it throws is shown next to the plugin's name. A plugin with `deactivate` may
+   * be activated again on the same page, with another context.
    */
   activate(ctx: Context): void | Promise<void>;
+
+  /**
+   * Stop the plugin: end its timers, and release what `activate` acquired.
+   *
+   * The page removes the plugin's cards and OSC listeners itself. Without this method
+   * a plugin that is switched off runs until the page is reloaded.
+   */
+  deactivate?(): void | Promise<void>;
 }
 
 /** Everything a plugin can do. */
@@ -30,6 +51,9 @@ export interface Context {
   readonly settings: Settings;
   readonly ui: Ui;
   readonly native: Native;
+  readonly http: Http;
+  readonly osc: Osc;
+  readonly sql: Sql;
 }
 
 /** Lines in the page's log and in the daemon's log file, under the plugin's id. */
@@ -38,26 +62,4 @@ export interface Logger {
   info(message: string): void;
   warn(message: string): void;
   error(message: string): void;
-}
-
-/**
- * The plugin's own values, kept by the daemon across page loads.
- *
- * A key is 1 to 64 of `a-z A-Z 0-9 _ . : -`; a value is at most 64 KiB of JSON.
- */
-export interface Settings {
-  /** The value of `key`, or `undefined`. */
-  get(key: string): Json | undefined;
-
-  /** The value of `key` when it is of the fallback's type, else the fallback. */
-  get(key: string, fallback: boolean): boolean;
-  get(key: string, fallback: number): number;
-  get(key: string, fallback: string): string;
-
-  /**
-   * Change a value: at once for `get`, and durably when the promise resolves.
-   *
-   * Writes go one after another; of several quick ones to a key the last is written.
-   */
-  set(key: string, value: Json): Promise<void>;
 }

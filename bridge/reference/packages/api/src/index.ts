@@ -1,16 +1,11 @@
 /**
- * What a plugin imports: `definePlugin`, the context it is given, and the errors it
- * may meet.  Nothing here does anything by itself; the host fills the context in.
+ * What a plugin imports: `definePlugin`, the types of the context that `activate`
+ * receives, and the errors it may meet. The host provides the context.
  */
 
 export { BridgeError, PermissionError } from "./errors.js";
-export type {
-  Context,
-  Json,
-  Logger,
-  Plugin,
-  Settings,
-} from "./context.js";
+export type { Context, Json, Logger, Plugin } from "./context.js";
+export type { Http, HttpOptions, HttpResponse } from "./http.js";
 export type {
   Health,
   Native,
@@ -20,6 +15,18 @@ export type {
   Target,
   Urgency,
 } from "./native.js";
+export type { Osc, OscArgument, OscMessage, OscValue } from "./osc.js";
+export type {
+  BooleanField,
+  ChoiceField,
+  Field,
+  NumberField,
+  SettingField,
+  Settings,
+  SettingsSchema,
+  TextField,
+} from "./settings.js";
+export type { Database, Sql, SqlResult, SqlValue } from "./sql.js";
 export type { Card, Ui } from "./ui.js";
 export { API_VERSION } from "./version.js";
 

@@ -43,6 +43,7 @@ export interface Target {
   readonly honours: readonly string[];
 }
 
+/** How important a notification is. */
 export type Urgency = "low" | "normal" | "critical";
 
 /** The settings of one destination. */

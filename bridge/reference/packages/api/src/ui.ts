@@ -1,6 +1,6 @@
 /** What a plugin can show. */
 export interface Ui {
-  /** Add a visible card to the page; it stays until the page is left. */
+  /** Add a card to the page; it stays until the plugin is switched off. */
   card(title: string): Card;
 }
 

@@ -35,14 +35,19 @@ export class Calls {
   }
 
   /** Add a request; `send` gets its frame now or once there is a socket. */
-  make(service: string, method: string, params: Params): Promise<unknown> {
+  make(
+    service: string,
+    method: string,
+    params: Params,
+    timeoutMs?: number,
+  ): Promise<unknown> {
     this.#made += 1;
     const id = String(this.#made);
     const confirmed = service === "plugins" && CONFIRMED.has(method);
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, {
         frame: JSON.stringify({ type: "request", id, service, method, params }),
-        deadline: confirmed ? CONFIRMED_MILLISECONDS : ORDINARY_MILLISECONDS,
+        deadline: timeoutMs ?? (confirmed ? CONFIRMED_MILLISECONDS : ORDINARY_MILLISECONDS),
         sent: false,
         forget: this.#giveUp(id, ORDINARY_MILLISECONDS, "the daemon is not connected"),
         resolve,

@@ -1,4 +1,5 @@
 import { Calls, type Params } from "./calls.js";
+import type { CallOptions, Daemon } from "./daemon.js";
 import { detect } from "./discovery.js";
 import { Signal } from "./signal.js";
 import { BridgeSocket, type SocketOwner, type Welcome } from "./socket.js";
@@ -23,7 +24,7 @@ export interface Push {
  * Retries come after 1, 2, 5, 15, 30, 30... seconds.  A refused token ends them until
  * there is another token or endpoint, or the user tries again.
  */
-export class Connection implements SocketOwner {
+export class Connection implements Daemon, SocketOwner {
   /** The state, the version or the services changed. */
   readonly changed = new Signal();
   /** A socket was accepted. */
@@ -105,8 +106,13 @@ export class Connection implements SocketOwner {
    *
    * @throws BridgeError It refused, or there was no answer in time.
    */
-  call(service: string, method: string, params: Params = {}): Promise<unknown> {
-    const answer = this.#calls.make(service, method, params);
+  call(
+    service: string,
+    method: string,
+    params: Params = {},
+    { timeoutMs }: CallOptions = {},
+  ): Promise<unknown> {
+    const answer = this.#calls.make(service, method, params, timeoutMs);
     this.#flush();
     return answer;
   }

@@ -1,5 +1,3 @@
-import type { Context } from "@bridge/plugin-api";
-
 import { BridgeCard } from "./card.js";
 import { Catalogue } from "./catalogue.js";
 import { Connection, type Push } from "./connection.js";
@@ -7,58 +5,58 @@ import { element } from "./dom.js";
 import { answerSnippets, pageTools } from "./evaluation.js";
 import { DAEMON_SCOPE, HOST_SCOPE, Log, levelOf } from "./log.js";
 import { LogView } from "./logview.js";
-import type { Manifest } from "./manifest.js";
-import { GatedNative } from "./native.js";
 import { BuildNotice } from "./notice.js";
 import { Operations } from "./operations.js";
-import { Gate } from "./permissions.js";
 import { PluginCards } from "./plugincards.js";
-import { Plugins } from "./plugins.js";
+import type { Entry } from "./plugins.js";
 import type { Preferences } from "./preferences.js";
 import { Questions } from "./question.js";
-import { StoredSettings } from "./settings.js";
 import { PluginPanel } from "./pluginpanel.js";
+import { type Runtime, type RuntimeParts, createRuntime } from "./runtime.js";
 import type { Environment } from "./environment.js";
-import { concurrencyLimiter } from "./concurrency.js";
 import { fields, text } from "./wire.js";
 
-// More at once would have to wait longer than they may: the daemon answers five a second.
-const SETTINGS_READ_AT_ONCE = 3;
-
-type Table = ConstructorParameters<typeof Plugins>[0];
+/** What the host can do with the page it runs on. */
+export interface Page extends Pick<RuntimeParts, "safe" | "leftSafeMode" | "storage"> {
+  readonly reload: () => void;
+}
 
 /**
  * Create the host and start it.
  *
  * @param root The element that shows the host; its content is replaced.
- * @param reload Reloads the page.
+ * @returns The runtime of its plugins.
  */
 export function startHost(
   root: HTMLElement,
-  table: Table,
+  table: readonly Entry[],
   preferences: Preferences,
   environment: Environment,
-  reload: () => void,
-): void {
+  page: Page,
+): Runtime {
   const connection = new Connection(environment, preferences.endpoint, preferences.token);
   const log = new Log(environment, (frame) => connection.send(frame));
   const view = new LogView(log);
   const cards = new PluginCards();
   const questions = new Questions();
 
-  const inTurn = concurrencyLimiter(SETTINGS_READ_AT_ONCE);
-  const makeContext = async (manifest: Manifest): Promise<Context> => {
-    const { id } = manifest;
-    const settings = await inTurn(() => StoredSettings.read(connection, id));
-    const logger = log.scope(id);
-    const gate = new Gate(manifest, connection, (...words) => questions.ask(...words));
-    const native = new GatedNative(connection, gate);
-    return { id, logger, settings, native, ui: cards.ui(manifest, logger) };
-  };
-  const plugins = new Plugins(table, makeContext, log);
+  connection.opened.listen(() => log.flush());
+  const runtime = createRuntime(table, {
+    ...page,
+    daemon: connection,
+    log,
+    environment,
+    ask: (...words) => questions.ask(...words),
+    place: (manifest, logger) => {
+      const ui = cards.ui(manifest, logger);
+      const shown = cards.element.lastElementChild;
+      return { ui, remove: () => shown?.remove() };
+    },
+  });
+  const plugins = runtime.manager;
   const catalogue = new Catalogue(connection, log);
   const operations = new Operations(connection, environment.later);
-  const notice = new BuildNotice(connection, reload);
+  const notice = new BuildNotice(connection, page.reload);
   const panel = new PluginPanel({ connection, catalogue, operations, plugins }, notice.element);
 
   root.replaceChildren(
@@ -74,16 +72,13 @@ export function startHost(
   );
 
   connection.pushes.listen((push) => listenIn(push, log));
-  connection.opened.listen(() => {
-    log.flush();
-    void plugins.start();
-    void catalogue.refresh();
-  });
+  connection.opened.listen(() => void catalogue.refresh());
   noteStates(connection, log);
-  const host = { connection, log, catalogue, operations };
+  const host = { connection, log, catalogue, operations, runtime };
   const scope = { host, manager: plugins, ...pageTools(environment.later) };
   answerSnippets(connection, scope, log);
   connection.check();
+  return runtime;
 }
 
 /** Show what the daemon logs, under its own scope so that it is not sent back. */

@@ -15,11 +15,27 @@ function takeEndpointFromAddress(preferences: Preferences): boolean {
   return taken;
 }
 
+/** The part of the address that asks for a page without plugins: `?safe`. */
+const SAFE = "safe";
+
+function removeSafeFromAddress(): void {
+  const address = new URL(location.href);
+  address.searchParams.delete(SAFE);
+  history.replaceState(null, "", address);
+}
+
 const root = document.getElementById("host");
 if (root !== null) {
-  const preferences = new Preferences(openStorage());
+  const storage = openStorage();
+  const preferences = new Preferences(storage);
   takeEndpointFromAddress(preferences);
-  startHost(root, COMPILED_PLUGINS, preferences, browser, () => location.reload());
+  const runtime = startHost(root, COMPILED_PLUGINS, preferences, browser, {
+    storage,
+    reload: () => location.reload(),
+    safe: new URLSearchParams(location.search).has(SAFE),
+    leftSafeMode: removeSafeFromAddress,
+  });
+  addEventListener("pagehide", () => runtime.left());
   // A link to the page that is already open only changes its fragment.
   addEventListener("hashchange", () => {
     if (takeEndpointFromAddress(preferences)) {

@@ -8,6 +8,13 @@ export interface Manifest {
   readonly description: string;
   /** Required and optional ones alike: the user is asked before either is used. */
   readonly permissions: readonly string[];
+  /** Those of `permissions` that the plugin can do without. */
+  readonly optional: readonly string[];
+  readonly hosts: readonly string[];
+  readonly events: readonly string[];
+  readonly actions: readonly string[];
+  /** The plugins that have to run before it. */
+  readonly dependencies: readonly string[];
 }
 
 /** Read a manifest; `undefined` when it has no usable id. */
@@ -17,14 +24,20 @@ export function readManifest(value: unknown): Manifest | undefined {
   if (!/^[a-z0-9][a-z0-9-]{1,39}$/.test(id)) {
     return undefined;
   }
+  const required = texts(manifest["permissions"]);
+  const optional = texts(manifest["optionalPermissions"]).filter(
+    (permission) => !required.includes(permission),
+  );
   return {
     id,
     name: text(manifest["name"]) || id,
     version: text(manifest["version"], "0.0.0"),
     description: text(manifest["description"]),
-    permissions: [
-      ...texts(manifest["permissions"]),
-      ...texts(manifest["optionalPermissions"]),
-    ],
+    permissions: [...new Set([...required, ...optional])],
+    optional,
+    hosts: texts(manifest["hosts"]),
+    events: texts(manifest["events"]),
+    actions: texts(manifest["actions"]),
+    dependencies: texts(manifest["dependencies"]),
   };
 }

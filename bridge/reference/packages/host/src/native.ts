@@ -8,17 +8,17 @@ import {
   type Target,
 } from "@bridge/plugin-api";
 
-import type { Connection } from "./connection.js";
+import type { Caller } from "./daemon.js";
 import { describe } from "./log.js";
 import type { Gate } from "./permissions.js";
 import { fields, list, text, texts } from "./wire.js";
 
 /** The daemon's `notify` service, behind a plugin's gate. */
 export class GatedNative implements Native {
-  readonly #caller: Pick<Connection, "call">;
+  readonly #caller: Caller;
   readonly #gate: Gate;
 
-  constructor(caller: Pick<Connection, "call">, gate: Gate) {
+  constructor(caller: Caller, gate: Gate) {
     this.#caller = caller;
     this.#gate = gate;
   }

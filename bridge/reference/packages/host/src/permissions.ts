@@ -1,33 +1,29 @@
 import { PermissionError } from "@bridge/plugin-api";
 
-import type { Connection } from "./connection.js";
+import type { Grant, Grants } from "./grants.js";
 import type { Manifest } from "./manifest.js";
-import { fields, list, text } from "./wire.js";
+import { useOf, wordsOf } from "./permissionwords.js";
 
 /** Asks the user a question; resolves to `true` for yes. */
 export type Ask = (question: string, detail: string) => Promise<boolean>;
 
-interface Grant {
-  readonly kind: string;
-  readonly target: string;
-}
-
 /**
- * The permissions of one plugin.
+ * The permissions of one plugin that runs.
  *
  * A permission has to be in its manifest, and the user is asked once for each thing
  * done with it.  A yes is kept by the daemon; a no lasts until the page is left.
  */
 export class Gate {
   readonly #manifest: Manifest;
-  readonly #caller: Pick<Connection, "call">;
+  readonly #grants: Grants;
   readonly #ask: Ask;
-  readonly #answers = new Map<string, Promise<boolean>>();
-  #grants: readonly Grant[] | undefined;
+  readonly #asking = new Map<string, Promise<boolean>>();
+  readonly #denied = new Set<string>();
+  #closed = false;
 
-  constructor(manifest: Manifest, caller: Pick<Connection, "call">, ask: Ask) {
+  constructor(manifest: Manifest, grants: Grants, ask: Ask) {
     this.#manifest = manifest;
-    this.#caller = caller;
+    this.#grants = grants;
     this.#ask = ask;
   }
 
@@ -39,55 +35,59 @@ export class Gate {
    * @throws PermissionError It may not.
    */
   async pass(kind: string, target: string): Promise<void> {
+    this.#checkOpen();
     if (!this.#manifest.permissions.includes(kind)) {
       throw new PermissionError(`the manifest does not ask for the permission ${kind}`);
     }
     const name = `${kind} ${target}`;
-    let answer = this.#answers.get(name);
+    let answer = this.#asking.get(name);
     if (answer === undefined) {
-      answer = this.#decide({ kind, target });
-      this.#answers.set(name, answer);
-      answer.catch(() => this.#answers.delete(name));
+      const done = (): void => void this.#asking.delete(name);
+      answer = this.#decide(name, { kind, target });
+      this.#asking.set(name, answer);
+      answer.then(done, done);
     }
-    if (!(await answer)) {
-      throw new PermissionError(`the user does not allow ${target}`);
+    const yes = await answer;
+    this.#checkOpen();
+    if (!yes) {
+      throw new PermissionError(`the user does not allow ${name}`);
     }
   }
 
-  async #decide(wanted: Grant): Promise<boolean> {
-    const grants = await this.#saved();
-    if (grants.some((grant) => same(grant, wanted))) {
+  /** Refuse everything from now on: the plugin is switched off. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) {
+      throw new PermissionError("the plugin is switched off");
+    }
+  }
+
+  async #decide(name: string, wanted: Grant): Promise<boolean> {
+    if (this.#denied.has(name)) {
+      return false;
+    }
+    if (await this.#grants.has(wanted)) {
       return true;
     }
-    const { id, name } = this.#manifest;
-    const yes = await this.#ask(
-      `Let “${name}” use ${wanted.target}?`,
-      `The plugin ${id} wants to use the daemon's ${wanted.target} for the first time.`,
-    );
-    if (yes) {
-      this.#grants = [...(this.#grants ?? []), wanted];
-      await this.#caller.call("state", "set", {
-        ns: "host",
-        key: `grants:${id}`,
-        value: this.#grants,
-      });
+    const yes = await this.#ask(...question(this.#manifest, wanted));
+    if (!yes) {
+      this.#denied.add(name);
+    } else if (!this.#closed) {
+      await this.#grants.add(wanted);
     }
     return yes;
   }
-
-  async #saved(): Promise<readonly Grant[]> {
-    if (this.#grants === undefined) {
-      const key = `grants:${this.#manifest.id}`;
-      const answer = await this.#caller.call("state", "get", { ns: "host", key });
-      this.#grants ??= list(fields(answer)["value"]).map(fields).map((grant) => ({
-        kind: text(grant["kind"]),
-        target: text(grant["target"]),
-      }));
-    }
-    return this.#grants;
-  }
 }
 
-function same(one: Grant, other: Grant): boolean {
-  return one.kind === other.kind && one.target === other.target;
+function question({ name, hosts }: Manifest, { kind, target }: Grant): [string, string] {
+  const { meaning } = wordsOf(kind);
+  const detail = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
+  const undeclared = kind === "network" && !hosts.includes(target);
+  return [
+    `Let ${name} ${useOf(kind, target)}?`,
+    undeclared ? `${detail} The plugin did not name this site when it was installed.` : detail,
+  ];
 }

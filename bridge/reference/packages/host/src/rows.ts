@@ -22,6 +22,8 @@ const STAGES: { readonly [stage in Stage]: string } = {
   starting: "Starting",
   running: "Running",
   failed: "Failed to start",
+  off: "Off, still installed",
+  held: "Not started: the page is in safe mode",
 };
 
 /**

@@ -1,9 +1,18 @@
 import type { Json, Settings } from "@bridge/plugin-api";
 
-import type { Connection } from "./connection.js";
+import type { Caller } from "./daemon.js";
+import { type Schema, problemOf, valueOf, valuesOf } from "./schema.js";
+import { Signal } from "./signal.js";
 import { fields } from "./wire.js";
 
-type Caller = Pick<Connection, "call">;
+/** The values of a form, by key. */
+export type Values = { readonly [key: string]: Json };
+
+/** What became of a form. */
+export type Saving =
+  | { readonly outcome: "saved" | "not-saved" }
+  /** Nothing was saved; a sentence for each field with a value it does not allow. */
+  | { readonly outcome: "invalid"; readonly problems: { readonly [key: string]: string } };
 
 /** A plugin's own values, in the daemon's state store. */
 export class StoredSettings implements Settings {
@@ -11,20 +20,48 @@ export class StoredSettings implements Settings {
   readonly #namespace: string;
   readonly #values: Map<string, Json>;
   readonly #unwritten = new Set<string>();
+  readonly #changed = new Signal();
+  #schema: Schema = [];
   #writing: Promise<void> | undefined;
 
-  private constructor(caller: Caller, namespace: string, values: Map<string, Json>) {
+  readonly #failed: (error: unknown) => void;
+
+  private constructor(
+    caller: Caller,
+    namespace: string,
+    values: Map<string, Json>,
+    failed: (error: unknown) => void,
+  ) {
     this.#caller = caller;
     this.#namespace = namespace;
     this.#values = values;
+    this.#failed = failed;
   }
 
-  /** Read the settings of the plugin `id`. */
-  static async read(caller: Caller, id: string): Promise<StoredSettings> {
+  /**
+   * Read the settings of the plugin `id`.
+   *
+   * @param failed Reports what a listener of the plugin throws.
+   */
+  static async read(
+    caller: Caller,
+    id: string,
+    failed: (error: unknown) => void,
+  ): Promise<StoredSettings> {
     const namespace = `plugin:${id}`;
     const answer = fields(await caller.call("state", "list", { ns: namespace }));
     const entries = Object.entries(fields(answer["entries"])) as [string, Json][];
-    return new StoredSettings(caller, namespace, new Map(entries));
+    return new StoredSettings(caller, namespace, new Map(entries), failed);
+  }
+
+  /** The values of the schema, by key. */
+  get form(): Values {
+    return valuesOf(this.#schema, (key) => this.#values.get(key));
+  }
+
+  /** Hold the values to a schema from now on. */
+  declare(schema: Schema): void {
+    this.#schema = schema;
   }
 
   get(key: string): Json | undefined;
@@ -32,16 +69,83 @@ export class StoredSettings implements Settings {
   get(key: string, fallback: number): number;
   get(key: string, fallback: string): string;
   get(key: string, fallback?: Json): Json | undefined {
-    const value = this.#values.get(key);
+    const field = this.#field(key);
+    const stored = this.#values.get(key);
+    const value = field === undefined ? stored : valueOf(field, stored);
     const usable = fallback === undefined || typeof value === typeof fallback;
     return usable ? value : fallback;
   }
 
   set(key: string, value: Json): Promise<void> {
+    const field = this.#field(key);
+    const problem = field === undefined ? "" : problemOf(field, value);
+    if (problem !== "") {
+      return Promise.reject(new RangeError(`${key}: ${problem}`));
+    }
     this.#values.set(key, value);
     this.#unwritten.add(key);
     this.#writing ??= this.#write();
     return this.#writing;
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#changed.listen(() => {
+      try {
+        listener();
+      } catch (e) {
+        this.#failed(e);
+      }
+    });
+  }
+
+  /** Save what the user entered; keys that are not in the schema are ignored. */
+  async save(values: Values): Promise<Saving> {
+    const entered = this.#schema.filter(({ key }) => Object.hasOwn(values, key));
+    const problems = entered
+      .map((field) => [field.key, problemOf(field, values[field.key])] as const)
+      .filter(([, problem]) => problem !== "");
+    if (problems.length > 0) {
+      return { outcome: "invalid", problems: Object.fromEntries(problems) };
+    }
+    return this.#store(entered.map(({ key }) => key), (key) => values[key]);
+  }
+
+  /** Return every field of the schema to its default. */
+  reset(): Promise<Saving> {
+    return this.#store(this.#schema.map(({ key }) => key), () => undefined);
+  }
+
+  #field(key: string): Schema[number] | undefined {
+    return this.#schema.find((field) => field.key === key);
+  }
+
+  // Unlike with `set`, a value counts only once it is durable: the form reports either.
+  async #store(
+    keys: readonly string[],
+    valueFor: (key: string) => Json | undefined,
+  ): Promise<Saving> {
+    let outcome: "saved" | "not-saved" = "saved";
+    for (const key of keys) {
+      try {
+        await this.#storeOne(key, valueFor(key));
+      } catch {
+        outcome = "not-saved";
+        break;
+      }
+    }
+    this.#changed.emit();
+    return { outcome };
+  }
+
+  async #storeOne(key: string, value: Json | undefined): Promise<void> {
+    const ns = this.#namespace;
+    if (value === undefined) {
+      await this.#caller.call("state", "delete", { ns, key });
+      this.#values.delete(key);
+    } else {
+      await this.#caller.call("state", "set", { ns, key, value });
+      this.#values.set(key, value);
+    }
   }
 
   async #write(): Promise<void> {

@@ -1,9 +1,15 @@
 /** An event; listeners are called in the order they were added. */
 export class Signal<Value = void> {
-  readonly #listeners: ((value: Value) => void)[] = [];
+  #listeners: readonly ((value: Value) => void)[] = [];
 
-  listen(listener: (value: Value) => void): void {
-    this.#listeners.push(listener);
+  /** Add a listener; the result removes it. */
+  listen(listener: (value: Value) => void): () => void {
+    // Of its own, so that one function can be added twice.
+    const added = (value: Value): void => listener(value);
+    this.#listeners = [...this.#listeners, added];
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== added);
+    };
   }
 
   emit(value: Value): void {

@@ -1,0 +1,1 @@
+"""Git's objects: from a pack to the files of a tree, and to a repository."""

@@ -1,0 +1,250 @@
+"""
+Unpacks git packs within limits.
+
+Every size a pack declares is drawn from one budget before a byte of it is inflated,
+and what is inflated must then be exactly that long; so a pack costs no more memory or
+time than its limits say, whatever it claims.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Final
+
+from attrs import define, field, frozen
+
+from ..transfer import CloneLimits, clone_failed
+from .delta import DeltaError, apply_delta, declared_sizes
+
+COMMIT: Final = "commit"
+TREE: Final = "tree"
+BLOB: Final = "blob"
+
+_KINDS: Final = {1: COMMIT, 2: TREE, 3: BLOB, 4: "tag"}
+_BASE_BY_OFFSET: Final = 6
+_BASE_BY_NAME: Final = 7
+_HEADER_BYTES: Final = 12
+_NAME_BYTES: Final = 20
+_VARINT_BYTES: Final = 8
+_WINDOW_BYTES: Final = 16 * 1024
+
+
+@frozen
+class PackedObject:
+    """
+    One object.
+
+    :ivar kind: ``commit``, ``tree``, ``blob`` or ``tag``.
+    """
+
+    kind: str
+    content: bytes
+
+
+@frozen
+class IndexEntry:
+    """Where an object is in the pack, for the index file."""
+
+    name: bytes
+    offset: int
+    crc32: int
+
+
+@frozen
+class Unpacked:
+    """
+    The content of a pack.
+
+    :ivar objects: By name, the 20 bytes of its SHA-1; computed, not claimed.
+    :ivar checksum: The pack's own, its last 20 bytes.
+    """
+
+    objects: dict[bytes, PackedObject]
+    index: list[IndexEntry]
+    checksum: bytes
+
+
+@frozen
+class _Entry:
+    """An object as it stands in the pack: whole, or a delta to its base."""
+
+    offset: int
+    crc32: int
+    kind: str
+    base: int | bytes | None
+    content: bytes
+
+
+@define
+class _Budget:
+    """The bytes and delta steps that are left."""
+
+    bytes_left: int
+    steps_left: int
+
+    def spend(self, size: int) -> None:
+        self.bytes_left -= size
+        if self.bytes_left < 0:
+            raise clone_failed("the repository is too large when unpacked")
+
+
+class _BadPackError(Exception):
+    """The bytes are not a pack."""
+
+
+def unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpacked:
+    """
+    Unpack every object of a pack.
+
+    :param check: Called between objects; may raise to end it.
+    :raise BridgeError: It is damaged, incomplete, or over a limit.
+    """
+    try:
+        return _unpack(pack, limits, check)
+    except (_BadPackError, DeltaError, zlib.error, IndexError):
+        raise clone_failed("the pack from the host is damaged") from None
+
+
+def _unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpacked:
+    count = _count(pack)
+    if count > limits.objects:
+        raise clone_failed(f"more than {limits.objects} objects")
+    body, checksum = memoryview(pack)[:-_NAME_BYTES], pack[-_NAME_BYTES:]
+    if hashlib.sha1(body, usedforsecurity=False).digest() != checksum:
+        raise _BadPackError
+    budget = _Budget(limits.unpacked_bytes, limits.delta_steps)
+    resolver = _Resolver(budget)
+    offset = _HEADER_BYTES
+    for _ in range(count):
+        check()
+        entry, offset = _read_entry(body, offset, budget)
+        resolver.add(entry, check)
+    if offset != len(body) or resolver.waiting:
+        raise _BadPackError
+    return Unpacked(resolver.objects, resolver.index, checksum)
+
+
+def _count(pack: bytes) -> int:
+    if len(pack) < _HEADER_BYTES + _NAME_BYTES or pack[:8] != b"PACK\0\0\0\2":
+        raise _BadPackError
+    return int.from_bytes(pack[8:_HEADER_BYTES], "big")
+
+
+def _read_entry(body: memoryview, start: int, budget: _Budget) -> tuple[_Entry, int]:
+    code, size, offset = _read_head(body, start)
+    base: int | bytes | None = None
+    if code == _BASE_BY_OFFSET:
+        distance, offset = _read_distance(body, offset)
+        base = start - distance
+    elif code == _BASE_BY_NAME:
+        base = bytes(body[offset : offset + _NAME_BYTES])
+        offset += _NAME_BYTES
+    elif code not in _KINDS:
+        raise _BadPackError
+    budget.spend(size)
+    content, offset = _inflate(body, offset, size)
+    crc32 = zlib.crc32(body[start:offset])
+    return _Entry(start, crc32, _KINDS.get(code, ""), base, content), offset
+
+
+def _read_head(body: memoryview, offset: int) -> tuple[int, int, int]:
+    byte = body[offset]
+    code, size, shift = byte >> 4 & 7, byte & 15, 4
+    for at in range(offset + 1, offset + _VARINT_BYTES):
+        if not byte & 0x80:
+            return code, size, at
+        byte = body[at]
+        size |= (byte & 0x7F) << shift
+        shift += 7
+    raise _BadPackError
+
+
+def _read_distance(body: memoryview, offset: int) -> tuple[int, int]:
+    byte = body[offset]
+    distance = byte & 0x7F
+    for at in range(offset + 1, offset + _VARINT_BYTES):
+        if not byte & 0x80:
+            return distance, at
+        byte = body[at]
+        distance = (distance + 1) << 7 | byte & 0x7F
+    raise _BadPackError
+
+
+def _inflate(body: memoryview, offset: int, size: int) -> tuple[bytes, int]:
+    stream = zlib.decompressobj()
+    pieces = []
+    left = size
+    while not stream.eof:
+        window = body[offset : offset + _WINDOW_BYTES]
+        # One byte more than there may be, to see it; and 0 would mean no limit.
+        piece = stream.decompress(window, left + 1)
+        used = len(window) - len(stream.unconsumed_tail) - len(stream.unused_data)
+        left -= len(piece)
+        offset += used
+        if left < 0 or not (used or piece):
+            raise _BadPackError
+        pieces.append(piece)
+    if left:
+        raise _BadPackError
+    return b"".join(pieces), offset
+
+
+@define
+class _Resolver:
+    """Turns entries into objects, deltas as soon as their base is known."""
+
+    _budget: _Budget
+    objects: dict[bytes, PackedObject] = field(factory=dict, init=False)
+    index: list[IndexEntry] = field(factory=list, init=False)
+    waiting: int = field(default=0, init=False)
+    _by_offset: dict[int, bytes] = field(factory=dict, init=False)
+    _children: defaultdict[int | bytes, list[_Entry]] = field(
+        factory=lambda: defaultdict(list), init=False
+    )
+
+    def add(self, entry: _Entry, check: Callable[[], None]) -> None:
+        """Add an entry, and every one that was waiting for it."""
+        if entry.base is not None and self._base(entry) is None:
+            self._children[entry.base].append(entry)
+            self.waiting += 1
+            return
+        todo = [entry]
+        while todo:
+            check()
+            resolved = todo.pop()
+            name = self._resolve(resolved)
+            freed = self._children.pop(resolved.offset, [])
+            freed += self._children.pop(name, [])
+            self.waiting -= len(freed)
+            todo += freed
+
+    def _base(self, entry: _Entry) -> PackedObject | None:
+        base = entry.base
+        name = self._by_offset.get(base) if isinstance(base, int) else base
+        return None if name is None else self.objects.get(name)
+
+    def _resolve(self, entry: _Entry) -> bytes:
+        made = PackedObject(entry.kind, entry.content)
+        base = self._base(entry)
+        if base is not None:
+            made = PackedObject(base.kind, self._patched(base, entry.content))
+        head = f"{made.kind} {len(made.content)}\0".encode("ascii")
+        digest = hashlib.sha1(head, usedforsecurity=False)
+        digest.update(made.content)
+        name = digest.digest()
+        if name in self.objects:
+            raise _BadPackError
+        self.objects[name] = made
+        self._by_offset[entry.offset] = name
+        self.index.append(IndexEntry(name, entry.offset, entry.crc32))
+        return name
+
+    def _patched(self, base: PackedObject, delta: bytes) -> bytes:
+        _, size = declared_sizes(delta)
+        self._budget.spend(size)
+        content, steps = apply_delta(base.content, delta, self._budget.steps_left)
+        self._budget.steps_left -= steps
+        return content

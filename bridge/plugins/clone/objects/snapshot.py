@@ -1,0 +1,179 @@
+"""
+A commit's tree: validated as a whole in memory, and only then written.
+
+Regular files only, as the bytes they are: no filter, no line endings, no executable
+bit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field, frozen
+
+from ....datadir.ownership import make_directories
+from ....protocol.errors import Prefix, plugin_error
+from ..transfer import CloneLimits, clone_failed
+from .filenames import check_name, names_collide
+from .pack import BLOB, COMMIT, TREE, Unpacked
+from .treesize import TreeSize
+
+_TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")
+_PARENT_LINE: Final = re.compile(rb"parent [0-9a-f]{40}\n")
+_MODE: Final = re.compile(rb"[0-7]{5,7}")
+_NAME_BYTES: Final = 20
+_GITLINK: Final = 0o160000
+
+
+@frozen
+class File:
+    """
+    A file to write.
+
+    :ivar path: Its path in the tree, parts joined by ``/``.
+    :ivar name: The object it is, 20 bytes.
+    """
+
+    path: str
+    name: bytes
+    content: bytes
+
+
+@frozen
+class Snapshot:
+    """
+    What a commit says the files are.
+
+    :ivar shallow: Whether the commit has parents, which were not fetched.
+    """
+
+    files: list[File]
+    shallow: bool
+
+
+def read_snapshot(
+    commit: str, unpacked: Unpacked, limits: CloneLimits, check: Callable[[], None]
+) -> Snapshot:
+    """
+    List the files of a commit.
+
+    :param check: Called for every directory; may raise to end it.
+    :raise BridgeError: ``policy: …`` for a symlink or a submodule, ``clone_failed: …``
+        for an unsafe or colliding name, a limit, or an object that is missing.
+    """
+    content = _content(unpacked, bytes.fromhex(commit), COMMIT)
+    tree = _TREE_LINE.match(content)
+    if tree is None:
+        raise clone_failed("a commit that git would not make")
+    shallow = _PARENT_LINE.match(content, tree.end()) is not None
+    walk = _Walk(unpacked, check, TreeSize(limits), 2 * limits.files)
+    walk.all_of(bytes.fromhex(tree[1].decode("ascii")))
+    return Snapshot(walk.files, shallow)
+
+
+def write_files(files: list[File], root: Path, check: Callable[[], None]) -> None:
+    """
+    Write files under ``root``, a directory nobody else writes to.
+
+    :raise OSError: One could not be made, or was there already.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    flags |= getattr(os, "O_BINARY", 0)
+    made = {root}
+    for file in files:
+        check()
+        path = root.joinpath(*file.path.split("/"))
+        if path.parent not in made:
+            make_directories(path.parent)
+            made.add(path.parent)
+        with os.fdopen(os.open(path, flags, 0o644), "wb") as out:
+            out.write(file.content)
+
+
+@define
+class _Walk:
+    """
+    A walk over all directories of a tree, shallow ones first.
+
+    :ivar _most: How many files and directories there may be together.
+    """
+
+    _unpacked: Unpacked
+    _check: Callable[[], None]
+    _size: TreeSize
+    _most: int
+    files: list[File] = field(factory=list, init=False)
+    _directories: list[tuple[bytes, str, int]] = field(factory=list, init=False)
+    _seen: int = field(default=0, init=False)
+
+    def all_of(self, root: bytes) -> None:
+        """Collect every file below the tree ``root``."""
+        self._directories.append((root, "", 0))
+        while self._directories:
+            self._check()
+            name, prefix, depth = self._directories.pop()
+            self._size.check_depth(depth)
+            self._directory(name, prefix, depth)
+
+    def _directory(self, name: bytes, prefix: str, depth: int) -> None:
+        taken = set()
+        for mode, raw, target in _entries(_content(self._unpacked, name, TREE)):
+            part, folded = check_name(raw)
+            if folded in taken:
+                raise names_collide()
+            taken.add(folded)
+            path = prefix + part
+            self._count(path)
+            if stat.S_ISDIR(mode):
+                self._directories.append((target, f"{path}/", depth + 1))
+            else:
+                self._file(mode, path, target)
+
+    def _count(self, path: str) -> None:
+        self._seen += 1
+        # Directories count too: a tree may name the same one over and over.
+        if self._seen > self._most:
+            raise clone_failed("too many files and directories")
+        self._size.check_path(path.encode("utf-8"))
+
+    def _file(self, mode: int, path: str, name: bytes) -> None:
+        if stat.S_ISLNK(mode):
+            raise plugin_error(Prefix.POLICY, f"{path}:1 symlink")
+        if stat.S_IFMT(mode) == _GITLINK:
+            raise plugin_error(Prefix.POLICY, f"{path}:1 submodule")
+        if not stat.S_ISREG(mode):
+            raise clone_failed("an entry that is neither a file nor a directory")
+        content = _content(self._unpacked, name, BLOB)
+        self._size.add_bytes(len(content))
+        self.files.append(File(path, name, content))
+        self._size.add_file()
+
+
+def _entries(tree: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    at = 0
+    while at < len(tree):
+        space = tree.find(b" ", at)
+        end = tree.find(b"\0", space)
+        target = tree[end + 1 : end + 1 + _NAME_BYTES]
+        mode = tree[at:space]
+        if (
+            space < 0
+            or end < 0
+            or len(target) < _NAME_BYTES
+            or not _MODE.fullmatch(mode)
+        ):
+            raise clone_failed("a directory that git would not make")
+        yield int(mode, 8), tree[space + 1 : end], target
+        at = end + 1 + _NAME_BYTES
+
+
+def _content(unpacked: Unpacked, name: bytes, kind: str) -> bytes:
+    found = unpacked.objects.get(name)
+    if found is None or found.kind != kind:
+        raise clone_failed("an object is missing from the pack")
+    return found.content

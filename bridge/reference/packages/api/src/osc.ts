@@ -1,0 +1,39 @@
+/**
+ * Open Sound Control on this computer; needs the permission `osc`.
+ *
+ * The user is asked the first time. Both methods reject with `PermissionError`, and
+ * send nothing, when the permission is missing.
+ */
+export interface Osc {
+  /**
+   * Send one message to port 9000.
+   *
+   * @param address Such as `/avatar/parameters/Hat`.
+   * @param args A whole number is sent as an integer, any other number as a float;
+   *   name the `kind` to send a whole number as a float.
+   */
+  send(address: string, ...args: readonly (OscValue | OscArgument)[]): Promise<void>;
+
+  /**
+   * Call `listener` for each message that arrives at port 9001.
+   *
+   * @returns A function that ends this. The port is released with the last listener of
+   *   all plugins.
+   */
+  listen(listener: (message: OscMessage) => void): Promise<() => void>;
+}
+
+/** The value of an argument. */
+export type OscValue = boolean | number | string;
+
+/** An argument with its type on the wire. */
+export interface OscArgument {
+  readonly kind: "bool" | "int" | "float" | "string";
+  readonly value: OscValue;
+}
+
+/** A message that arrived. */
+export interface OscMessage {
+  readonly address: string;
+  readonly args: readonly OscArgument[];
+}

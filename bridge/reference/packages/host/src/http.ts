@@ -1,0 +1,76 @@
+import {
+  BridgeError,
+  type Http,
+  type HttpOptions,
+  type HttpResponse,
+  type Json,
+} from "@bridge/plugin-api";
+
+import type { Caller } from "./daemon.js";
+import type { Gate } from "./permissions.js";
+import { fields, text } from "./wire.js";
+
+const DEFAULT_MILLISECONDS = 30_000;
+const MOST_MILLISECONDS = 120_000;
+// The daemon ends the exchange itself; the page only outlasts it.
+const ANSWER_MILLISECONDS = 5_000;
+
+/** The daemon's `outbound` service, behind a plugin's gate: one grant for each host. */
+export class GatedHttp implements Http {
+  readonly #caller: Caller;
+  readonly #gate: Gate;
+
+  constructor(caller: Caller, gate: Gate) {
+    this.#caller = caller;
+    this.#gate = gate;
+  }
+
+  async fetch(url: string, options: HttpOptions = {}): Promise<HttpResponse> {
+    const target = readTarget(url);
+    await this.#gate.pass("network", target.host);
+    const { method, headers, body, timeoutMs = DEFAULT_MILLISECONDS } = options;
+    const wait = Math.trunc(Math.min(Math.max(timeoutMs, 1), MOST_MILLISECONDS));
+    const params = {
+      // As it was parsed: what was asked about is what is requested.
+      url: target.href,
+      ...(method === undefined ? {} : { method }),
+      ...(headers === undefined ? {} : { headers }),
+      ...(body === undefined ? {} : { body }),
+      timeoutMs: wait,
+    };
+    const answer = await this.#caller.call("outbound", "fetch", params, {
+      timeoutMs: wait + ANSWER_MILLISECONDS,
+    });
+    return response(fields(answer), target.href);
+  }
+}
+
+function readTarget(url: string): URL {
+  let target: URL;
+  try {
+    target = new URL(url);
+  } catch {
+    throw new BridgeError("bad_request", "url: not an absolute URL");
+  }
+  if (target.protocol !== "https:" && target.protocol !== "http:") {
+    throw new BridgeError("bad_request", "url: only http and https");
+  }
+  if (target.username !== "" || target.password !== "") {
+    throw new BridgeError("bad_request", "url: without user name and password");
+  }
+  return target;
+}
+
+function response(answer: ReturnType<typeof fields>, url: string): HttpResponse {
+  const body = text(answer["body"]);
+  const headers = Object.entries(fields(answer["headers"]));
+  return {
+    status: Number(answer["status"]) || 0,
+    statusText: text(answer["statusText"]),
+    ok: answer["ok"] === true,
+    url: text(answer["url"], url),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name, text(value)])),
+    body,
+    json: () => JSON.parse(body) as Json,
+  };
+}

@@ -1,0 +1,76 @@
+import type { Context, Logger, Ui } from "@bridge/plugin-api";
+
+import type { Daemon } from "./daemon.js";
+import type { Grants } from "./grants.js";
+import { GatedHttp } from "./http.js";
+import { describe } from "./log.js";
+import type { Manifest } from "./manifest.js";
+import { GatedNative } from "./native.js";
+import { GatedOsc, type OscHub } from "./osc.js";
+import { type Ask, Gate } from "./permissions.js";
+import { StoredSettings } from "./settings.js";
+import { GatedSql } from "./sql.js";
+
+/** Where a plugin shows things, until it is removed. */
+export interface Place {
+  readonly ui: Ui;
+  /** Remove what the plugin shows. */
+  remove(): void;
+}
+
+/** A plugin that was given a context: the context, and what ends it. */
+export interface Instance {
+  readonly context: Context;
+  readonly settings: StoredSettings;
+  /** The user revoked a permission: end what runs on with it. */
+  revoked(permission: string): void;
+  /** The plugin is switched off: end everything, and refuse the rest. */
+  close(): void;
+}
+
+/** What the instances of all plugins share. */
+export interface InstanceParts {
+  readonly daemon: Daemon;
+  readonly hub: OscHub;
+  readonly ask: Ask;
+  readonly place: (manifest: Manifest, logger: Logger) => Place;
+  readonly logger: (id: string) => Logger;
+  readonly grants: (id: string) => Grants;
+}
+
+/** Make the instance of a plugin; rejects when its settings cannot be read. */
+export async function makeInstance(manifest: Manifest, parts: InstanceParts): Promise<Instance> {
+  const { id } = manifest;
+  const { daemon } = parts;
+  const logger = parts.logger(id);
+  const failed = (error: unknown): void =>
+    logger.error(`a listener failed: ${describe(error)}`);
+  const settings = await StoredSettings.read(daemon, id, failed);
+  const gate = new Gate(manifest, parts.grants(id), parts.ask);
+  const osc = new GatedOsc(parts.hub, daemon, gate, failed);
+  const place = parts.place(manifest, logger);
+  const context: Context = {
+    id,
+    logger,
+    settings,
+    ui: place.ui,
+    native: new GatedNative(daemon, gate),
+    http: new GatedHttp(daemon, gate),
+    osc,
+    sql: new GatedSql(daemon, gate),
+  };
+  return {
+    context,
+    settings,
+    revoked(permission) {
+      if (permission === "osc") {
+        osc.silence();
+      }
+    },
+    close() {
+      gate.close();
+      osc.silence();
+      place.remove();
+    },
+  };
+}

@@ -1,0 +1,185 @@
+/** Reading the settings schema of a plugin, and checking values against it. */
+
+import type { Json, SettingField } from "@bridge/plugin-api";
+
+import { fields, list, text } from "./wire.js";
+
+const KEY = /^[A-Za-z0-9_.:-]{1,64}$/;
+const MOST_FIELDS = 50;
+const MOST_OPTIONS = 50;
+const MOST_LABEL = 80;
+const MOST_HELP = 300;
+const USUAL_TEXT = 1_000;
+const MOST_TEXT = 10_000;
+
+/** A field of a schema, with the key of its value. */
+export type KeyedField = SettingField & { readonly key: string };
+
+/** The settings a plugin declares, in the order of its schema. */
+export type Schema = readonly KeyedField[];
+
+/**
+ * Read the schema of a plugin.
+ *
+ * @throws RangeError It breaks a rule; the message names the field and the rule.
+ */
+export function readSchema(declared: unknown): Schema {
+  if (declared === undefined) {
+    return [];
+  }
+  const entries = Object.entries(fields(declared));
+  check(typeof declared === "object" && declared !== null, "settings", "an object by key");
+  check(entries.length <= MOST_FIELDS, "settings", `at most ${MOST_FIELDS} fields`);
+  return entries.map(([key, field]) => readField(key, fields(field)));
+}
+
+/**
+ * Check a value.
+ *
+ * @returns What is wrong with it, as a sentence; empty when nothing is.
+ */
+export function problemOf(field: SettingField, value: unknown): string {
+  switch (field.type) {
+    case "number":
+      return problemOfNumber(field, value);
+    case "boolean":
+      return typeof value === "boolean" ? "" : "On or off.";
+    case "text":
+      return problemOfText(field, value);
+    case "choice":
+      return field.options.some((option) => option.value === value)
+        ? ""
+        : "One of the choices.";
+  }
+}
+
+type NumberRule = Extract<SettingField, { type: "number" }>;
+type TextRule = Extract<SettingField, { type: "text" }>;
+
+function problemOfNumber({ min, max, integer }: NumberRule, value: unknown): string {
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    return "A number.";
+  }
+  if (integer === true && !Number.isInteger(value)) {
+    return "A whole number.";
+  }
+  const within = value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+  if (within) {
+    return "";
+  }
+  if (min !== undefined && max !== undefined) {
+    return `Between ${min} and ${max}.`;
+  }
+  return min === undefined ? `At most ${String(max)}.` : `At least ${min}.`;
+}
+
+function problemOfText(field: TextRule, value: unknown): string {
+  const { minLength = 0, maxLength = USUAL_TEXT, multiline } = field;
+  if (typeof value !== "string") {
+    return "A text.";
+  }
+  if (value.length < minLength) {
+    return minLength === 1 ? "Not empty." : `At least ${minLength} characters.`;
+  }
+  if (value.length > maxLength) {
+    return `At most ${maxLength} characters.`;
+  }
+  return multiline !== true && /[\r\n]/.test(value) ? "One line." : "";
+}
+
+function readField(key: string, field: ReturnType<typeof fields>): KeyedField {
+  check(KEY.test(key), "settings", "a key is 1 to 64 of a-z A-Z 0-9 _ . : -");
+  const name = `settings.${key}`;
+  const label = text(field["label"]);
+  check(label.length >= 1 && label.length <= MOST_LABEL, `${name}.label`, rule(MOST_LABEL));
+  const help = field["help"];
+  const helpful = help === undefined || (typeof help === "string" && help.length <= MOST_HELP);
+  check(helpful, `${name}.help`, rule(MOST_HELP));
+  const common = { key, label, ...(help === undefined ? {} : { help: text(help) }) };
+  const read = { ...common, ...readKind(name, field) } as KeyedField;
+  check(problemOf(read, read.default) === "", `${name}.default`, "a value the field accepts");
+  return read;
+}
+
+function readKind(name: string, field: ReturnType<typeof fields>): object {
+  const { type, default: usual } = field;
+  switch (type) {
+    case "number":
+      return { type, default: usual, ...readLimits(name, field) };
+    case "boolean":
+      return { type, default: usual };
+    case "text":
+      return { type, default: usual, ...readLengths(name, field) };
+    case "choice":
+      return { type, default: usual, options: readOptions(name, field["options"]) };
+    default:
+      throw new RangeError(`${name}.type: number, boolean, text or choice`);
+  }
+}
+
+function readLimits(name: string, field: ReturnType<typeof fields>): object {
+  const { min, max, integer } = field;
+  for (const limit of [min, max]) {
+    check(limit === undefined || Number.isFinite(limit), name, "min and max are numbers");
+  }
+  const ordered = min === undefined || max === undefined || Number(min) <= Number(max);
+  check(ordered, name, "min is at most max");
+  return {
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+    integer: integer === true,
+  };
+}
+
+function readLengths(name: string, field: ReturnType<typeof fields>): object {
+  const { minLength = 0, maxLength = USUAL_TEXT, multiline } = field;
+  checkLength(`${name}.maxLength`, maxLength, 1, MOST_TEXT);
+  checkLength(`${name}.minLength`, minLength, 0, Number(maxLength));
+  return { minLength, maxLength, multiline: multiline === true };
+}
+
+function checkLength(name: string, given: unknown, least: number, most: number): void {
+  const usable = Number.isInteger(given) && Number(given) >= least && Number(given) <= most;
+  check(usable, name, `a whole number from ${least} to ${most}`);
+}
+
+function readOptions(name: string, given: unknown): readonly object[] {
+  const options = list(given).map(fields).map((option) => ({
+    value: option["value"],
+    label: option["label"],
+  }));
+  const many = options.length >= 1 && options.length <= MOST_OPTIONS;
+  check(many, `${name}.options`, `1 to ${MOST_OPTIONS} options`);
+  for (const { value, label } of options) {
+    const usable = [value, label].every(
+      (words) => typeof words === "string" && words.length >= 1 && words.length <= MOST_LABEL,
+    );
+    check(usable, `${name}.options`, `value and label are ${rule(MOST_LABEL)}`);
+  }
+  const distinct = new Set(options.map(({ value }) => value)).size === options.length;
+  check(distinct, `${name}.options`, "no two options have the same value");
+  return options;
+}
+
+function rule(most: number): string {
+  return `text of at most ${most} characters`;
+}
+
+function check(holds: boolean, name: string, wanted: string): void {
+  if (!holds) {
+    throw new RangeError(`${name}: ${wanted}`);
+  }
+}
+
+/** The values of a schema: those that are stored and allowed, and else the defaults. */
+export function valuesOf(
+  schema: Schema,
+  stored: (key: string) => Json | undefined,
+): { readonly [key: string]: Json } {
+  return Object.fromEntries(schema.map((field) => [field.key, valueOf(field, stored(field.key))]));
+}
+
+/** The value of a field: what is stored, when the field allows it, else the default. */
+export function valueOf(field: KeyedField, stored: Json | undefined): Json {
+  return stored !== undefined && problemOf(field, stored) === "" ? stored : field.default;
+}

@@ -1,0 +1,29 @@
+"""
+Machine-readable descriptions of what the daemon accepts and answers.
+
+::
+
+    protocol.json           the protocol: frames, methods, events, errors, limits
+    plugin.HOST.json        plugin.json, for each host that ships, and for any
+    host.json               a host profile
+
+``docs/generate.py`` writes them from the code.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+PROTOCOL_FILE: Final = "protocol.json"
+HOST_FILE: Final = "host.json"
+
+
+def manifest_file(host: str = "any") -> str:
+    """Return the name of the schema of ``plugin.json`` for a host that ships."""
+    return f"plugin.{host}.json"
+
+
+def read_schema(name: str) -> bytes:
+    """Read one of the files."""
+    return files(__name__).joinpath(name).read_bytes()

@@ -1,0 +1,219 @@
+"""What the ``plugins`` service accepts and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from attrs import evolve, frozen
+
+from ..approval import Operation
+from ..plugins.installed.keys import KeyEntry, Trust
+from ..plugins.installed.trees import ListEntry
+from ..plugins.operations.kept import Pin
+from ..plugins.operations.progress import Step
+from ..plugins.operations.running import End
+from ..plugins.upstream.updates import Update
+from ..protocol.errors import Code
+from ..protocol.limits import NAME_CHARACTERS, REF_CHARACTERS, REF_LEAST_CHARACTERS
+from ..protocol.rules import Text
+
+_Ref = Annotated[
+    str,
+    Text(
+        REF_CHARACTERS,
+        like=f"[A-Za-z0-9_-]{{{REF_LEAST_CHARACTERS},{REF_CHARACTERS}}}",
+        least=REF_LEAST_CHARACTERS,
+    ),
+]
+
+
+@frozen
+class Source:
+    """
+    What to install.
+
+    :ivar url: An https URL of at most 512 characters, with a host; no user name,
+        query or fragment.
+    :ivar pin: The ``commit`` and ``digest`` of a preview, which it has to be.
+    :ivar ref: The page's own name for the operation, fresh and random. A request with
+        the ``ref`` of an earlier one gets the outcome of that one.
+    """
+
+    url: str
+    pin: Pin | None = None
+    ref: _Ref | None = None
+
+
+@frozen
+class Chosen:
+    """
+    Which plugin.
+
+    :ivar id: 2 to 40 characters: lower-case letters, digits and hyphens.
+    """
+
+    id: str
+
+
+@frozen
+class ChosenUpdate:
+    """
+    Which plugin to update.
+
+    :ivar id: 2 to 40 characters: lower-case letters, digits and hyphens.
+    :ivar pin: The ``commit`` and ``digest`` of a preview, which it has to become.
+    :ivar ref: See ``install``.
+    """
+
+    id: str
+    pin: Pin | None = None
+    ref: _Ref | None = None
+
+
+@frozen
+class Previewed:
+    """
+    What to preview: either a ``url`` or an ``id``.
+
+    :ivar url: The URL of a repository; see ``install``.
+    :ivar id: An installed plugin, at the URL it was installed from.
+    :ivar ref: See ``install``.
+    """
+
+    url: str | None = None
+    id: str | None = None
+    ref: _Ref | None = None
+
+
+@frozen
+class ChosenOperation:
+    """
+    Which operation.
+
+    :ivar operation: Its name, as ``operations`` and ``progress`` have it.
+    """
+
+    operation: Annotated[str, Text(NAME_CHARACTERS)]
+
+
+@frozen
+class ChosenKey:
+    """
+    Which key.
+
+    :ivar key_id: Its fingerprint, as ``keys`` lists it.
+    """
+
+    key_id: str
+
+
+@frozen
+class Done:
+    """Nothing: it is done."""
+
+
+@frozen
+class Installed:
+    """
+    What was installed, or updated.
+
+    :ivar plugin: Its list entry.
+    """
+
+    plugin: ListEntry
+
+
+@frozen
+class Refusal:
+    """
+    The error of an operation, as its answer had it.
+
+    :ivar code: Its code.
+    :ivar message: Its message.
+    """
+
+    code: Code
+    message: str
+
+
+@frozen
+class OperationEntry:
+    """
+    An operation that is under way, or ended in the last five minutes.
+
+    :ivar operation: The daemon's name for it, for ``cancel``.
+    :ivar op: What it does.
+    :ivar id: The plugin's, as in ``progress``; null during an install.
+    :ivar ref: The name that the page which asked for it has chosen; null without one.
+    :ivar step: The last step it has reached.
+    :ivar message: Of this step, for display.
+    :ivar started_at: Milliseconds since the epoch.
+    :ivar cancellable: Whether it can still be cancelled.
+    :ivar ended_at: Milliseconds since the epoch; only when it has ended.
+    :ivar outcome: Only when it has ended.
+    :ivar error: Only when it was refused or cancelled.
+    :ivar result: Only when it is done: what its method answers.
+    """
+
+    operation: str
+    op: Operation
+    id: str | None
+    ref: str | None
+    step: Step
+    message: str
+    started_at: int
+    cancellable: bool
+    ended_at: int | None = None
+    outcome: End | None = None
+    error: Refusal | None = None
+    result: dict[str, Any] | None = None
+
+
+@frozen
+class OperationList:
+    """
+    The operations of this daemon.
+
+    :ivar operations: Those under way first, the earliest first.
+    """
+
+    operations: list[OperationEntry]
+
+
+@frozen
+class PluginSet:
+    """
+    The installed plugins, after a change.
+
+    :ivar plugins: List entries, by id.
+    """
+
+    plugins: list[ListEntry]
+
+
+@frozen
+class Outdated:
+    """
+    The plugins that are behind their repositories.
+
+    :ivar updates: Update entries, by id.
+    """
+
+    updates: list[Update]
+
+
+@frozen
+class Keys:
+    """
+    The accepted keys.
+
+    :ivar keys: The last used first.
+    """
+
+    keys: list[KeyEntry]
+
+
+def with_trust(trust: Trust, entries: Iterable[ListEntry]) -> list[ListEntry]:
+    """Add to list entries when the user accepted their keys."""
+    return [evolve(one, trusted_at=trust.trusted_at(one.key_id)) for one in entries]

@@ -1,0 +1,354 @@
+/** How the client finds the daemon, pairs, and connects again. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  CLOSES,
+  LostError,
+  PairingError,
+  createBridge,
+} from "../../../bridge/reference/packages/client/src/index.js";
+import { ENDPOINT, World, failure, settle } from "./world.js";
+
+/** When attempts begin, while nothing answers, in order. */
+async function attempts(world: World, milliseconds: number): Promise<number[]> {
+  world.probes.length = 0;
+  const begun = world.now();
+  await world.pass(milliseconds);
+  return world.probes.map((at) => at - begun);
+}
+
+test("the states follow the probe, the hello and the welcome", async () => {
+  const world = new World();
+  const bridge = await world.bridge();
+  assert.deepEqual(world.states, ["detecting", "connecting"]);
+  assert.equal(world.socket.url, "ws://127.0.0.1:42081/v1/ws");
+  world.socket.open();
+  assert.deepEqual(world.socket.sent, [
+    { type: "hello", token: "secret", client: "test/1.0.0" },
+  ]);
+  world.socket.welcome({ protocol: "1.4" });
+  assert.equal(bridge.state, "connected");
+  assert.equal(bridge.welcome?.version, "1.2.3");
+  assert.equal(bridge.welcome?.protocol, "1.4");
+  assert.equal(bridge.supports("plugins/preview"), true);
+  assert.equal(bridge.supports("plugins/none"), false);
+});
+
+test("a daemon that names no protocol speaks 1.0", async () => {
+  const bridge = await new World().connected();
+  assert.equal(bridge.welcome?.protocol, "1.0");
+});
+
+test("only a health answer with ok: true is a daemon", async () => {
+  for (const health of [undefined, null, [], "ok", {}, { ok: "true" }, { ok: 1 }]) {
+    const world = new World();
+    world.health = health;
+    const bridge = await world.bridge();
+    assert.equal(bridge.state, "absent");
+    assert.equal(world.sockets.length, 0);
+  }
+});
+
+test("a daemon that does not answer within 4 s is absent", async () => {
+  const world = new World();
+  world.frozen = true;
+  const bridge = await world.bridge();
+  await world.pass(3_999);
+  assert.equal(bridge.state, "detecting");
+  await world.pass(1);
+  assert.equal(bridge.state, "absent");
+});
+
+test("without a token no socket is opened, and nothing is retried", async () => {
+  const world = new World();
+  const bridge = await world.bridge({ token: " " });
+  await world.pass(120_000);
+  assert.equal(bridge.state, "unpaired");
+  assert.deepEqual(bridge.details, { reason: "missing" });
+  assert.deepEqual([world.sockets.length, world.probes.length], [0, 1]);
+});
+
+test("no welcome within 6 s is a failure", async () => {
+  const world = new World();
+  const bridge = await world.bridge();
+  world.socket.open();
+  await world.pass(5_999);
+  assert.equal(bridge.state, "connecting");
+  await world.pass(1);
+  assert.equal(bridge.state, "waiting");
+  assert.equal(world.socket.closedByClient, true);
+});
+
+test("absent: it looks again after 1, 2, 5, 15, 30, 30 s", async () => {
+  const world = new World();
+  world.health = undefined;
+  const bridge = await world.bridge();
+  assert.deepEqual(bridge.details, { retryInMs: 1_000 });
+  assert.deepEqual(await attempts(world, 90_000), [1_000, 3_000, 8_000, 23_000, 53_000, 83_000]);
+});
+
+test("the waits vary by a fifth", async () => {
+  for (const [chance, wait] of [
+    [0, 800],
+    [1, 1_200],
+  ] as const) {
+    const world = new World();
+    world.health = undefined;
+    world.chance = chance;
+    const bridge = await world.bridge();
+    assert.deepEqual(bridge.details, { retryInMs: wait });
+  }
+});
+
+test("1001 shutdown and 1006 are waited out", async () => {
+  for (const [code, reason] of [
+    [1001, "shutdown"],
+    [1006, ""],
+    [1009, "frame_too_large"],
+  ] as const) {
+    const world = new World();
+    const bridge = await world.connected();
+    world.socket.drop(code, reason);
+    assert.equal(bridge.state, "waiting");
+    assert.deepEqual(bridge.details, { close: { code, reason }, retryInMs: 1_000 });
+    await world.pass(1_000);
+    world.socket.welcome();
+    assert.equal(bridge.state, "connected");
+    assert.equal(world.sockets.length, 2);
+  }
+});
+
+test("after each close of the protocol it does what the protocol says", async () => {
+  const states = { yes: "waiting", later: "waiting", paired: "unpaired" };
+  for (const [reason, { code, retry }] of Object.entries(CLOSES)) {
+    const world = new World();
+    const bridge = await world.connected();
+    world.socket.drop(code, reason);
+    assert.equal(bridge.state, states[retry], reason);
+    assert.equal((bridge.details.retryInMs ?? 0) >= 5_000, retry === "later", reason);
+  }
+});
+
+test("a reason that is not the protocol's is waited out", async () => {
+  for (const reason of ["toString", "__proto__", "unauthorised"]) {
+    const world = new World();
+    const bridge = await world.connected();
+    world.socket.drop(1001, reason);
+    assert.equal(bridge.state, "waiting", reason);
+  }
+});
+
+test("the waits go on growing until a connection has lasted 10 s", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  const waits: unknown[] = [];
+  for (const lasts of [9_999, 9_999, 9_999, 10_000]) {
+    await world.pass(lasts);
+    world.socket.drop();
+    const wait = bridge.details.retryInMs ?? 0;
+    waits.push(wait);
+    await world.pass(wait);
+    world.socket.welcome();
+  }
+  assert.deepEqual(waits, [1_000, 2_000, 5_000, 1_000]);
+});
+
+test("1008 is not retried before pair, moveTo or retry", async () => {
+  for (const again of ["pair", "moveTo", "retry"] as const) {
+    const world = new World();
+    const bridge = await world.bridge();
+    world.socket.open();
+    world.socket.drop(1008, "unauthorized");
+    assert.equal(bridge.state, "unpaired");
+    const close = { code: 1008, reason: "unauthorized" };
+    assert.deepEqual(bridge.details, { reason: "refused", close });
+    await world.pass(120_000);
+    assert.deepEqual([world.sockets.length, world.probes.length], [1, 1]);
+    if (again === "pair") {
+      void bridge.pair(" other ");
+    } else if (again === "moveTo") {
+      bridge.moveTo("http://localhost:9000/", "other");
+    } else {
+      bridge.retry();
+    }
+    await settle();
+    assert.equal(world.sockets.length, 2);
+    world.socket.open();
+    assert.equal(world.socket.sent[0]?.["token"], again === "retry" ? "secret" : "other");
+  }
+});
+
+test("1001 token_rotated reads as rotated, and is not retried", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  world.socket.drop(1001, "token_rotated");
+  assert.equal(bridge.state, "unpaired");
+  assert.equal(bridge.details.reason, "rotated");
+  await world.pass(120_000);
+  assert.equal(world.sockets.length, 1);
+  assert.equal(bridge.details.reason, "rotated");
+});
+
+test("1013 is waited out for at least 5 s, even when a call is made", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  world.socket.drop(1013, "slow_reader");
+  assert.deepEqual(bridge.details.retryInMs, 5_000);
+  await world.pass(2_000);
+  const lost = failure(bridge.call("plugins/list"));
+  await world.pass(2_999);
+  assert.equal(world.sockets.length, 1);
+  await world.pass(1);
+  assert.equal(world.sockets.length, 2);
+  await world.pass(1_000);
+  assert.ok((await lost) instanceof LostError);
+});
+
+test("pair reports its outcome", async () => {
+  const world = new World();
+  const bridge = await world.bridge({ token: "" });
+  let paired = bridge.pair("right");
+  await settle();
+  world.socket.welcome();
+  assert.equal((await paired).version, "1.2.3");
+  paired = bridge.pair("wrong");
+  await settle();
+  world.socket.open();
+  world.socket.drop(1008, "unauthorized");
+  const refused = await failure(paired);
+  assert.ok(refused instanceof PairingError);
+  assert.deepEqual([refused.code, refused.reason], ["pairing", "refused"]);
+  world.health = undefined;
+  const lost = await failure(bridge.pair("right"));
+  assert.ok(lost instanceof LostError);
+  assert.equal(lost.sent, false);
+  // Nobody waits for this one, which must not be reported as unhandled.
+  void bridge.pair("right");
+  await settle();
+});
+
+test("attack: another endpoint does not get the token", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  const old = world.socket;
+  bridge.moveTo("http://127.0.0.1:6666");
+  await settle();
+  assert.equal(old.closedByClient, true);
+  assert.equal(bridge.endpoint, "http://127.0.0.1:6666");
+  assert.equal(bridge.state, "unpaired");
+  assert.equal(world.sockets.length, 1);
+});
+
+test("an endpoint is a scheme, a host and a port", () => {
+  class WebSocket {
+    send(): void {}
+    close(): void {}
+    addEventListener(): void {}
+  }
+  const fetch = (): Promise<Response> => new Promise(() => undefined);
+  const options = { client: "test/1.0.0", WebSocket, fetch };
+  const bridge = createBridge({ ...options, endpoint: `${ENDPOINT}/` });
+  assert.equal(bridge.endpoint, ENDPOINT);
+  bridge.close();
+  for (const endpoint of ["", "42081", "ws://127.0.0.1", `${ENDPOINT}/v1`, `${ENDPOINT}/?a`]) {
+    assert.throws(() => createBridge({ ...options, endpoint }), TypeError);
+  }
+});
+
+test("without a WebSocket class there is no client", () => {
+  const had = Object.getOwnPropertyDescriptor(globalThis, "WebSocket");
+  Object.defineProperty(globalThis, "WebSocket", { value: undefined, configurable: true });
+  try {
+    const options = { endpoint: ENDPOINT, client: "test/1.0.0" };
+    assert.throws(() => createBridge(options), /^TypeError: WebSocket: required/);
+  } finally {
+    Object.defineProperty(globalThis, "WebSocket", had ?? { configurable: true });
+  }
+});
+
+test("a WebSocket that cannot be made is a failure", async () => {
+  const world = new World();
+  class WebSocket {
+    constructor() {
+      throw new Error("refused by a policy");
+    }
+    send(): void {}
+    close(): void {}
+    addEventListener(): void {}
+  }
+  const bridge = await world.bridge({ WebSocket });
+  assert.equal(bridge.state, "waiting");
+});
+
+test("a retry leaves a working connection alone", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  bridge.retry();
+  await settle();
+  assert.deepEqual([bridge.state, world.sockets.length], ["connected", 1]);
+  assert.equal(world.probes.length, 2);
+});
+
+test("a slow probe of an old endpoint changes nothing", async () => {
+  const world = new World();
+  world.frozen = true;
+  const bridge = await world.bridge();
+  world.frozen = false;
+  bridge.moveTo("http://localhost:9000", "secret");
+  await settle();
+  world.socket.welcome();
+  await world.pass(4_000);
+  assert.equal(bridge.state, "connected");
+});
+
+test("a socket that was given up changes nothing", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  const old = world.socket;
+  void bridge.pair("other");
+  await settle();
+  world.socket.welcome();
+  old.push("build", {});
+  old.drop(1008, "unauthorized");
+  assert.equal(bridge.state, "connected");
+});
+
+test("close ends everything", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  const [sent, late] = [bridge.call("plugins/list"), world.socket];
+  bridge.close();
+  assert.ok((await failure(sent)) instanceof LostError);
+  assert.equal(late.closedByClient, true);
+  const after = await failure(bridge.call("plugins/list"));
+  assert.ok(after instanceof LostError);
+  assert.equal(after.sent, false);
+  await world.pass(120_000);
+  assert.equal(bridge.state, "stopped");
+  assert.deepEqual([world.sockets.length, world.timers, world.listening], [1, 0, 0]);
+});
+
+test("a listener that closes the client leaves nothing behind", async () => {
+  for (const state of ["connecting", "connected", "waiting", "absent", "unpaired"]) {
+    const world = new World();
+    const bridge = await world.connected();
+    bridge.on("state", (now) => {
+      if (now === state) {
+        bridge.close();
+      }
+    });
+    world.socket.drop(state === "unpaired" ? 1008 : 1006);
+    await world.pass(1_000);
+    if (bridge.state !== "stopped") {
+      world.health = state === "absent" ? undefined : world.health;
+      world.socket.welcome();
+      world.socket.drop();
+      await world.pass(10_000);
+    }
+    assert.equal(bridge.state, "stopped", state);
+    await world.pass(60_000);
+    assert.deepEqual([world.timers, world.listening], [0, 0], state);
+  }
+});

@@ -1,0 +1,188 @@
+"""JSON Schemas (2020-12) of classes, from their annotations and the rules in these."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+from attrs import NOTHING, define, field, fields, has, resolve_types
+from described import meanings, rule_words
+from orjson import Fragment
+
+from bridge.osc.packets import Argument, Kind
+from bridge.protocol.errors import Code
+from bridge.protocol.rules import Like, Schema
+from bridge.protocol.wire import camel, reads_unknown
+from bridge.rpc.registry import Anything, summary_of
+from bridge.services.notify import Overrides
+from bridge.sinks.notification import Patch
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+OPEN: Final = "x-open"
+"""The keyword of a list of values to which a minor version may add."""
+
+RULE: Final = "x-rule"
+"""The keyword that holds the rules of a field in words."""
+
+NAMES: Final[dict[Any, str]] = {
+    Argument: "OscArgument",
+    Code: "ErrorCode",
+    Kind: "OscKind",
+}
+"""The names of definitions that are not their class's."""
+
+_PLAIN: Final[dict[Any, Schema]] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    type(None): {"type": "null"},
+    Any: {},
+    Fragment: {"type": "string"},  # written as JSON already; only large strings are
+}
+
+
+def described(text: str) -> Schema:
+    """Return the keyword for a description, in the form that editors show."""
+    return {"description": text.replace("``", "`")} if text else {}
+
+
+def merged(schema: Schema, more: Schema) -> Schema:
+    """Add the keywords of one schema to another, also within ``items``."""
+    made = dict(schema)
+    for keyword, value in more.items():
+        if keyword == "allOf" and keyword in made:
+            made[keyword] = [*made[keyword], *value]
+        elif keyword in made and isinstance(value, dict):
+            made[keyword] = merged(made[keyword], value)
+        elif keyword == "pattern" and keyword in made:
+            both = [{"pattern": made.pop(keyword)}, {"pattern": value}]
+            made["allOf"] = [*made.get("allOf", []), *both]
+        else:
+            made[keyword] = value
+    return made
+
+
+@define
+class SchemaMaker:
+    """
+    Makes schemas that share their definitions.
+
+    :ivar written: Whether they are of what the daemon writes: there an optional field
+        is absent rather than null, and clients ignore fields that they don't know.
+    :ivar defs: The definitions so far, by name.
+    :ivar spelling: From an attribute's name to the field's.
+    """
+
+    written: bool = False
+    defs: dict[str, Schema] = field(factory=dict)
+    spelling: Callable[[str], str] = camel
+    ruled: bool = True
+
+    def of(self, kind: Any) -> Schema:
+        """Make the schema of an annotation; that of a class is a reference."""
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin is Annotated:
+            return self._ruled(*arguments)
+        if origin in (Union, types.UnionType):
+            return self._any([self.of(one) for one in arguments])
+        if origin is list:
+            return {"type": "array", "items": self.of(arguments[0])}
+        if origin is dict:
+            return self._mapping(*arguments)
+        if kind in _PLAIN:
+            return dict(_PLAIN[kind])
+        return self._named(kind)
+
+    def object(self, kind: type[Any]) -> Schema:
+        """Make the schema of a class's fields."""
+        resolve_types(kind, include_extras=True)
+        known, about = fields(kind), meanings(kind)
+        required = [self.spelling(a.name) for a in known if self._is_required(a)]
+        made: Schema = {"type": "object"}
+        if required:
+            made["required"] = required
+        if not (self.written or kind is Anything or reads_unknown(kind)):
+            made["additionalProperties"] = False
+        if known:
+            made["properties"] = {
+                self.spelling(a.name): self._property(a, about.get(a.name, ""))
+                for a in known
+            }
+        return made
+
+    def _is_required(self, attribute: Any) -> bool:
+        if self.written:
+            return attribute.default is not None
+        return attribute.default is NOTHING
+
+    def _property(self, attribute: Any, meaning: str) -> Schema:
+        kind = attribute.type
+        if self.written and attribute.default is None:
+            kind = _without_none(kind)
+        words = rule_words(kind, named=False) if self.ruled else ""
+        rule = {RULE: words} if words else {}
+        return {**self.of(kind), **described(meaning), **rule}
+
+    def _ruled(self, kind: Any, *rules: Any) -> Schema:
+        made = self.of(kind)
+        for rule in rules if self.ruled else ():
+            more = rule.schema()
+            if isinstance(rule, Like):
+                more = {**self.of(rule.kind), **more}
+            made = merged(made, more)
+        return made
+
+    def _any(self, schemas: list[Schema]) -> Schema:
+        if all(set(one) == {"type"} for one in schemas):
+            return {"type": [one["type"] for one in schemas]}
+        return {"anyOf": schemas}
+
+    def _mapping(self, key: Any, value: Any) -> Schema:
+        made: Schema = {"type": "object"}
+        names, values = self.of(key), self.of(value)
+        if names != _PLAIN[str]:
+            made["propertyNames"] = names
+        if values:
+            made["additionalProperties"] = values
+        return made
+
+    def _named(self, kind: Any) -> Schema:
+        """Define a class, and return the reference to it."""
+        name = NAMES.get(kind, kind.__name__)
+        if kind is Overrides:
+            return self._overrides(kind)
+        made = self._definition(kind)
+        if self.defs.setdefault(name, made) != made:
+            raise ValueError(f"two classes are called {name}")
+        return {"$ref": f"#/$defs/{name}"}
+
+    def _definition(self, kind: Any) -> Schema:
+        about = described(summary_of(kind))
+        if issubclass(kind, StrEnum):
+            return {
+                "type": "string",
+                "enum": [str(one) for one in kind],
+                OPEN: True,
+            } | about
+        if has(kind):
+            return {**about, **self.object(kind)}
+        raise ValueError(f"no schema of {kind}")
+
+    def _overrides(self, kind: Any) -> Schema:
+        """Overrides keep their rules only where they are delivered."""
+        types_only = SchemaMaker(ruled=False)
+        self.defs["Override"] = {
+            **described(summary_of(Patch)),
+            **types_only.object(Patch),
+        }
+        return {**kind.schema(), "additionalProperties": {"$ref": "#/$defs/Override"}}
+
+
+def _without_none(kind: Any) -> Any:
+    kept = [one for one in get_args(kind) if one is not type(None)]
+    if get_origin(kind) not in (Union, types.UnionType) or len(kept) != 1:
+        return kind
+    return kept[0]

@@ -1,0 +1,247 @@
+"""The protocol in one document, from the code: protocol(7) for programs."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Final
+
+from attrs import evolve
+from jsonschemas import DIALECT, OPEN, SchemaMaker, described
+from services import DEV_ONLY, EVENTS, SERVICES
+
+from bridge.protocol import frames, limits
+from bridge.protocol.errors import CloseReason, Code, Prefix, Retry
+from bridge.protocol.rules import Schema
+from bridge.protocol.version import PROTOCOL
+from bridge.protocol.wire import camel
+from bridge.rpc.hub import Event
+from bridge.rpc.registry import Method, methods_of, summary_of
+from bridge.services.logs import Batch
+from bridge.web.site import Health
+from bridge.wiring.services import LIGHT
+
+COMMON: Final = frozenset({Code.BAD_REQUEST, Code.RATE_LIMITED, Code.INTERNAL})
+"""The codes that any call can be refused with."""
+
+_QUOTED: Final = re.compile(r"``(\w+)``")
+_SERVICE: Final[Schema] = {
+    "type": "object",
+    "required": ["summary", "methods"],
+    "additionalProperties": True,
+    "properties": {
+        "summary": {"type": "string"},
+        "methods": {"type": "array", "items": {"type": "string"}},
+    },
+}
+"""The description of a service; what else it holds is its own."""
+
+_UNITS: Final = ("KIB", "MIB")
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the whole document; never change it."""
+    reads = SchemaMaker()
+    writes = evolve(reads, written=True)  # they share their definitions
+    return {
+        "$schema": DIALECT,
+        "title": "The protocol of plugin-bridge",
+        "protocol": PROTOCOL,
+        "http": {"health": writes.object(Health)},
+        "frames": _frames(reads, writes),
+        "services": _services(),
+        "methods": _methods(reads, writes),
+        "events": _events(writes),
+        "errors": {str(c): {"http": c.status, "meaning": c.meaning} for c in Code},
+        "prefixes": {str(p): {"meaning": p.meaning} for p in Prefix},
+        "closes": _closes(),
+        "retries": {str(r): {"meaning": r.meaning} for r in Retry},
+        "rates": _rates(),
+        "limits": _limits(),
+        "$defs": dict(sorted(reads.defs.items())),
+    }
+
+
+def _frame(kind: str, fields: Schema) -> Schema:
+    required = ["type", *fields.get("required", [])]
+    properties = {"type": {"const": kind}, **fields.get("properties", {})}
+    return {**fields, "required": required, "properties": properties}
+
+
+def _frames(reads: SchemaMaker, writes: SchemaMaker) -> dict[str, Any]:
+    """Every frame, by its ``type``, and who sends it."""
+    request = reads.object(frames.Request)
+    params = {"type": ["object", "null"], "default": {}}
+    request["properties"]["params"] |= params
+    welcome = writes.object(frames.Welcome)
+    welcome["properties"]["services"]["additionalProperties"] = _SERVICE
+    made = {
+        "hello": ("client", summary_of(frames.Hello), reads.object(frames.Hello)),
+        "request": ("client", summary_of(frames.Request), request),
+        "logs": ("client", summary_of(frames.Logs), reads.object(Batch)),
+        "welcome": ("daemon", summary_of(frames.Welcome), welcome),
+        "response": ("daemon", "The answer to a request.", _response(writes)),
+        "push": ("daemon", "An event.", _push()),
+    }
+    return {
+        kind: {"from": sender, **described(about), "schema": _frame(kind, fields)}
+        for kind, (sender, about, fields) in made.items()
+    }
+
+
+def _response(writes: SchemaMaker) -> Schema:
+    return {
+        "type": "object",
+        "required": ["id", "ok"],
+        "properties": {
+            "id": {"type": "string", "description": "The request's."},
+            "ok": {"type": "boolean", "description": "Whether it succeeded."},
+            "result": {"description": "Only when it did; see its method."},
+            "error": {
+                **writes.of(frames.ErrorFields),
+                "description": "Only when it did not.",
+            },
+        },
+        "oneOf": [
+            {"required": ["result"], "properties": {"ok": {"const": True}}},
+            {"required": ["error"], "properties": {"ok": {"const": False}}},
+        ],
+    }
+
+
+def _push() -> Schema:
+    return {
+        "type": "object",
+        "required": ["event", "data"],
+        "properties": {
+            "event": {
+                "type": "string",
+                "enum": [str(event) for event in Event],
+                OPEN: True,
+                "description": "Its name; ignore one that you don't know.",
+            },
+            "data": {"description": "See `events`."},
+        },
+    }
+
+
+def _services() -> dict[str, Any]:
+    return {
+        name: {**described(summary_of(kind)), **_dev(name)}
+        for name, kind in sorted(SERVICES.items())
+    }
+
+
+def _dev(name: str) -> dict[str, bool]:
+    return {"dev": True} if name in DEV_ONLY else {}
+
+
+def _methods(reads: SchemaMaker, writes: SchemaMaker) -> dict[str, Any]:
+    """Every method, by service and name."""
+    return {
+        f"{name}/{m.name}": _method(reads, writes, name, m)
+        for name, kind in sorted(SERVICES.items())
+        for m in methods_of(kind)
+    }
+
+
+def _method(
+    reads: SchemaMaker, writes: SchemaMaker, service: str, m: Method
+) -> dict[str, Any]:
+    named = _named(service, m)
+    errors = {code for code in Code if code in named} | COMMON
+    refusals = {"refusals": m.refusals.replace("``", "`")} if m.refusals else {}
+    return {
+        **described(m.summary),
+        "since": m.terms.since,
+        **_dev(service),
+        "rate": "light" if (service, m.name) in LIGHT else "ordinary",
+        "timeoutMs": round(m.terms.seconds * 1000),
+        "params": reads.object(m.params),
+        "result": writes.object(m.result),
+        "errors": sorted(errors),
+        "prefixes": [str(prefix) for prefix in Prefix if prefix in named],
+        **refusals,
+    }
+
+
+def _named(service: str, m: Method) -> set[str]:
+    """Collect what a method's refusals name, and those of a method that they name."""
+    others = {other.name: other for other in methods_of(SERVICES[service])}
+    found = set(_QUOTED.findall(m.refusals))
+    for name in found & (set(others) - {m.name}):
+        found = found | set(_QUOTED.findall(others[name].refusals))
+    return found
+
+
+def _events(writes: SchemaMaker) -> dict[str, Any]:
+    return {
+        str(event): {
+            **described(event.meaning),
+            "since": "1.0",
+            "to": "sender" if event is Event.ERROR else "all",
+            **_dev(str(event)),
+            "data": writes.object(EVENTS[event]),
+        }
+        for event in Event
+    }
+
+
+def _closes() -> dict[str, Any]:
+    return {
+        str(reason): {
+            "code": int(reason.code),
+            "meaning": reason.meaning,
+            "retry": str(reason.retry),
+        }
+        for reason in CloseReason
+    }
+
+
+def _rates() -> dict[str, Any]:
+    def rate(per_second: float, burst: int, meaning: str) -> dict[str, Any]:
+        return {"perSecond": per_second, "burst": burst, "meaning": meaning}
+
+    return {
+        "ordinary": rate(
+            limits.RATE_PER_SECOND,
+            limits.RATE_BURST,
+            "calls of a socket; `--rate` and `--burst` change it",
+        ),
+        "light": rate(
+            limits.LIGHT_PER_SECOND,
+            limits.LIGHT_BURST,
+            "calls as fast as a controller moves, counted apart",
+        ),
+        "logs": rate(
+            limits.LOG_FRAMES_PER_SECOND,
+            limits.LOG_FRAMES_BURST,
+            "`logs` frames; more are dropped, and after a while close the socket",
+        ),
+    }
+
+
+def _limits() -> dict[str, float]:
+    return {
+        camel(name.lower()): value
+        for name, value in vars(limits).items()
+        if name.isupper() and name not in _UNITS
+    }
+
+
+def without_type(schema: Schema) -> Schema:
+    """Return the schema of a frame without the field that every frame has."""
+    fields = {k: held for k, held in schema["properties"].items() if k != "type"}
+    return {**schema, "properties": fields}
+
+
+def event_words(event: dict[str, Any]) -> str:
+    """Describe when an event is pushed, as a sentence."""
+    words = event["description"]
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def limit_words(name: str) -> str:
+    """Write the name of a limit in words."""
+    return re.sub("[A-Z]", lambda found: f" {found[0].lower()}", name)

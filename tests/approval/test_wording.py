@@ -1,0 +1,70 @@
+"""Tests for ``bridge.approval.wording``."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.approval.wording import (
+    LIST_CHARACTERS,
+    MEANINGS,
+    listed,
+    permission_lines,
+)
+from bridge.settings.host import SHIPPED, load_profile
+
+
+class PermissionLinesTests(SynchronousTestCase):
+    """Tests for ``permission_lines``."""
+
+    def test_every_permission_of_the_shipped_profiles_has_words(self):
+        """No user reads a bare identifier of a shipped profile."""
+        for profile in map(load_profile, SHIPPED):
+            self.assertEqual(set(profile.permissions) - set(MEANINGS), set())
+
+    def test_words_are_plain(self):
+        """The words are ASCII without markup."""
+        for line in permission_lines(MEANINGS):
+            self.assertRegex(line, r"\A[ -%'-;=?-~]+\Z")
+
+    def test_risky_ones_come_first(self):
+        """What matters most is read first, whatever the manifest's order."""
+        lines = permission_lines(["routes", "osc"])
+        self.assertTrue(lines[0].startswith("- Control your avatar: "), lines)
+
+    def test_attack_many_permissions_hide_none(self):
+        """However many are gained, the label of each is shown, in one line."""
+        (line,) = permission_lines(MEANINGS)
+        for meaning in MEANINGS.values():
+            self.assertIn(meaning.label, line)
+        self.assertNotRegex(line, r" and \d+ more")
+
+    def test_unknown_permission(self):
+        """A word of another profile is shown itself, as a risky one."""
+        lines = permission_lines(["routes", "custom:thing"])
+        self.assertEqual(lines[0], "- custom:thing: a permission of this app")
+
+
+class ListedTests(SynchronousTestCase):
+    """Tests for ``listed``."""
+
+    def test_short(self):
+        """What fits is listed whole."""
+        self.assertEqual(listed(["a", "b"]), "a, b")
+        self.assertEqual(listed([]), "none")
+
+    @given(st.lists(st.text(max_size=250), max_size=70))
+    def test_attack_long_list(self, names):
+        """A list is one short line; what is not shown of it is counted."""
+        line = listed(names)
+        self.assertLessEqual(len(line), LIST_CHARACTERS)
+        self.assertTrue(re.fullmatch("[ -~]*", line))
+        self.assertFalse(set(line) & set('<>&"'))
+
+    def test_attack_names_past_the_end(self):
+        """The reader sees how many names are not shown."""
+        line = listed([f"host{n:02}.example" for n in range(64)])
+        self.assertRegex(line, r"host00\.example, .*, and \d+ more\Z")
+        shown = line.count(".example")
+        self.assertTrue(line.endswith(f"and {64 - shown} more"))

@@ -1,0 +1,123 @@
+"""Building the TypeScript client, as its authors and its users do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from ..npm import ROOT, TYPESCRIPT, esbuild, node, npm, npm_package
+
+PACKAGE: Final = ROOT / "clients" / "typescript"
+SOURCE: Final = ROOT / "bridge" / "reference" / "packages" / "client" / "src"
+NODE_TYPES: Final = "@types/node@20.19.25"
+RUN_SECONDS: Final = 120.0
+
+# What the package's own scripts need: its sources, and what they extend.
+_NEEDED: Final = ("clients/typescript", "bridge/reference")
+_IGNORED: Final = shutil.ignore_patterns("node_modules", "dist", "build")
+
+
+def run(
+    *command: str | Path, cwd: Path, path: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """
+    Run a command to its end.
+
+    :param path: A directory of programs that are found first.
+    """
+    found = f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"]
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env={**os.environ, "PATH": found},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=RUN_SECONDS,
+    )
+
+
+def checkout(to: Path) -> Path:
+    """Copy what the package is made of; return the package's directory."""
+    for name in _NEEDED:
+        shutil.copytree(ROOT / name, to / name, ignore=_IGNORED)
+    return to / "clients" / "typescript"
+
+
+def tools(to: Path) -> Path:
+    """Make a directory with the programs that ``npm install`` would have installed."""
+    to.mkdir()
+    (to / "esbuild").symlink_to(esbuild())
+    (to / "tsc").symlink_to(npm_package(TYPESCRIPT) / "bin" / "tsc")
+    npm_package(NODE_TYPES)
+    return to
+
+
+class Packed:
+    """
+    The package as ``npm pack`` makes it, installed for a program.
+
+    :ivar report: What ``npm pack`` reports of it.
+    :ivar warnings: What it wrote besides.
+    :ivar home: A directory whose ``node_modules`` has it, and the types of Node.js.
+    """
+
+    def __init__(self) -> None:
+        self._directory = TemporaryDirectory(prefix="bridge-client-")
+        scratch = Path(self._directory.name)
+        programs = tools(scratch / "bin")
+        package = checkout(scratch / "checkout")
+        done = run(npm(), "pack", "--json", "--silent", cwd=package, path=programs)
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.warnings = done.stderr
+        (self.report,) = json.loads(done.stdout)
+        self.home = scratch / "home"
+        modules = self.home / "node_modules"
+        with tarfile.open(package / str(self.report["filename"])) as tar:
+            tar.extractall(modules / "@plugin-bridge", filter="data")
+        (modules / "@plugin-bridge" / "package").rename(self.root)
+        (modules / "@types").symlink_to(npm_package(NODE_TYPES).parent)
+        (modules / "undici-types").symlink_to(
+            npm_package(NODE_TYPES).parents[1] / "undici-types"
+        )
+
+    @property
+    def root(self) -> Path:
+        """The installed package."""
+        return self.home / "node_modules" / "@plugin-bridge" / "client"
+
+    @property
+    def files(self) -> set[str]:
+        """The paths of its files."""
+        entries: list[dict[str, Any]] = self.report["files"]
+        return {str(entry["path"]) for entry in entries}
+
+
+@cache
+def packed() -> Packed:
+    """Return the package; it is packed once, and removed at the end."""
+    return Packed()
+
+
+def compiled(directory: Path) -> str:
+    """Type-check the TypeScript files of a directory; return the errors."""
+    options = {
+        "lib": ["ES2022", "DOM"],
+        "module": "nodenext",
+        "noEmit": True,
+        "strict": True,
+        "target": "ES2022",
+        "types": [],
+    }
+    project = directory / "tsconfig.json"
+    project.write_text(json.dumps({"compilerOptions": options}), "utf-8")
+    compiler = npm_package(TYPESCRIPT) / "bin" / "tsc"
+    done = run(node(), compiler, "-p", project, cwd=directory)
+    return done.stdout + done.stderr

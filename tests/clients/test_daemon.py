@@ -1,0 +1,284 @@
+"""The packed TypeScript client and a real daemon."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import time
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+import bridge
+from bridge.protocol.limits import SOCKETS_AUTHENTICATED
+
+from ..directories import fresh_directory
+from ..whole.daemon import run, running
+from ..whole.test_install import InstallCase, tree
+from ..whole.test_remote import Asked
+from .client import client
+
+KEY = {"ns": "host", "key": "a"}
+REF = "chosen-by-the-page"
+
+
+@pytest.mark.whole
+class ConnectionTests(SynchronousTestCase):
+    """Tests for finding the daemon, losing it, and finding it again."""
+
+    def setUp(self) -> None:
+        """An empty home directory."""
+        self.home = fresh_directory(self)
+
+    def test_pairing_and_calls(self) -> None:
+        """Without a token, with a wrong one, and with the right one."""
+        with running(self.home) as daemon, client(daemon.port, None) as page:
+            self.assertEqual(page.state("unpaired"), {"reason": "missing"})
+            error = page.error(page.ask("call", method="state/get", params=KEY))
+            self.assertEqual(
+                (error["name"], error["reason"]), ("PairingError", "missing")
+            )
+            error = page.error(page.ask("pair", token="W" * 43))
+            self.assertEqual(
+                (error["name"], error["reason"]), ("PairingError", "refused")
+            )
+            welcome = page.result(page.ask("pair", token=f" {daemon.token}\n"))
+            self.assertEqual(welcome["version"], bridge.__version__)
+            page.call("state/set", {**KEY, "value": {"b": ["ü", 1.5, None]}})
+            got = page.call("state/get", KEY)
+            self.assertEqual(got, {"value": {"b": ["ü", 1.5, None]}})
+            error = page.error(
+                page.ask("call", method="state/get", params={"ns": "", "key": "a"})
+            )
+            self.assertEqual(
+                (error["name"], error["code"], error["prefix"]),
+                ("RefusedError", "bad_request", ""),
+            )
+            error = page.error(
+                page.ask("call", method="plugins/update", params={"id": "bio"})
+            )
+            self.assertEqual(error["prefix"], "not_installed")
+            error = page.error(page.ask("call", method="state/none", params={}))
+            self.assertEqual(error["code"], "unknown_method")
+
+    def test_reads_that_come_too_fast(self) -> None:
+        """More reads than the daemon answers a second succeed, if not too many."""
+        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
+            page.state("connected")
+            calls = [
+                page.ask("call", method="state/get", params=KEY) for _ in range(40)
+            ]
+            outcomes = [page.outcome(n) for n in calls]
+            answered = [n for n in outcomes if "result" in n]
+            refused = [n["error"] for n in outcomes if "error" in n]
+            # Paced by the daemon up to 25; the rest is asked again once.
+            self.assertGreater(len(answered), 25)
+            self.assertLessEqual(
+                {error["code"] for error in refused}, {"rate_limited", "timeout"}
+            )
+
+    def test_stopped_daemon(self) -> None:
+        """A daemon that does not answer is stalled, until it goes on."""
+        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
+            page.state("connected")
+            daemon.process.send_signal(signal.SIGSTOP)
+            try:
+                asked = page.ask("call", method="state/get", params=KEY)
+                error = page.error(asked)
+                self.assertEqual((error["name"], error["sent"]), ("TimeoutError", True))
+                page.state("stalled")
+                mark = page.mark()
+            finally:
+                daemon.process.send_signal(signal.SIGCONT)
+            page.state("connected", mark)
+            self.assertEqual(page.call("state/get", KEY), {"value": None})
+            self.assertEqual(
+                page.states, ["connecting", "connected", "stalled", "connected"]
+            )
+
+    def test_killed_and_started_again(self) -> None:
+        """A call waits for the next daemon on the same port, and is sent to it."""
+        with running(self.home) as daemon:
+            port, token = daemon.port, daemon.token
+            with client(port, token) as page:
+                page.state("connected")
+                daemon.stop(signal.SIGKILL)
+                self.assertEqual(page.state("waiting")["close"]["code"], 1006)
+                page.state("absent")
+                error = page.error(page.ask("call", method="state/get", params=KEY))
+                self.assertEqual((error["name"], error["sent"]), ("LostError", False))
+                mark = page.mark()
+                with running(self.home, f"--listen=127.0.0.1:{port}"):
+                    page.state("connected", mark)
+                    self.assertEqual(page.call("state/get", KEY), {"value": None})
+                    mark = page.mark()
+                details = page.state("waiting", mark)
+                self.assertEqual(details["close"], {"code": 1001, "reason": "shutdown"})
+
+    def test_rotated_token(self) -> None:
+        """A replaced token is named so, and the new one connects."""
+        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
+            page.state("connected")
+            done = run(self.home, "run", f"--data-dir={daemon.data}", "--rotate-token")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            details = page.state("unpaired")
+            self.assertEqual(details["reason"], "rotated")
+            page.result(page.ask("pair", token=daemon.token))
+            self.assertEqual(
+                page.states[2:], ["unpaired", "detecting", "connecting", "connected"]
+            )
+
+    def test_no_room_for_it(self) -> None:
+        """1013 is waited out for five seconds, and then there is room."""
+        late = {"lateHello": 2_000}
+        with running(self.home) as daemon, contextlib.ExitStack() as others:
+            for _ in range(SOCKETS_AUTHENTICATED - 1):
+                others.enter_context(daemon.page())
+            with client(daemon.port, daemon.token, **late) as page:
+                page.state("connecting")
+                time.sleep(0.5)  # until its socket is open
+                with daemon.page():
+                    details = page.state("waiting")
+                close = {"code": 1013, "reason": "too_many_sockets"}
+                self.assertEqual(details["close"], close)
+                self.assertGreaterEqual(details["retryInMs"], 5_000)
+                page.state("connected")
+
+    def test_abort(self) -> None:
+        """An aborted call is rejected at once, and changes nothing else."""
+        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
+            page.state("connected")
+            daemon.process.send_signal(signal.SIGSTOP)
+            try:
+                asked = page.ask("call", method="state/get", params=KEY)
+                page.ask("abort", of=asked)
+                error = page.error(asked)
+                self.assertEqual(error["name"], "AbortError")
+            finally:
+                daemon.process.send_signal(signal.SIGCONT)
+            self.assertEqual(page.call("state/get", KEY), {"value": None})
+            self.assertNotIn("waiting", page.states)
+
+    def test_large_values(self) -> None:
+        """What no frame holds is refused here, and the connection stays."""
+        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
+            page.state("connected")
+            value = "x" * (8 * 1024 * 1024)
+            asked = page.ask("call", method="state/set", params={**KEY, "value": value})
+            self.assertEqual(page.error(asked)["code"], "bad_request")
+            self.assertEqual(page.call("state/get", KEY), {"value": None})
+            self.assertEqual(page.states, ["connecting", "connected"])
+
+    def test_log(self) -> None:
+        """Lines reach the daemon's log of the page, those before the connection too."""
+        with running(self.home) as daemon, client(daemon.port, None) as page:
+            page.ask("log", lines=["before", "half \ud83d"])
+            page.result(page.ask("pair", token=daemon.token))
+            page.ask("log", lines=["after"])
+            page.result(page.ask("close"))
+            page.state("stopped")
+        texts = [p.read_text("utf-8") for p in (self.home / "data").rglob("*.log")]
+        written = "".join(texts)
+        for line in ("[driver] before", "[driver] half \ufffd", "[driver] after"):
+            self.assertIn(line, written)
+
+    def test_remote(self) -> None:
+        """A snippet is evaluated in it: its value, or what it throws."""
+        with (
+            running(self.home, "--dev") as daemon,
+            client(daemon.port, daemon.token) as page,
+        ):
+            page.state("connected")
+            page.result(page.ask("evaluate"))
+            got = Asked(daemon, code="return [1 + 1, await 3]").answer()
+            self.assertEqual(got, {"ok": True, "value": [2, 3]})
+            got = Asked(daemon, code="return missing").answer()
+            self.assertEqual(
+                got, {"ok": False, "error": "ReferenceError: missing is not defined"}
+            )
+            deep = "let v = 1; for (let n = 0; n < 99; n += 1) v = [v]; return v"
+            got = Asked(daemon, code=deep).answer()
+            self.assertIn("the daemon does not accept this value", got["error"])
+
+
+@pytest.mark.whole
+class OperationTests(InstallCase):
+    """Tests for operations that outlive a connection."""
+
+    def installing(self, page, url, step, **more):
+        """Begin an install, and wait until it reaches a step."""
+        params = {"url": url, **more}
+        asked = page.ask("operate", method="plugins/install", params=params)
+        page.until(
+            lambda line: (
+                line.get("n") == asked and line.get("progress", {}).get("step") == step
+            )
+        )
+        return asked
+
+    def test_install(self) -> None:
+        """Its steps are reported, and its result is the plugin."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, client(daemon.port, daemon.token) as page:
+            page.state("connected")
+            asked = self.installing(page, url, "build")
+            plugin = page.result(asked)["plugin"]
+            self.assertEqual((plugin["id"], plugin["url"]), ("good", url))
+            self.assertEqual(page.call("plugins/list", {})["plugins"], [plugin])
+
+    def test_lost_socket(self) -> None:
+        """The outcome comes by the next connection, and nothing is done twice."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, client(daemon.port, daemon.token) as page:
+            page.state("connected")
+            asked = self.installing(page, url, "awaiting_confirmation")
+            page.ask("pair", token=daemon.token)
+            self.assertEqual(page.result(asked)["plugin"]["id"], "good")
+            self.assertEqual(page.states.count("connected"), 2)
+
+    def test_reloaded_page(self) -> None:
+        """Another page with the reference gets the outcome, and a refusal as well."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon:
+            with client(daemon.port, daemon.token) as page:
+                page.state("connected")
+                self.installing(page, url, "awaiting_confirmation", ref=REF)
+            with client(daemon.port, daemon.token) as page:
+                params = {"url": url, "ref": REF}
+                asked = page.ask("operate", method="plugins/install", params=params)
+                self.assertEqual(page.result(asked)["plugin"]["id"], "good")
+                params = {"url": url}
+                asked = page.ask("operate", method="plugins/install", params=params)
+                self.assertEqual(page.error(asked)["prefix"], "already_installed")
+
+    def test_killed_in_an_install(self) -> None:
+        """The operation is lost, and the next daemon has all of it or nothing."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon:
+            port = daemon.port
+            with client(port, daemon.token) as page:
+                page.state("connected")
+                asked = self.installing(page, url, "clone")
+                daemon.stop(signal.SIGKILL)
+                page.state("waiting")
+                with self.daemon("--dev", f"--listen=127.0.0.1:{port}"):
+                    error = page.error(asked)
+                    self.assertEqual(
+                        (error["name"], error["sent"]), ("LostError", True)
+                    )
+                    listed = page.call("plugins/list", {})["plugins"]
+        names = [plugin["id"] for plugin in listed]
+        self.assertEqual(self.left()[0], names)
+
+    def test_cancel(self) -> None:
+        """An abort cancels the install at the daemon."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev") as daemon, client(daemon.port, daemon.token) as page:
+            page.state("connected")
+            asked = self.installing(page, url, "clone")
+            page.ask("abort", of=asked)
+            self.assertEqual(page.error(asked)["name"], "AbortError")
+            self.assertEqual(page.call("plugins/list", {})["plugins"], [])
+        self.assertEqual(self.left()[0], [])
+        self.assertNotIn("good", json.dumps(self.left()[1]))

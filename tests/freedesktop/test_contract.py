@@ -1,0 +1,173 @@
+"""The desktop in memory, and a real bus with a server, by the same contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError
+from twisted.trial.unittest import TestCase
+from zope.interface.verify import verifyObject
+
+from bridge.freedesktop import DesktopError, INotifications, Note, Server
+
+from ..approval.screens import FakeScreen
+from ..waiting import until
+from .buses import SessionBus, notifications, serve
+
+NOTE = Note("Sample", "Title", "Body")
+CHOICES = [("yes-1", "Yes"), ("no-1", "No")]
+
+
+class DesktopContract:
+    """
+    Facts about everything that provides ``INotifications``.
+
+    The test case makes it in ``setUp``, as ``self.desktop``, without a server.
+    """
+
+    desktop: Any
+
+    async def begin(self, *capabilities: str) -> None:
+        """Start a notification server of some capabilities."""
+        raise NotImplementedError
+
+    async def end(self) -> None:
+        """End it."""
+        raise NotImplementedError
+
+    async def withdrawn(self) -> None:
+        """Wait until a note has been withdrawn."""
+        raise NotImplementedError
+
+    async def choose(self, key: str) -> None:
+        """Press a button of the only question."""
+        raise NotImplementedError
+
+    async def test_interface(self):
+        """It has all that ``INotifications`` names."""
+        self.assertTrue(verifyObject(INotifications, self.desktop))
+
+    async def test_nobody(self):
+        """Without a server each method fails with ``DesktopError``."""
+        for asking in (
+            self.desktop.find(),
+            self.desktop.show(NOTE),
+            self.desktop.ask(NOTE, CHOICES),
+        ):
+            await self.assertFailure(asking, DesktopError)
+        self.assertEqual((self.desktop.health, self.desktop.server), ("down", None))
+
+    async def test_find(self):
+        """The server that was found is kept while it runs."""
+        await self.begin("actions", "body")
+        self.assertEqual((self.desktop.health, self.desktop.server), ("up", None))
+        server = await self.desktop.find()
+        self.assertIsInstance(server, Server)
+        self.assertEqual(server.capabilities, {"actions", "body"})
+        self.assertEqual((self.desktop.health, self.desktop.server), ("up", server))
+        await self.end()
+        self.assertEqual((self.desktop.health, self.desktop.server), ("down", None))
+
+    async def test_show(self):
+        """A note has a number, and the name of the server that shows it."""
+        await self.begin()
+        shown = await self.desktop.show(NOTE)
+        self.assertGreater(shown.id, 0)
+        self.assertEqual(shown.owner, (await self.desktop.find()).owner)
+
+    async def test_no_buttons(self):
+        """A server without buttons can't be asked to show any."""
+        await self.begin("body")
+        await self.assertFailure(self.desktop.ask(NOTE, CHOICES), DesktopError)
+
+    async def test_answer(self):
+        """A question stays open until a button is pressed; its key is the answer."""
+        await self.begin("actions")
+        question = await self.desktop.ask(NOTE, CHOICES)
+        self.assertEqual(question.server, self.desktop.server)
+        self.assertFalse(question.answer.called)
+        await self.choose("no-1")
+        self.assertEqual(await question.answer, "no-1")
+
+    async def test_cancelled(self):
+        """A question that nobody waits for any more is withdrawn."""
+        await self.begin("actions")
+        question = await self.desktop.ask(NOTE, CHOICES)
+        question.answer.cancel()
+        await self.assertFailure(question.answer, CancelledError)
+        await self.withdrawn()
+
+    async def test_watch(self):
+        """Each new health is reported, until the watcher unsubscribes."""
+        heard: list[str] = []
+        stop = self.desktop.watch(heard.append)
+        await self.begin()
+        await until(lambda: heard == ["up"])
+        await self.end()
+        await until(lambda: heard == ["up", "down"])
+        stop()
+        await self.begin()
+        self.assertEqual(heard, ["up", "down"])
+
+
+class NotificationsTests(DesktopContract, TestCase):
+    """The real one, on a real bus."""
+
+    async def setUp(self):  # type: ignore[override]
+        """See ``DesktopContract``."""
+        self.bus = SessionBus()
+        self.addCleanup(self.bus.remove)
+        self.desktop = notifications(self.bus)
+        self.addCleanup(self.desktop.close)
+        self.desktop.start()
+
+    async def begin(self, *capabilities):
+        """See ``DesktopContract``."""
+        self.server = await serve(self, self.bus, *capabilities)
+        await until(lambda: self.desktop.health == "up")
+
+    async def end(self):
+        """See ``DesktopContract``."""
+        self.server.link.drop()
+        await until(lambda: self.desktop.health == "down")
+
+    async def choose(self, key):
+        """See ``DesktopContract``."""
+        self.server.emit("ActionInvoked", 1, key)
+
+    async def withdrawn(self):
+        """See ``DesktopContract``."""
+        await until(lambda: self.server.named("CloseNotification") == [[1]])
+
+
+class FakeScreenTests(DesktopContract, TestCase):
+    """The double."""
+
+    def setUp(self):
+        """See ``DesktopContract``."""
+        self.desktop = FakeScreen()
+        self.desktop.server = None
+
+    async def begin(self, *capabilities):
+        """See ``DesktopContract``."""
+        self.desktop.server = Server(":1.1", "Sample", "1.0", frozenset(capabilities))
+        self.desktop.is_known = False
+
+    async def end(self):
+        """See ``DesktopContract``."""
+        self.desktop.server = None
+
+    async def choose(self, key):
+        """See ``DesktopContract``."""
+        ((_, _, answer),) = self.desktop.questions
+        answer.callback(key)
+
+    async def withdrawn(self):
+        """See ``DesktopContract``."""
+        self.assertEqual(self.desktop.withdrawn, 1)
+
+    async def test_no_bus(self):
+        """A bus that can't be reached is as a server that is not there."""
+        await self.begin("actions")
+        self.desktop.failure = "there is no session bus"
+        await self.test_nobody()

@@ -1,0 +1,125 @@
+"""
+File-system calls that fail, or at which the process dies.
+
+Only calls that change something are counted, those of the standard library too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final
+from unittest import mock
+
+from attrs import define, field
+
+CHANGING: Final = ("fsync", "link", "mkdir", "rename", "replace", "rmdir", "unlink")
+FREEING: Final = frozenset({"rmdir", "unlink"})
+"""What a full disk does not refuse."""
+
+
+@define
+class Plan:
+    """
+    Which calls go wrong, and how.
+
+    :ivar first: The first call that does, counted from 0.
+    :ivar count: How many do, from it on.
+    :ivar number: The ``errno`` of their failure; ``None`` for a kill.
+    :ivar failures: How many have failed.
+    """
+
+    first: int
+    count: int = 1
+    number: int | None = None
+    calls: int = field(default=0, init=False, eq=False, repr=False)
+    failures: int = field(default=0, init=False, eq=False, repr=False)
+
+    @property
+    def kills(self) -> bool:
+        """Whether the process dies."""
+        return self.number is None
+
+    def reached(self, name: str) -> None:
+        """
+        Count a call that is about to be made.
+
+        :raise OSError: It fails.
+        """
+        if self.number is not None and name in FREEING:
+            return
+        at = self.calls
+        self.calls += 1
+        if not self.first <= at < self.first + self.count:
+            return
+        if self.number is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        else:
+            self.failures += 1
+            raise OSError(self.number, os.strerror(self.number))
+
+
+@contextmanager
+def going_wrong(plan: Plan | None) -> Iterator[None]:
+    """Let the calls of this process go as planned."""
+    if plan is None:
+        yield
+        return
+    real_open = os.open
+
+    def watched_open(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if flags & os.O_CREAT:
+            plan.reached("open")
+        return real_open(path, flags, *more, **named)
+
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(os, "open", watched_open))
+        for name in CHANGING:
+            stack.enter_context(mock.patch.object(os, name, _watched(plan, name)))
+        yield
+
+
+def _watched(plan: Plan, name: str) -> Callable[..., Any]:
+    real = getattr(os, name)
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        plan.reached(name)
+        return real(*arguments, **named)
+
+    return call
+
+
+Report = Callable[[Any], None]
+"""Accepts JSON from a process that may die at any time."""
+
+
+def in_a_child(work: Callable[[Report], object], plan: Plan) -> list[Any]:
+    """
+    Do something in a child, which is killed as planned.
+
+    :return: What the child has reported until its end.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.close(reading)
+
+            def report(value: Any) -> None:
+                os.write(writing, json.dumps(value).encode() + b"\n")
+
+            with going_wrong(plan):
+                work(report)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        reported = [json.loads(line) for line in pipe]
+    _, status = os.waitpid(child, 0)
+    assert status == 0 or os.WIFSIGNALED(status), "the child failed"
+    return reported

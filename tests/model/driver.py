@@ -1,0 +1,371 @@
+"""Carries steps out on a simulated daemon; compares it with the model after each."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from attrs import define, evolve, field
+
+from bridge.daemon.listening import StartError
+from bridge.datadir.paths import DataDir, DataDirError
+from bridge.datadir.token import TokenError
+from bridge.plugins.installed.journal import JournalError
+from bridge.store import StoreError
+from bridge.wiring import oneshot
+
+from .disk import Plan, going_wrong, in_a_child
+from .expected import OK, OPERATIONS, Answer, Ask, Model
+from .observing import PAGES, Excuses, Observer, expect
+from .published import PLUGINS, Forge, Version, make_version
+from .simulation import NOW, Simulation
+
+START_ERRORS: Final = (DataDirError, JournalError, StartError, StoreError, TokenError)
+
+
+@define(eq=False)
+class Driver:
+    """
+    A daemon, and the model of it.
+
+    :ivar doubtful: Settings that the file may hold instead, since a write failed.
+    :ivar unsettled: The plugin of an operation that could not be undone, and what may
+        be installed of it.
+    """
+
+    forge: Forge = field(factory=Forge)
+    model: Model = field(factory=Model)
+    excuses: Excuses = field(factory=Excuses)
+    doubtful: list[dict[str, dict[str, Any]]] = field(factory=list)
+    unsettled: tuple[str, list[Version | None]] | None = None
+    simulation: Simulation = field(init=False)
+    observer: Observer = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+        for plugin_id in PLUGINS:
+            self.publish(plugin_id, 0, 0, NOW)
+        root = Path(tempfile.mkdtemp(prefix="model-", dir=where))
+        self.simulation = Simulation(root, self.forge)
+        self.simulation.start()
+        self.observer = Observer(self.simulation)
+
+    def close(self) -> None:
+        """End everything."""
+        self.simulation.close()
+
+    def publish(
+        self,
+        plugin_id: str,
+        number: int,
+        author: int,
+        at: int,
+        *,
+        is_broken: bool = False,
+    ) -> None:
+        """Publish a version of a plugin."""
+        version = make_version(plugin_id, number, author, at, is_broken=is_broken)
+        self.forge.publish(version)
+
+    # Steps.
+
+    def ask(
+        self,
+        asks: Sequence[Ask],
+        seed: int = 0,
+        mood: str = "confirm",
+        plan: Plan | None = None,
+        leaving: Sequence[int] = (),
+    ) -> None:
+        """
+        Let pages ask, and wait for the answers.
+
+        :param seed: Decides in which order things happen.
+        :param plan: Fails calls; for one that kills there is ``kill``.
+        :param leaving: The pages that go once they have asked.
+        """
+        self._begin(mood)
+        now, answers = self.simulation.now, self._asked(asks, seed, plan, leaving)
+        awaited = {n for n, ask in enumerate(asks) if ask.page not in leaving}
+        missing = awaited - {answer.number for answer in answers}
+        expect(not missing, "not answered:", [asks[n] for n in missing])
+        if plan is None or not plan.failures:
+            self._check_answers(asks, answers, now, mood)
+        self._follow(asks, answers, plan)
+
+    def kill(
+        self,
+        asks: Sequence[Ask],
+        seed: int,
+        mood: str,
+        plan: Plan,
+        again: Plan | None = None,
+    ) -> None:
+        """
+        Kill the daemon while it carries requests out, and start another one.
+
+        :param again: Kills that start, or fails calls of it; then comes a third one.
+        """
+        self._begin(mood)
+
+        def work(report: Callable[[Any], None]) -> None:
+            def answered(one: Answer) -> None:
+                report([one.number, one.outcome, one.result])
+
+            self._asked(asks, seed, plan, (), answered)
+
+        answers = [Answer(*fields) for fields in in_a_child(work, plan)]
+        self.simulation.forget()
+        self._start(asks, answers, again)
+
+    def restart(self, plan: Plan | None = None) -> None:
+        """
+        End the daemon properly, and start another one.
+
+        :param plan: See ``kill``, where it is ``again``.
+        """
+        self.simulation.errors.clear()
+        self.simulation.stop()
+        expect(not self.simulation.errors, self.simulation.errors)
+        self._start([], [], plan)
+
+    def rotate(self, plan: Plan | None = None) -> None:
+        """
+        Replace the token, as ``--rotate-token`` does while a daemon runs.
+
+        :param plan: Kills that, or fails calls of it; the daemon goes on.
+        """
+        self._begin("confirm")
+        before, pages = self.simulation.token, list(self.observer.pages)
+        self._rotate(plan)
+        self.simulation.run(lambda: True, lambda: None)
+        changed = self.simulation.token != before
+        expect(changed or plan is not None, "the token is as it was")
+        for page in pages:
+            assert page is not None
+            expect((page.closed is not None) == changed, "closed:", page.closed)
+        stranger = self.simulation.open_page(before)
+        welcomed = "welcome" in [frame["type"] for frame in stranger.take()]
+        expect(welcomed != changed, "the old token is accepted:", welcomed)
+        stranger.client.transport.abortConnection()
+        self._follow([], [], None)
+
+    def _rotate(self, plan: Plan | None) -> None:
+        data = DataDir(self.simulation.data)
+        if plan is not None and plan.kills:
+            in_a_child(lambda _: oneshot.token(data, rotate=True), plan)
+            return
+        try:
+            with going_wrong(plan):
+                oneshot.token(data, rotate=True)
+        except (DataDirError, TokenError):
+            expect(plan is not None and plan.failures, "the token can't be replaced")
+
+    def jump(self, seconds: float) -> None:
+        """Set the clock of the system."""
+        self._begin("confirm")
+        self.simulation.jump(seconds)
+        self.simulation.run(lambda: True, lambda: None)
+        self._follow([], [], None)
+
+    def aimed(self, ask: Ask) -> Ask:
+        """Turn an operation into one that makes sense."""
+        if ask.what in OPERATIONS:
+            if ask.target not in self.model.installed:
+                return evolve(ask, what="install")
+            if ask.what == "install":
+                return evolve(ask, what="update")
+        return ask
+
+    # Requests and answers.
+
+    def _begin(self, mood: str) -> None:
+        self.observer.connect()
+        self.simulation.user.mood = mood
+        self.simulation.errors.clear()
+
+    def _asked(
+        self,
+        asks: Sequence[Ask],
+        seed: int,
+        plan: Plan | None,
+        leaving: Sequence[int],
+        report: Callable[[Answer], None] = lambda answer: None,
+    ) -> list[Answer]:
+        """Send requests, and do all the work; return the answers in their order."""
+        self.simulation.schedule.choose = Random(seed)  # noqa: S311
+        answers: list[Answer] = []
+
+        def receive() -> None:
+            for answer in self.observer.received():
+                answers.append(answer)
+                report(answer)
+
+        with going_wrong(plan):
+            for number, ask in enumerate(asks):
+                page = self.observer.pages[ask.page]
+                assert page is not None
+                page.send({"type": "request", "id": str(number), **ask.frame()})
+            for left in leaving:
+                self.observer.leave(left)
+            awaited = sum(ask.page not in leaving for ask in asks)
+            self.simulation.run(lambda: len(answers) >= awaited, receive)
+        return answers
+
+    def _check_answers(
+        self, asks: Sequence[Ask], answers: Sequence[Answer], now: float, mood: str
+    ) -> None:
+        """Check each answer to a request that no other one interferes with."""
+        busy = [ask.target for ask in asks if ask.what in OPERATIONS]
+        forgets = any(ask.what == "forget" for ask in asks)
+        for answer in answers:
+            ask = asks[answer.number]
+            if not ask.is_setting and (
+                self.unsettled
+                or (forgets and (busy or len(asks) > 1))
+                or busy.count(ask.target) > 1
+            ):
+                continue
+            allowed = self.model.allowed(ask, self.forge, now, mood)
+            expect(answer.outcome in allowed, ask, answer, "is none of", allowed)
+
+    # What has become of them.
+
+    def _follow(
+        self,
+        asks: Sequence[Ask],
+        answers: Sequence[Answer],
+        plan: Plan | None,
+        *,
+        killed: bool = False,
+    ) -> None:
+        """Let the model follow what is found, if it is one of what may be found."""
+        found = self.observer.found()
+        failing = plan is not None and plan.failures and plan.count > 1
+        known = answers
+        if self.observer.is_unsettled:
+            known = [a for a in answers if a.is_ok or asks[a.number].is_setting]
+        candidates = list(self._candidates(asks, known, found, killed))
+        if failing or self.excuses.unsure:
+            # The file may have others than memory has.
+            fitting = [
+                one for one in candidates if one == evolve(found, marks=one.marks)
+            ]
+            found.marks = fitting[0].marks if fitting else found.marks
+        expect(
+            found in candidates,
+            f"found {found}\n  after {asks}\n  answered {answers}\n  instead of",
+            *(f"\n    {one}" for one in candidates[:8]),
+        )
+        self._note_failures(asks, answers, plan)
+        self._note_journal(found)
+        self.model = found
+        self.observer.check(found, self.excuses)
+
+    def _candidates(
+        self,
+        asks: Sequence[Ask],
+        answers: Sequence[Answer],
+        found: Model,
+        killed: bool,
+    ) -> Iterator[Model]:
+        bases = [self.model]
+        if killed and not any(answer.is_ok for answer in answers):
+            bases += [evolve(self.model, settings=one) for one in self.doubtful]
+        for base in bases:
+            for model in base.after(asks, answers, self.forge, killed):
+                yield model
+                yield from self._settled_forms(model, found)
+
+    def _settled_forms(self, model: Model, found: Model) -> Iterator[Model]:
+        """Yield what the end of an operation that was not over may make of a model."""
+        plugin_id, versions = self.unsettled or ("", [])
+        for version in versions:
+            form = model.copy()
+            form.installed.pop(plugin_id, None)
+            if version is not None:
+                form.installed[plugin_id] = version
+            form.keys, form.marks = found.keys, found.marks
+            yield form
+            without = form.copy()
+            without.settings.pop(f"plugin:{plugin_id}", None)
+            yield without
+
+    def _note_failures(
+        self, asks: Sequence[Ask], answers: Sequence[Answer], plan: Plan | None
+    ) -> None:
+        """Note what need not hold now."""
+        if plan is not None and plan.failures:
+            self.excuses.stale = self.excuses.litter = True
+            # After a single failure, the file is put back.
+            if plan.count > 1:
+                self._doubt([ask for ask in asks if ask.is_setting])
+            return
+        for answer in answers:
+            ask = asks[answer.number]
+            if answer.is_ok and ask.what != "build":
+                self.doubtful, self.excuses.unsure = [], False
+            built = ask.what == "build" and answer.result["ok"]
+            if answer.outcome == OK and (built or ask.what in ("install", "update")):
+                self.excuses.stale = False
+
+    def _doubt(self, settings: Sequence[Ask]) -> None:
+        self.excuses.unsure = True
+        for count in range(len(settings) + 1):
+            model = self.model.copy()
+            for ask in settings[:count]:
+                model.apply(ask, self.forge)
+            self.doubtful.append(model.settings)
+
+    def _note_journal(self, found: Model) -> None:
+        self.excuses.unsettled = self.observer.is_unsettled
+        if not self.excuses.unsettled:
+            self.unsettled = None
+            return
+        journal = json.loads((self.simulation.data / "journal").read_bytes())
+        plugin_id = journal["pluginId"]
+        before = [] if self.unsettled is None else self.unsettled[1]
+        versions = [
+            *before,
+            self.model.installed.get(plugin_id),
+            found.installed.get(plugin_id),
+            self.forge.latest[plugin_id],
+        ]
+        self.unsettled = (plugin_id, versions)
+
+    # Starts.
+
+    def _start(
+        self, asks: Sequence[Ask], answers: Sequence[Answer], plan: Plan | None
+    ) -> None:
+        self.observer.pages = [None] * PAGES
+        if plan is not None:
+            self._start_badly(plan)
+        self.simulation.errors.clear()
+        self._run_a_start()
+        expect(not self.observer.is_unsettled, "the journal stays after a start")
+        self.excuses = Excuses(stale=self.excuses.stale)
+        self._follow(asks, answers, None, killed=True)
+        self.doubtful = []
+
+    def _start_badly(self, plan: Plan) -> None:
+        def work(report: Callable[[Any], None]) -> None:
+            try:
+                self._run_a_start()
+            except START_ERRORS as e:
+                expect(plan.failures, "the daemon does not start:", e)
+            report(plan.failures)
+
+        # Also one that only fails: what it leaves open is closed by its end.
+        if any(in_a_child(work, plan)):
+            self.excuses.stale = True
+
+    def _run_a_start(self) -> None:
+        self.simulation.schedule.choose = Random(0)  # noqa: S311
+        self.simulation.start()
+        self.simulation.run(lambda: not self.observer.is_unsettled, lambda: None)

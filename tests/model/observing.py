@@ -1,0 +1,220 @@
+"""Compares what a simulated daemon has with the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, field
+
+from ..web.stack import Page
+from .expected import Answer, Model, read_answer
+from .published import NAMESPACES, read_files
+from .simulation import Simulation
+
+PAGES: Final = 2
+BUNDLE: Final = "reference-host.js"
+PUBLISHED: Final = {"info.json", BUNDLE, f"{BUNDLE}.map"}
+KEPT: Final = {
+    "address",
+    "bin",
+    "build",
+    "host",
+    "icons",
+    "lock",
+    "plugins",
+    "state.json",
+    "state.json.bak",
+    "token",
+    # Of a killed rotation; the next one replaces it.
+    "token.tmp",
+}
+DEFECTS: Final = (
+    "Unhandled",
+    "AlreadyCalled",
+    "AssertionError",
+    "AttributeError",
+    "InvalidStateError",
+    "KeyError",
+    "TypeError",
+    "ValueError",
+)
+"""In what is logged after a failure that no code was prepared for."""
+
+
+class MismatchError(AssertionError):
+    """The daemon differs from the model."""
+
+
+def expect(holds: object, *what: object) -> None:
+    """
+    Compare with the model.
+
+    :raise MismatchError: It does not hold.
+    """
+    if not holds:
+        raise MismatchError(" ".join(str(one) for one in what))
+
+
+@define
+class Excuses:
+    """
+    What need not hold, because calls have failed.
+
+    :ivar stale: The bundle may be that of an earlier set, until the next build.
+    :ivar litter: Files may be left, until the next start.
+    :ivar unsettled: An operation could not be undone; the next one, or the next start,
+        continues with it.
+    :ivar unsure: The file may hold settings that were refused, until the next write.
+    """
+
+    stale: bool = False
+    litter: bool = False
+    unsettled: bool = False
+    unsure: bool = False
+
+
+@define(eq=False)
+class Observer:
+    """Looks at a daemon: as a page does, and at its files."""
+
+    simulation: Simulation
+    pages: list[Page | None] = field(factory=lambda: [None] * PAGES)
+    _number: int = 0
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether there is a journal, so that an operation is not over."""
+        return (self.simulation.data / "journal").exists()
+
+    # As a page.
+
+    def connect(self) -> None:
+        """Open the pages that are not; forget what was pushed to the others."""
+        for number, page in enumerate(self.pages):
+            if page is None or page.closed is not None:
+                self.pages[number] = self._new_page()
+        for page in self.pages:
+            assert page is not None
+            page.take()
+
+    def _new_page(self) -> Page:
+        page = self.simulation.open_page(self.simulation.token)
+        kinds = [frame["type"] for frame in page.take()]
+        expect("welcome" in kinds, "a page was not welcomed:", page.closed)
+        return page
+
+    def leave(self, number: int) -> None:
+        """Cut the connection of a page."""
+        page = self.pages[number]
+        if page is not None:
+            page.client.transport.abortConnection()
+            self.pages[number] = None
+
+    def received(self) -> Iterator[Answer]:
+        """Read the responses that have arrived."""
+        for page in self.pages:
+            for frame in [] if page is None else page.take():
+                if frame["type"] == "response":
+                    yield read_answer(frame)
+
+    def call(self, service: str, method: str, params: Any = None) -> Any:
+        """Call a method that only reads."""
+        self.connect()
+        page = self.pages[0]
+        assert page is not None
+        self._number += 1
+        frame = {"type": "request", "id": str(self._number), "service": service}
+        page.send({**frame, "method": method, "params": params or {}})
+        answers: list[Answer] = []
+        self.simulation.run(
+            lambda: bool(answers), lambda: answers.extend(self.received())
+        )
+        expect(len(answers) == 1 and answers[0].is_ok, service, method, answers)
+        return answers[0].result
+
+    def found(self) -> Model:
+        """Return what the daemon has, as its answers show it."""
+        listed = self.call("plugins", "list")
+        expect(not listed["broken"], "broken:", listed["broken"])
+        version = self.simulation.forge.version
+        settings = {
+            ns: self.call("state", "list", {"ns": ns})["entries"] for ns in NAMESPACES
+        }
+        return Model(
+            {entry["id"]: version(entry["commit"]) for entry in listed["plugins"]},
+            {ns: entries for ns, entries in settings.items() if entries},
+            {key["keyId"] for key in self.call("plugins", "keys")["keys"]},
+            self.marks(),
+        )
+
+    # In its files.
+
+    def marks(self) -> dict[tuple[str, str], int]:
+        """Return the marks that the daemon keeps; no page can read them."""
+        return {
+            (plugin_id, key): at
+            for plugin_id, marks in self._state().get("bridge.plugin-marks", {}).items()
+            for key, at in marks.items()
+        }
+
+    def _state(self) -> dict[str, dict[str, Any]]:
+        try:
+            state = (self.simulation.data / "state.json").read_bytes()
+        except FileNotFoundError:
+            return {}
+        return json.loads(state)  # type: ignore[no-any-return]
+
+    def check(self, model: Model, excuses: Excuses) -> None:
+        """Compare everything that no page can read with the model."""
+        expect(self.simulation.health()["ok"], "not healthy")
+        self._check_log(excuses)
+        self._check_trees(model)
+        if not excuses.unsure:
+            self._check_state(model)
+        if not excuses.unsettled:
+            if not excuses.stale:
+                self._check_bundle(model)
+            if not excuses.litter:
+                self._check_left(model)
+
+    def _check_log(self, excuses: Excuses) -> None:
+        for line in self.simulation.errors:
+            is_defect = any(name in line for name in DEFECTS)
+            expect(excuses.litter and not is_defect, "logged:", line)
+
+    def _check_trees(self, model: Model) -> None:
+        for plugin_id, version in model.installed.items():
+            root = self.simulation.data / "plugins" / plugin_id
+            expect(read_files(root) == version.files, plugin_id, "is not", version)
+
+    def _check_state(self, model: Model) -> None:
+        state = self._state()
+        found = {ns: v for ns, v in state.items() if not ns.startswith("bridge.")}
+        expect(found == model.settings, "in the file:", found, "not", model.settings)
+
+    def _check_bundle(self, model: Model) -> None:
+        path = self.simulation.theme / BUNDLE
+        if not (path.exists() or model.installed):
+            return
+        code = {
+            plugin_id: version.files["main.ts"].decode()
+            for plugin_id, version in model.installed.items()
+        }
+        found = json.loads(path.read_text())
+        expect(found == code, "the bundle has", found, "instead of", code)
+
+    def _check_left(self, model: Model) -> None:
+        data, theme = self.simulation.data, self.simulation.theme
+        expect(not _names(data) - KEPT, "left:", _names(data) - KEPT)
+        names = _names(data / "plugins")
+        expect(names == set(model.installed), "in plugins:", names)
+        if theme.exists():
+            left = _names(theme) - PUBLISHED
+            expect(not left, "left of a build:", left)
+
+
+def _names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}

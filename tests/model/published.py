@@ -1,0 +1,134 @@
+"""Versions of plugins, and the double of a git server that has them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field, frozen
+
+from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.settings.host import load_profile
+
+PROFILE: Final = load_profile("reference")
+PLUGINS: Final = ("alpha", "beta")
+NAMESPACES: Final = ("host", *(f"plugin:{one}" for one in PLUGINS))
+SEEDS: Final = (b"\x01" * 32, b"\x02" * 32)
+KEYS: Final = tuple(key_id(public_key_of(seed)) for seed in SEEDS)
+BROKEN: Final = "BROKEN"
+"""In the code of what cannot be built."""
+
+
+def url_of(plugin_id: str) -> str:
+    """Return the URL of a plugin's repository."""
+    return f"https://forge.example/{plugin_id}.git"
+
+
+@frozen
+class Version:
+    """
+    One commit of a plugin.
+
+    :ivar number: The minor version, in ``plugin.json``.
+    :ivar author: The index of the key that has signed it.
+    :ivar signed_at: Seconds since the epoch.
+    :ivar files: By path, with ``/``.
+    """
+
+    plugin_id: str
+    number: int
+    author: int
+    signed_at: int
+    is_broken: bool
+    files: dict[str, bytes] = field(repr=False)
+
+    @property
+    def commit(self) -> str:
+        """The id of the commit."""
+        # A digest of the paths and the contents, as git's is.
+        text = repr(sorted(self.files.items())).encode()
+        return hashlib.sha1(text, usedforsecurity=False).hexdigest()
+
+
+def make_version(
+    plugin_id: str, number: int, author: int, signed_at: int, *, is_broken: bool
+) -> Version:
+    """Write and sign a version; no two have the same code."""
+    manifest = {
+        "id": plugin_id,
+        "name": "A plugin",
+        "version": f"1.{number}.0",
+        "apiVersion": "^0.1.0",
+    }
+    code = f"export default '{plugin_id} {number} {author} {signed_at}';\n"
+    texts = {
+        "plugin.json": json.dumps(manifest),
+        "main.ts": code + f"// {BROKEN}\n" * is_broken,
+        f"src/part{number}.ts": "export {};\n",
+    }
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        files = {name: text.encode() for name, text in texts.items()}
+        write_files(root, files)
+        signed = sign_tree(root, plugin_id, PROFILE, SEEDS[author], signed_at)
+    files["plugin.sig"] = signed
+    return Version(plugin_id, number, author, signed_at, is_broken, files)
+
+
+def write_files(root: Path, files: dict[str, bytes]) -> None:
+    """Write files below a directory."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def read_files(root: Path) -> dict[str, bytes]:
+    """Read every file below a directory."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+@define
+class Forge:
+    """
+    Every version that was published.
+
+    :ivar latest: By plugin id: what a clone gets.
+    """
+
+    latest: dict[str, Version] = field(factory=dict)
+    _all: dict[str, Version] = field(factory=dict)
+
+    def publish(self, version: Version) -> None:
+        """Make a version the latest."""
+        self._all[version.commit] = version
+        self.latest[version.plugin_id] = version
+
+    def version(self, commit: str) -> Version:
+        """Return the version of a commit; ``KeyError`` if there was none."""
+        return self._all[commit]
+
+    def clone(
+        self,
+        url: str,
+        into: Path,
+        progress: Callable[[int], None],
+        stop: threading.Event,
+    ) -> str:
+        """See ``bridge.plugins.operations.candidate.Cloner``."""
+        version = self.latest[url.rsplit("/", 1)[1].removesuffix(".git")]
+        into.mkdir()
+        progress(1)
+        write_files(into, version.files)
+        if stop.is_set():
+            raise OSError("stopped")
+        return version.commit

@@ -1,0 +1,351 @@
+"""
+The daemon that ``bridge.tap`` assembles, in memory, on real files.
+
+Doubles stand for the network, the git server, the bundler, the user and the threads.
+Time passes only when a test lets it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import select
+import shutil
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+from unittest import mock
+
+from attrs import define, field
+from autobahn.twisted.testing import create_pumper
+from twisted.internet.defer import Deferred
+from twisted.internet.testing import MemoryReactorClock
+from twisted.logger import LogLevel, globalLogPublisher
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+import bridge.plugins.bundle.build
+import bridge.wiring.core
+import bridge.wiring.plugins
+from bridge import tap
+from bridge.approval import IApprover, denied, unavailable
+from bridge.plugins.bundle.bundlerprocess import API_ENTRY, HOST_ENTRY
+from bridge.plugins.bundle.metafile import BuildError
+from bridge.plugins.bundle.plugintable import TABLE_FILE
+from bridge.wiring import oneshot
+
+from ..web.stack import PAGE, Page, Stack
+from .published import BROKEN, Forge
+from .schedule import Pool, Schedule
+
+NOW: Final = 1_700_000_000
+IDLE_ROUNDS: Final = 200
+"""How often time passes a little, before what is waited for must have happened."""
+
+_TABLE: Final = re.compile(r"plugins/([a-z0-9-]+)/main")
+
+
+class Reactor(MemoryReactorClock):
+    """A reactor in memory, whose threads are a schedule's."""
+
+    def __init__(self, schedule: Schedule, now: float) -> None:
+        super().__init__()
+        self._schedule = schedule
+        self.rightNow = now
+
+    def callFromThread(self, call: Callable[..., object], *args: Any) -> None:
+        """See ``IReactorFromThreads``."""
+        self._schedule.add("arrived", lambda: call(*args))
+
+    def read(self) -> None:
+        """Let whatever has a descriptor with something to read, read it."""
+        ready, _, _ = select.select(list(self.readers), [], [], 0)
+        for reader in ready:
+            reader.doRead()
+
+
+@implementer(IApprover)
+@define(eq=False)
+class User:
+    """
+    Answers prompts.
+
+    :ivar mood: ``confirm``, ``deny``, or ``away`` when there is no desktop.
+    """
+
+    schedule: Schedule
+    mood: str = "confirm"
+    description: str = "a double"
+
+    def approve(self, prompt: Any) -> Deferred[None]:
+        """See ``IApprover.approve``."""
+        question: Deferred[None] = Deferred()
+
+        def answer() -> None:
+            if question.called:
+                return
+            if self.mood == "confirm":
+                question.callback(None)
+            elif self.mood == "deny":
+                question.errback(denied("the user declined"))
+            else:
+                question.errback(unavailable("no desktop"))
+
+        self.schedule.add("user", answer)
+        return question
+
+
+class Clean:
+    """A scanner that finds nothing."""
+
+    async def scan(self, root: Path, modules: Any = ()) -> list[Any]:
+        """See ``Scanner.scan``."""
+        return []
+
+
+def set_up(data: Path) -> None:
+    """Put in place what ``setup`` puts there; the bundler is never run."""
+    for entry in (HOST_ENTRY, API_ENTRY):
+        file = data / entry
+        file.parent.mkdir(parents=True)
+        file.write_text("export {};\n")
+    (data / "bin").mkdir()
+    (data / "bin" / "esbuild").write_bytes(b"a double")
+    digest = hashlib.sha256(b"a double").hexdigest()
+    (data / "bin" / "esbuild.sha256").write_text(f"{digest}\n")
+
+
+def _bundle(command: Sequence[str], directory: Path) -> None:
+    """Write what the bundler writes, of the plugins in the table."""
+    outputs = dict(word.split("=", 1) for word in command if "file=" in word)
+    plugins = sorted(set(_TABLE.findall((directory / TABLE_FILE).read_text())))
+    names = [f"plugins/{p}/{file}" for p in plugins for file in FILES_OF_A_TABLE]
+    code = {p: (directory / f"plugins/{p}/main.ts").read_text() for p in plugins}
+    if any(BROKEN in text for text in code.values()):
+        raise BuildError("esbuild failed: no such module")
+    inputs: dict[str, Any] = {
+        HOST_ENTRY: {"imports": [{"path": TABLE_FILE, "original": TABLE_FILE}]},
+        TABLE_FILE: {"imports": [{"path": n, "original": n} for n in names]},
+        **{name: {"imports": []} for name in names},
+    }
+    bundle = outputs["--outfile"]
+    empty = {"version": 3, "sources": [], "sourcesContent": [], "names": []}
+    texts = {
+        bundle: json.dumps(code),
+        f"{bundle}.map": json.dumps({**empty, "mappings": ""}),
+        outputs["--metafile"]: json.dumps({"inputs": inputs, "outputs": {bundle: {}}}),
+    }
+    for path, text in texts.items():
+        Path(path).write_text(text)
+
+
+FILES_OF_A_TABLE: Final = ("main.ts", "plugin.json")
+
+
+class Web(Stack):
+    """The web of an assembled daemon."""
+
+    def __init__(self, clock: Any, site: Any, host: str) -> None:
+        self.clock, self.site, self.host = clock, site, host
+        self.pumper = create_pumper()
+
+
+@define(eq=False)
+class Simulation:
+    """
+    A daemon on one data directory, from its start to its end or its death.
+
+    :ivar errors: What was logged as an error since this was last emptied.
+    """
+
+    root: Path
+    forge: Forge
+    schedule: Schedule = field(factory=Schedule)
+    now: float = float(NOW)
+    user: User = field(init=False)
+    errors: list[str] = field(factory=list, init=False)
+    reactor: Reactor = field(init=False)
+    daemon: Any = field(default=None, init=False)
+    web: Web = field(init=False)
+    _observer: Any = field(init=False)
+    _patches: ExitStack = field(factory=ExitStack, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.user = User(self.schedule)
+        self._observer = self._logged
+        self._patch()
+        globalLogPublisher.addObserver(self._observer)
+        if not self.data.exists():
+            self.data.mkdir(mode=0o700)
+            set_up(self.data)
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.root / "data"
+
+    @property
+    def theme(self) -> Path:
+        """Where the bundle is published."""
+        return self.root / "themes" / "reference-host"
+
+    @property
+    def token(self) -> str:
+        """The pairing token, as the file has it."""
+        return (self.data / "token").read_text("ascii").strip()
+
+    def _patch(self) -> None:
+        schedule = self.schedule
+
+        def pool(_: Any, name: str, size: int) -> Pool:
+            return Pool(schedule, name, size)
+
+        async def run_bundler(
+            _: Any, executable: Any, command: Sequence[str], directory: Path
+        ) -> str:
+            turn: Deferred[None] = Deferred()
+            schedule.add(
+                "bundler", lambda: None if turn.called else turn.callback(None)
+            )
+            await turn
+            _bundle(command, directory)
+            return ""
+
+        for module, name, double in (
+            (bridge.wiring.core, "Pool", pool),
+            (bridge.wiring.plugins, "GitCloner", lambda *_: self.forge),
+            (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
+            (oneshot, "make_scanner", lambda *_: Clean()),
+            (bridge.plugins.bundle.build, "run_bundler", run_bundler),
+        ):
+            self._patches.enter_context(mock.patch.object(module, name, double))
+
+    def _logged(self, event: Any) -> None:
+        if event.get("log_level") in (LogLevel.error, LogLevel.critical):
+            failure = event.get("log_failure")
+            trace = "" if failure is None else failure.getTraceback()
+            text = str(event.get("log_format")).format_map(_Shown(event))
+            self.errors.append(f"{text}\n{trace}")
+
+    def start(self) -> None:
+        """
+        Start a daemon.
+
+        :raise SystemExit: It cannot start; so do the errors of ``tap.assemble``.
+        """
+        self.reactor = Reactor(self.schedule, self.now)
+        options = tap.Options()
+        options.parseOptions(
+            [
+                "--host=reference",
+                "--listen=127.0.0.1:0",
+                f"--data-dir={self.data}",
+                f"--theme-dir={self.theme.parent}",
+                "--no-log-capture",
+                "--rate=1000",
+                "--burst=1000",
+                # The others need a network.
+                "--sink=freedesktop",
+            ]
+        )
+        self.daemon = tap.assemble(self.reactor, options)
+        self.daemon.startService()
+        host = str(self.daemon._listening.address)
+        self.web = Web(self.reactor, self.daemon._site, host)
+
+    def jump(self, seconds: float) -> None:
+        """Set the clock of the system."""
+        self.now = self.reactor.rightNow = self.reactor.rightNow + seconds
+        self.reactor.advance(0)
+
+    def run(self, until: Callable[[], bool], each: Callable[[], object]) -> bool:
+        """
+        Do all the work there is, and more as time passes.
+
+        :param until: Whether what is waited for has happened.
+        :param each: Called after every piece of work.
+        :return: Whether it has happened.
+        """
+        idle = 0
+        while True:
+            self.web.flush()
+            self.reactor.read()
+            each()
+            if self.schedule.step():
+                continue
+            idle += 1
+            # What happens with no delay may begin more work.
+            if idle > IDLE_ROUNDS or (until() and idle > 2):
+                break
+            self.reactor.advance(0.05)
+        self.now = self.reactor.rightNow
+        return until()
+
+    def finish(self, doing: Awaitable[Any]) -> Any:
+        """Do all the work until something has ended; its result."""
+        ended: list[Any] = []
+        Deferred.fromCoroutine(_awaited(doing)).addBoth(ended.append)
+        assert self.run(lambda: bool(ended), lambda: None), "it does not end"
+        if isinstance(ended[0], Failure):
+            ended[0].raiseException()
+        return ended[0]
+
+    def stop(self) -> None:
+        """End the daemon properly."""
+        self.finish(self.daemon.stopService())
+        self.forget()
+
+    def forget(self) -> None:
+        """Leave the daemon as a kill does: with its files as they are."""
+        if self.daemon is None:
+            return
+        for reader in list(self.reactor.readers):
+            reader.connectionLost(Failure(ConnectionError()))
+        globalLogPublisher.removeObserver(self.daemon._log_observers.push)
+        self.daemon._release()
+        # Replacing a handler formats the one before it, the whole daemon.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        self.daemon.running = 0
+        self.daemon = None
+        self.schedule._lanes.clear()
+
+    def close(self) -> None:
+        """End everything, and remove the files."""
+        self.forget()
+        globalLogPublisher.removeObserver(self._observer)
+        self._patches.close()
+        shutil.rmtree(self.root)
+
+    def open_page(self, token: str) -> Page:
+        """Open a page's socket, and send hello; it may be refused."""
+        page = self.web.open(PAGE, host=self.web.host)
+        page.send({"type": "hello", "token": token, "client": "model/1.0.0"})
+        return page
+
+    def health(self) -> Any:
+        """Ask for ``GET /v1/health``."""
+        return self.web.ask("GET", "/v1/health", host=self.web.host).json
+
+
+async def _awaited(doing: Awaitable[Any]) -> Any:
+    return await doing
+
+
+class _Shown(dict[str, Any]):
+    """What a log line is formatted with; what is missing is left out."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def be_quiet() -> None:
+    """Print no log lines, and leave the interpreter's switching as it is."""
+    from twisted.logger import globalLogBeginner
+
+    silent: Any = [lambda event: None]
+    globalLogBeginner.beginLoggingTo(silent, redirectStandardIO=False)
+    sys.unraisablehook = sys.__unraisablehook__

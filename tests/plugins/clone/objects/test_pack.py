@@ -1,0 +1,283 @@
+"""Tests of ``bridge.plugins.clone.objects.pack``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tracemalloc
+import zlib
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.clone.objects.pack import Unpacked, unpack
+from bridge.plugins.clone.transfer import CloneLimits
+from bridge.protocol.errors import BridgeError
+
+from ....directories import fresh_directory
+from ..packs import (
+    BLOB,
+    BY_NAME,
+    BY_OFFSET,
+    back,
+    blob,
+    commit,
+    copy,
+    delta,
+    entry,
+    entry_head,
+    insert,
+    make_pack,
+    make_repository,
+    packed,
+    tree,
+)
+
+BASE = blob(b"0123456789")
+PATCH = delta(10, 13, copy(0, 10), insert(b"abc"))
+PATCHED = blob(b"0123456789abc")
+DAMAGED = "clone_failed: the pack from the host is damaged"
+
+
+def take(pack: bytes, **limits: Any) -> Unpacked:
+    """Unpack within limits."""
+    return unpack(pack, CloneLimits(**limits), lambda: None)
+
+
+class UnpackTests(SynchronousTestCase):
+    """``unpack``, of packs that are as they should be."""
+
+    def test_whole_objects(self) -> None:
+        """Objects are found by names computed from their content."""
+        root = tree((b"100644", b"x", BASE))
+        made = [BASE, root, commit(root)]
+        unpacked = take(make_pack(*map(packed, made)))
+        found = {name: (o.kind, o.content) for name, o in unpacked.objects.items()}
+        self.assertEqual(found, {one.name: (one.kind, one.content) for one in made})
+
+    def test_delta_by_offset(self) -> None:
+        """A delta finds its base by how far back it is."""
+        first = packed(BASE)
+        pack = make_pack(first, entry(BY_OFFSET, PATCH, back(len(first))))
+        self.assertEqual(take(pack).objects[PATCHED.name].content, PATCHED.content)
+
+    def test_delta_by_name(self) -> None:
+        """A delta finds its base by name, also when the base comes later."""
+        patch = entry(BY_NAME, PATCH, BASE.name)
+        for pack in (make_pack(packed(BASE), patch), make_pack(patch, packed(BASE))):
+            self.assertIn(PATCHED.name, take(pack).objects)
+
+    def test_chain_of_waiting_deltas(self) -> None:
+        """Deltas that wait for one another are made when the first base comes."""
+        patch = delta(13, 14, copy(0, 13), insert(b"!"))
+        last = blob(b"0123456789abc!")
+        pack = make_pack(
+            entry(BY_NAME, patch, PATCHED.name),
+            entry(BY_NAME, PATCH, BASE.name),
+            packed(BASE),
+        )
+        unpacked = take(pack)
+        self.assertIn(last.name, unpacked.objects)
+        self.assertEqual(len(unpacked.index), 3)
+
+    def test_empty_object(self) -> None:
+        """An object may be empty."""
+        self.assertIn(blob(b"").name, take(make_pack(packed(blob(b"")))).objects)
+
+    def test_large_object(self) -> None:
+        """An object larger than a window is put together."""
+        made = blob(os.urandom(100_000))
+        unpacked = take(make_pack(packed(made), packed(BASE)))
+        self.assertEqual(unpacked.objects[made.name].content, made.content)
+
+    def test_check_is_called(self) -> None:
+        """What ``check`` raises ends it."""
+
+        def check() -> None:
+            raise KeyboardInterrupt
+
+        pack = make_pack(packed(BASE))
+        self.assertRaises(KeyboardInterrupt, unpack, pack, CloneLimits(), check)
+
+    def test_packs_of_git(self) -> None:
+        """A pack git made, with chains of deltas, gives the objects git has."""
+        base = fresh_directory(self)
+        text = b"".join(b"line %d of a file\n" % number for number in range(2000))
+        made = [blob(text.replace(b"line %d " % n, b"other ")) for n in range(40)]
+        entries = [(b"100644", b"%02d" % n, one) for n, one in enumerate(made)]
+        root = tree(*entries)
+        objects = [*made, root, commit(root)]
+        make_repository(base, "r", objects)
+        names = "\n".join(one.name.hex() for one in objects)
+        for option in ("--delta-base-offset", "--no-reuse-delta"):
+            pack = subprocess.run(
+                ["git", "pack-objects", "--stdout", "-q", "--depth=20", option],
+                cwd=base / "r.git",
+                input=names.encode("ascii"),
+                capture_output=True,
+                check=True,
+            ).stdout
+            self.assertLess(len(pack), sum(len(one.content) for one in made) // 10)
+            unpacked = take(pack)
+            found = {name: one.content for name, one in unpacked.objects.items()}
+            self.assertEqual(found, {one.name: one.content for one in objects})
+
+
+class HostilePackTests(SynchronousTestCase):
+    """``unpack``, of packs that are not."""
+
+    def message(self, pack: bytes, **limits: Any) -> str:
+        """What a pack is refused with."""
+        error = self.assertRaises(BridgeError, take, pack, **limits)
+        return str(error.message)
+
+    def test_not_a_pack(self) -> None:
+        """Something else is not a pack."""
+        for raw in (b"", b"PACK", b"x" * 100, b"PACK\0\0\0\3" + bytes(40)):
+            self.assertEqual(self.message(raw), DAMAGED)
+
+    def test_checksum(self) -> None:
+        """One changed byte is seen."""
+        pack = bytearray(make_pack(packed(BASE)))
+        pack[15] ^= 1
+        self.assertEqual(self.message(bytes(pack)), DAMAGED)
+
+    def test_count(self) -> None:
+        """There must be as many objects as the header declares."""
+        for count in (0, 2):
+            self.assertEqual(
+                self.message(make_pack(packed(BASE), count=count)), DAMAGED
+            )
+
+    def test_many_objects_claimed(self) -> None:
+        """A header that claims too many is refused at once."""
+        pack = make_pack(packed(BASE), count=0xFFFFFFFF)
+        self.assertEqual(self.message(pack), "clone_failed: more than 5000 objects")
+
+    def test_lies_about_size(self) -> None:
+        """An object that is longer or shorter than it declares is refused."""
+        for size in (9, 11, 0):
+            pack = make_pack(entry(BLOB, BASE.content, size=size))
+            self.assertEqual(self.message(pack), DAMAGED)
+
+    def test_hidden_bomb(self) -> None:
+        """A bomb that claims to be small is inflated by no more than it claims."""
+        bomb = entry(BLOB, bytes(64 * 1024 * 1024), size=10)
+        pack = make_pack(bomb)
+        tracemalloc.start()
+        try:
+            self.assertEqual(self.message(pack), DAMAGED)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        self.assertLess(peak, 1024 * 1024)
+
+    def test_endless_size(self) -> None:
+        """A size that does not end is refused."""
+        self.assertEqual(self.message(make_pack(b"\xb0" + b"\xff" * 30)), DAMAGED)
+
+    def test_unknown_kind(self) -> None:
+        """Kinds git does not have are refused."""
+        for code in (0, 5):
+            self.assertEqual(self.message(make_pack(entry(code, b"x"))), DAMAGED)
+
+    def test_not_compressed(self) -> None:
+        """Bytes that are not compressed are refused."""
+        pack = make_pack(entry_head(BLOB, 5) + b"hello")
+        self.assertEqual(self.message(pack), DAMAGED)
+
+    def test_cut_off(self) -> None:
+        """Compressed bytes that end too soon are refused."""
+        cut = entry(BLOB, BASE.content)[:-6]
+        self.assertEqual(self.message(make_pack(cut)), DAMAGED)
+
+    def test_base_before_the_pack(self) -> None:
+        """A delta to something that is not an object of this pack is refused."""
+        for distance in (0, 5, 100):
+            pack = make_pack(packed(BASE), entry(BY_OFFSET, PATCH, back(distance)))
+            self.assertEqual(self.message(pack), DAMAGED)
+        pack = make_pack(packed(BASE), entry(BY_OFFSET, PATCH, b"\xff" * 20))
+        self.assertEqual(self.message(pack), DAMAGED)
+
+    def test_missing_base(self) -> None:
+        """A delta to an object that was not sent is refused."""
+        pack = make_pack(packed(BASE), entry(BY_NAME, PATCH, b"\1" * 20))
+        self.assertEqual(self.message(pack), DAMAGED)
+
+    def test_circle_of_deltas(self) -> None:
+        """Deltas that wait for each other are refused."""
+        pack = make_pack(
+            entry(BY_NAME, PATCH, b"\1" * 20), entry(BY_NAME, PATCH, b"\2" * 20)
+        )
+        self.assertEqual(self.message(pack), DAMAGED)
+
+    def test_same_object_twice(self) -> None:
+        """An object that is there twice is refused."""
+        self.assertEqual(self.message(make_pack(packed(BASE), packed(BASE))), DAMAGED)
+
+    def test_large_objects(self) -> None:
+        """What all objects declare together is limited."""
+        made = [packed(blob(bytes([n]) * 1000)) for n in range(10)]
+        self.assertEqual(len(take(make_pack(*made), unpacked_bytes=10_000).index), 10)
+        message = self.message(make_pack(*made), unpacked_bytes=9_999)
+        self.assertEqual(
+            message, "clone_failed: the repository is too large when unpacked"
+        )
+
+    def test_delta_bomb(self) -> None:
+        """Deltas that multiply are refused before the first of them is too large."""
+        content, entries, size = blob(bytes(1000)), [], 1000
+        entries.append(packed(content))
+        for _ in range(3):
+            patch = delta(size, size * 100, *[copy(0, size)] * 100)
+            entries.append(entry(BY_OFFSET, patch, back(len(entries[-1]))))
+            size *= 100
+        message = self.message(make_pack(*entries))
+        self.assertIn("too large when unpacked", message)
+
+    def test_delta_steps(self) -> None:
+        """The steps of all deltas together are limited."""
+        first = packed(BASE)
+        patch = delta(10, 100, *[insert(b"x")] * 100)
+        pack = make_pack(first, entry(BY_OFFSET, patch, back(len(first))))
+        self.assertIn("takes too long", self.message(pack, delta_steps=99))
+        self.assertEqual(len(take(pack, delta_steps=100).index), 2)
+
+    def test_delta_of_lies(self) -> None:
+        """A delta that breaks its own rules damages the pack."""
+        first = packed(BASE)
+        for patch in (b"", b"\x80", delta(11, 3, insert(b"abc")), delta(10, 3)):
+            pack = make_pack(first, entry(BY_OFFSET, patch, back(len(first))))
+            self.assertEqual(self.message(pack), DAMAGED)
+
+    @settings(deadline=None)
+    @given(st.binary(max_size=80), st.integers(0, 3))
+    def test_any_bytes(self, raw: bytes, count: int) -> None:
+        """Any bytes are a pack or are refused as one."""
+        try:
+            take(make_pack(raw, count=count))
+        except BridgeError as e:
+            self.assertIn("clone_failed: ", e.message)
+
+    @settings(deadline=None)
+    @given(st.integers(0, 200), st.integers(0, 255))
+    def test_any_changed_byte(self, at: int, byte: int) -> None:
+        """A pack with any byte changed, its checksum right, is read or refused."""
+        first = packed(BASE)
+        body = bytearray(first + entry(BY_OFFSET, PATCH, back(len(first))))
+        body[at % len(body)] = byte
+        try:
+            take(make_pack(bytes(body), count=2))
+        except BridgeError as e:
+            self.assertIn("clone_failed: ", e.message)
+
+    def test_empty_blocks(self) -> None:
+        """A stream that goes on without producing anything ends with the pack."""
+        stream = zlib.compressobj()
+        data = stream.compress(BASE.content)
+        for _ in range(5000):
+            data += stream.flush(zlib.Z_FULL_FLUSH)
+        pack = make_pack(entry_head(BLOB, 10) + data + stream.flush())
+        self.assertIn(BASE.name, take(pack).objects)

@@ -1,0 +1,236 @@
+"""What the parts that operations on plugins stand on must do, as mix-ins for tests."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from bridge.approval import Operation
+from bridge.plugins.bundle.build import Report
+from bridge.plugins.installed.trees import ListEntry
+from bridge.plugins.operations.progress import Progress, Step
+from bridge.plugins.tree.manifest import read_manifest
+from bridge.plugins.upstream.history import LogEntry
+from bridge.protocol.errors import BridgeError, Code
+
+from .operations.bench import PROFILE, manifest
+
+_COMMIT = r"\A[0-9a-f]{40}\Z"
+STOPPED = "clone_failed: stopped before it was finished"
+
+
+class ClonerContract:
+    """
+    Facts about every ``Cloner``.
+
+    The test case makes, in ``setUp``, ``self.subject``, the ``self.url`` of a
+    repository with the file ``main.ts``, the ``self.missing`` of none, and the path
+    ``self.into`` in an empty directory.
+    """
+
+    subject: Any
+    url: str
+    missing: str
+    into: Path
+
+    def cloned(
+        self, url: str, progress: Any = lambda count: None, *, stopped: bool = False
+    ) -> str:
+        """Clone."""
+        stop = threading.Event()
+        if stopped:
+            stop.set()
+        commit: str = self.subject.clone(url, self.into, progress, stop)
+        return commit
+
+    def assert_fails(self, *arguments: Any, stopped: bool = False) -> str:
+        """Check that a clone fails as it should, and return the message."""
+        error = self.assertRaises(BridgeError, self.cloned, *arguments, stopped=stopped)
+        self.assertEqual(error.code, Code.BAD_REQUEST)
+        self.assertTrue(error.message.startswith("clone_failed: "), error.message)
+        return str(error.message)
+
+    def test_clone(self):
+        """The files arrive in a directory of our own; the commit is the result."""
+        self.assertRegex(self.cloned(self.url), _COMMIT)
+        self.assertTrue((self.into / "main.ts").is_file())
+        self.assertEqual(self.into.stat().st_mode & 0o777, 0o700)
+
+    def test_progress(self):
+        """The bytes received so far are reported, and grow."""
+        counts: list[int] = []
+        self.cloned(self.url, counts.append)
+        self.assertTrue(counts)
+        self.assertEqual(counts, sorted(counts))
+
+    def test_missing(self):
+        """A repository that does not exist leaves nothing."""
+        self.assert_fails(self.missing)
+        self.assertFalse(self.into.exists())
+
+    def test_stopped(self):
+        """A clone that was stopped is an error of its own, and leaves nothing."""
+        self.assertEqual(self.assert_fails(self.url, stopped=True), STOPPED)
+        self.assertFalse(self.into.exists())
+
+    def test_existing_directory(self):
+        """What exists already is neither used nor removed."""
+        self.into.mkdir()
+        (self.into / "kept").touch()
+        message = self.assert_fails(self.url)
+        self.assertEqual(message, "clone_failed: the files could not be written")
+        self.assertEqual([path.name for path in self.into.iterdir()], ["kept"])
+
+
+class BuilderContract:
+    """
+    Facts about everything that ``Builds``.
+
+    The test case makes it in ``setUp``, as ``self.subject``, for the installed plugins
+    ``aa`` and ``bb``.
+    """
+
+    subject: Any
+
+    def make_broken(self) -> None:
+        """Let the next build fail for a reason that an author can understand."""
+        raise NotImplementedError
+
+    def make_defective(self) -> None:
+        """Let the next build raise ``ZeroDivisionError``, as a defect of ours would."""
+        raise NotImplementedError
+
+    def make_slow(self) -> None:
+        """Let the next build take longer than the test."""
+        raise NotImplementedError
+
+    async def test_report(self):
+        """A report names the plugins once each, sorted."""
+        report = await self.subject.build(["bb", "aa", "bb"])
+        self.assertIsInstance(report, Report)
+        self.assertEqual((report.ok, report.errors), (True, []))
+        self.assertEqual(report.plugins, ["aa", "bb"])
+        self.assertIsInstance(report.duration_ms, int)
+
+    async def test_broken(self):
+        """A failed build is a report too, with the plugins that it was to have."""
+        self.make_broken()
+        report = await self.subject.build(["aa"])
+        self.assertEqual((report.ok, report.plugins), (False, ["aa"]))
+        self.assertEqual(list(map(type, report.errors)), [str])
+
+    async def test_defect(self):
+        """A defect is a failure of the build, and no report."""
+        self.make_defective()
+        await self.assertFailure(self.subject.build(["aa"]), ZeroDivisionError)
+
+    async def test_cancelled(self):
+        """A cancelled build fails with ``CancelledError``."""
+        self.make_slow()
+        building = self.subject.build(["aa"])
+        self.assertIsInstance(building, Deferred)
+        self.assertFalse(building.called)
+        building.cancel()
+        await self.assertFailure(building, CancelledError)
+
+
+class UpstreamContract:
+    """
+    Facts about every ``Upstream``.
+
+    The test case makes, in ``setUp``, ``self.subject``, the ``self.url`` of a
+    repository, whose ``self.tip`` is 2 commits ahead of ``self.older``, and the
+    ``self.missing`` of none. In ``make_same`` it lets looks with the tip find nothing.
+    """
+
+    subject: Any
+    url: str
+    missing: str
+    tip: str
+    older: str
+
+    def make_same(self) -> None:
+        """Prepare for a look with the tip."""
+
+    def looked(self, url: str, current: str, *, stopped: bool = False) -> Any:
+        """Look."""
+        stop = threading.Event()
+        if stopped:
+            stop.set()
+        return self.subject.behind(url, current, stop)
+
+    def test_behind(self):
+        """New commits are counted, and each has an entry."""
+        behind = self.looked(self.url, self.older)
+        self.assertEqual((behind.commits, behind.met), (2, True))
+        self.assertRegex(behind.latest, _COMMIT)
+        self.assertNotEqual(behind.latest, self.older)
+        self.assertEqual(list(map(type, behind.changelog)), [LogEntry] * 2)
+        for entry in behind.changelog:
+            self.assertRegex(entry.commit, _COMMIT)
+            self.assertRegex(entry.time, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
+
+    def test_tip(self):
+        """The tip is behind by nothing."""
+        self.make_same()
+        self.assertIsNone(self.looked(self.url, self.tip))
+
+    def test_missing(self):
+        """A repository that does not exist is an error of a clone."""
+        error = self.assertRaises(BridgeError, self.looked, self.missing, self.tip)
+        self.assertEqual(error.code, Code.BAD_REQUEST)
+        self.assertTrue(error.message.startswith("clone_failed: "), error.message)
+
+    def test_stopped(self):
+        """So is a look that was stopped, whatever it would have found."""
+        error = self.assertRaises(
+            BridgeError, self.looked, self.url, self.older, stopped=True
+        )
+        self.assertEqual(error.message, STOPPED)
+
+
+class AudienceContract:
+    """
+    Facts about every ``Audience``.
+
+    The test case makes it in ``setUp``, as ``self.subject``; ``heard`` returns how many
+    reports have arrived.
+    """
+
+    subject: Any
+
+    def heard(self) -> int:
+        """Count the reports."""
+        raise NotImplementedError
+
+    def test_reports(self):
+        """Each report is passed on as it comes; none has a result."""
+        progress = Progress(
+            Operation.INSTALL, None, Step.CLONE, "cloning", "1", None, True
+        )
+        report = Report(ok=True, duration_ms=1, plugins=["aa"], errors=[])
+        for number, (method, what) in enumerate(
+            (
+                (self.subject.progress, progress),
+                (self.subject.plugins, [_list_entry()]),
+                (self.subject.built, report),
+            )
+        ):
+            self.assertEqual(self.heard(), number)
+            self.assertIsNone(method(what))
+        self.assertEqual(self.heard(), 3)
+
+
+def _list_entry():
+    """Return the entry of an installed plugin."""
+    return ListEntry.of(
+        read_manifest(manifest("aa").encode("ascii"), PROFILE),
+        url="https://forge.example/aa.git",
+        commit="a" * 40,
+        installed_at="2026-01-02T03:04:05.000Z",
+        updated_at="2026-01-02T03:04:05.000Z",
+        key_id="1bc6-e13e",
+    )

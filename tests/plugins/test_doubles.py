@@ -1,0 +1,180 @@
+"""The doubles for parts of operations, and the real parts, by the same contracts."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail
+from twisted.internet.threads import deferToThread
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.plugins.clone.transfer import clone_failed
+from bridge.services.plugins import Pushes
+
+from ..directories import fresh_directory
+from .bundle.workshop import Workshop
+from .clone.clones import CloneTestCase
+from .clone.commits import line_of
+from .clone.remotes import LATEST, FakeUpstream, new_commits
+from .contracts import (
+    AudienceContract,
+    BuilderContract,
+    ClonerContract,
+    UpstreamContract,
+)
+from .operations.bench import (
+    COMMIT,
+    FakeAudience,
+    FakeBuilder,
+    FakeCloner,
+    files_of,
+    url_of,
+    write_tree,
+)
+from .upstream.test_look import UpstreamTestCase
+
+
+class GitClonerTests(ClonerContract, CloneTestCase):
+    """The real one, and a real git server."""
+
+    def setUp(self):
+        """See ``ClonerContract``."""
+        super().setUp()
+        name = f"contract-{os.urandom(6).hex()}"
+        write_tree(self.base / "worktree", files_of("aa"), None)
+        self.forge.publish(self.base / "worktree", name)
+        self.subject = self.cloner()
+        self.url = self.forge.url(name)
+        self.missing = self.forge.url("missing")
+
+
+class FakeClonerTests(ClonerContract, SynchronousTestCase):
+    """The double."""
+
+    def setUp(self):
+        """See ``ClonerContract``."""
+        root = fresh_directory(self)
+        write_tree(root / "trees" / "aa", files_of("aa"), None)
+        self.into = root / "tree"
+        self.subject = FakeCloner(root / "trees", [], chunks=[1000, 2000])
+        self.url, self.missing = url_of("aa"), url_of("missing")
+
+    def test_configured_failure(self):
+        """A configured failure leaves nothing, as no failed clone does."""
+        self.subject.failure = clone_failed("no")
+        self.assertEqual(self.assert_fails(self.url), "clone_failed: no")
+        self.assertFalse(self.into.exists())
+
+
+class RealBuilderTests(BuilderContract, TestCase):
+    """The real one, with the real bundler."""
+
+    def setUp(self):
+        """See ``BuilderContract``."""
+        self.shop = Workshop(fresh_directory(self)).fill()
+        self.shop.plugin("aa")
+        self.shop.plugin("bb")
+        self.subject = self.shop.builder()
+
+    def make_broken(self):
+        """See ``BuilderContract``."""
+        self.shop.write("plugins/aa/main.ts", "import './gone';")
+
+    def make_defective(self):
+        """See ``BuilderContract``."""
+
+        def defective(*_: Any) -> Deferred[Any]:
+            return fail(ZeroDivisionError())
+
+        self.subject = self.shop.builder(defer_to_thread=defective)
+
+    def make_slow(self):
+        """See ``BuilderContract``."""
+        self.shop.replace_bundler("#!/bin/sh\nexec sleep 600\n")
+        self.subject = self.shop.builder(defer_to_thread=deferToThread)
+
+
+class FakeBuilderTests(BuilderContract, TestCase):
+    """The double."""
+
+    def setUp(self):
+        """See ``BuilderContract``."""
+        self.subject = FakeBuilder()
+
+    def make_broken(self):
+        """See ``BuilderContract``."""
+        self.subject.outcomes = ["plugins/aa/main.ts imports what is not there"]
+
+    def make_defective(self):
+        """See ``BuilderContract``."""
+        self.subject.outcomes = [ZeroDivisionError()]
+
+    def make_slow(self):
+        """See ``BuilderContract``."""
+        self.subject.outcomes = [Deferred()]
+
+
+class GitUpstreamTests(UpstreamContract, UpstreamTestCase):
+    """The real one, and a real git server."""
+
+    def setUp(self):
+        """See ``UpstreamContract``."""
+        super().setUp()
+        line = line_of(4)
+        self.publish(line)
+        self.subject = self.upstream()
+        self.url = self.forge.url(self.name)
+        self.missing = self.forge.url("missing")
+        self.older, self.tip = (line[at].name.hex() for at in (1, 3))
+
+
+class FakeUpstreamTests(UpstreamContract, SynchronousTestCase):
+    """The double."""
+
+    def setUp(self):
+        """See ``UpstreamContract``."""
+        self.url, self.missing = url_of("aa"), url_of("missing")
+        self.older, self.tip = COMMIT, LATEST
+        self.subject = FakeUpstream(
+            {self.url: new_commits(2), self.missing: clone_failed("not found")}
+        )
+
+    def make_same(self):
+        """See ``UpstreamContract``."""
+        self.subject.answers[self.url] = None
+
+
+class _NobodyTrusted:
+    """Has accepted no key."""
+
+    def trusted_at(self, of):
+        """Return when the user accepted a key."""
+
+
+class PushesTests(AudienceContract, SynchronousTestCase):
+    """The real one."""
+
+    def setUp(self):
+        """See ``AudienceContract``."""
+        self.pushed: list[tuple[str, Any]] = []
+        trust: Any = _NobodyTrusted()
+        self.subject = Pushes(
+            lambda event, data: self.pushed.append((event, data)), trust
+        )
+
+    def heard(self):
+        """See ``AudienceContract``."""
+        return len(self.pushed)
+
+
+class FakeAudienceTests(AudienceContract, SynchronousTestCase):
+    """The double."""
+
+    def setUp(self):
+        """See ``AudienceContract``."""
+        self.subject = FakeAudience([])
+
+    def heard(self):
+        """See ``AudienceContract``."""
+        return len(self.subject.events)

@@ -1,0 +1,465 @@
+"""Tests for ``bridge.plugins.upstream.preview``, with all the rooms below it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, evolve, field
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.clone.dial import NotPublicError
+from bridge.plugins.operations.progress import Progress
+from bridge.plugins.tree.growth import Difference
+from bridge.plugins.upstream.history import Behind, LogEntry
+from bridge.plugins.upstream.preview import Access, Subject
+from bridge.plugins.upstream.previewed import InstalledVersion, Preview
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import PREVIEW_KEPT_SECONDS, PREVIEWS_PER_MINUTE
+
+from ..operations.bench import (
+    COMMIT,
+    KEY,
+    NOW,
+    OTHER_KEY,
+    OTHER_SEED,
+    Bench,
+    files_of,
+    manifest,
+    no_desktop,
+    url_of,
+)
+
+LATER = "d" * 40
+STEPS = ["clone", "validate", "policy", "signature", "compare"]
+
+
+@define(eq=False)
+class Page:
+    """A page that asks, until it goes away."""
+
+    progresses: list[Progress] = field(factory=list)
+    _closing: list[Callable[[], None]] = field(factory=list)
+    _gone: bool = False
+
+    def progress(self, progress: Progress) -> None:
+        """See ``Asker``."""
+        self.progresses.append(progress)
+
+    def on_close(self, call: Callable[[], None]) -> None:
+        """See ``Asker``."""
+        if self._gone:
+            call()
+        else:
+            self._closing.append(call)
+
+    def go(self) -> None:
+        """Go away."""
+        self._gone = True
+        for call in self._closing:
+            call()
+
+    @property
+    def steps(self) -> list[str]:
+        """The steps it has seen."""
+        return [progress.step for progress in self.progresses]
+
+
+class PreviewTestCase(SynchronousTestCase):
+    """A test with ``good`` in a repository, and a page."""
+
+    def setUp(self) -> None:
+        """Make them."""
+        self.bench = Bench(self)
+        self.bench.publish("good")
+        self.page = Page()
+
+    def preview(
+        self,
+        name: str = "good",
+        ref: str | None = None,
+        page: Page | None = None,
+    ) -> Deferred[Preview]:
+        """Begin to preview a repository."""
+        subject = Subject(url_of(name), None)
+        return self.bench.previewer.preview(subject, ref, page or self.page)
+
+    def preview_installed(self, plugin_id: str = "good") -> Deferred[Preview]:
+        """Begin to preview the update of a plugin."""
+        subject = Subject(None, plugin_id)
+        return self.bench.previewer.preview(subject, None, self.page)
+
+    def result(self, name: str = "good") -> Preview:
+        """Preview a repository."""
+        return self.successResultOf(self.preview(name))
+
+    def refusal(self, previewing: Deferred[Preview] | None = None) -> BridgeError:
+        """Fail to preview; nothing stays."""
+        going = self.preview() if previewing is None else previewing
+        error: BridgeError = self.failureResultOf(going, BridgeError).value
+        return error
+
+    def assert_prefix(self, error: BridgeError, prefix: str) -> None:
+        """See what a refusal begins with."""
+        self.assertTrue(error.message.startswith(f"{prefix}: "), error.message)
+
+    def install(self, **fields: Any) -> None:
+        """Install ``good``, and publish a later version by the same author."""
+        self.successResultOf(self.bench.installer.install(url_of("good")))
+        text = manifest("good", version="1.1.0", **fields)
+        self.bench.publish("good", files_of("good", **{"plugin.json": text}))
+        self.bench.cloner.commit = LATER
+        self.bench.events.clear()
+
+
+class PreviewTests(PreviewTestCase):
+    """Tests for what a preview shows."""
+
+    def test_what_is_shown(self) -> None:
+        """All that an install would be about is shown."""
+        preview = self.result()
+        self.assertEqual(preview.url, url_of("good"))
+        self.assertEqual(preview.commit, COMMIT)
+        self.assertEqual(preview.digest, self.bench.pin_of("good").digest)
+        self.assertEqual(preview.manifest.id, "good")
+        self.assertEqual((preview.key.key_id, preview.key.trusted), (KEY, False))
+        self.assertIsNone(preview.key.trusted_at)
+        self.assertIsNone(preview.installed)
+        self.assertIsNone(preview.changelog)
+        self.assertEqual(preview.expires_at, int((NOW + PREVIEW_KEPT_SECONDS) * 1000))
+
+    def test_nothing_is_installed_prompted_or_built(self) -> None:
+        """The state is untouched, nobody is asked, and other pages see nothing."""
+        self.result()
+        names, values = self.bench.left()
+        self.assertEqual((len(names), values), (1, {}))
+        self.assertTrue(names[0].startswith(".tmp-"))
+        self.assertEqual(self.bench.events, ["clone"])
+        self.assertEqual(self.page.steps, STEPS)
+
+    def test_install_takes_the_tree(self) -> None:
+        """The pin of a preview installs what was shown, without another clone."""
+        preview = self.result()
+        pin = self.bench.pin_of("good")
+        self.assertEqual((pin.commit, pin.digest), (preview.commit, preview.digest))
+        installing = self.bench.installer.install(url_of("good"), pin)
+        self.assertEqual(self.successResultOf(installing).id, "good")
+        self.assertEqual(self.bench.left()[0], ["good"])
+
+    def test_first_install_gains_everything(self) -> None:
+        """Compared with nothing, all of it is gained."""
+        text = manifest("good", permissions=["network"], hosts=["x.example"])
+        self.bench.publish("good", files_of("good", **{"plugin.json": text}))
+        changes = self.result().changes
+        self.assertEqual(changes.permissions, Difference(["network"], []))
+        self.assertEqual(changes.hosts, Difference(["x.example"], []))
+
+    def test_refused_like_an_install(self) -> None:
+        """What an install would refuse is refused, and nothing is kept."""
+        for files, prefix in (
+            ({"main.ts": "export {};\n"}, "no_manifest"),
+            (files_of("good", **{"plugin.json": "[]"}), "manifest_invalid"),
+            (files_of("good", **{"main.ts": "eval('a');\n"}), "policy"),
+        ):
+            self.bench = Bench(self)
+            self.bench.publish("good", files)
+            self.assert_prefix(self.refusal(), prefix)
+            self.assertEqual(self.bench.left(), ([], {}))
+        self.bench = Bench(self)
+        self.bench.publish("good", signed_as=None)
+        self.assert_prefix(self.refusal(), "unsigned")
+
+    def test_url_is_checked(self) -> None:
+        """A URL that can't be installed is not fetched either."""
+        subject = Subject("http://forge.example/x", None)
+        previewing = self.bench.previewer.preview(subject, None, self.page)
+        self.assert_prefix(self.refusal(previewing), "not_https")
+        self.assertEqual(self.bench.operations.recent(), [])
+
+
+class InstalledTests(PreviewTestCase):
+    """Tests for the preview of an update."""
+
+    def test_changes(self) -> None:
+        """What the new version gains and loses is shown, and what is installed."""
+        text = manifest("good", optionalPermissions=["network"], events=["left"])
+        self.bench.publish("good", files_of("good", **{"plugin.json": text}))
+        self.install(permissions=["network"], hosts=["x.example"])
+        preview = self.successResultOf(self.preview_installed())
+        self.assertEqual(preview.commit, LATER)
+        self.assertEqual(
+            preview.installed, InstalledVersion("1.0.0", COMMIT, url_of("good"), KEY)
+        )
+        self.assertEqual(preview.changes.permissions, Difference(["network"], []))
+        self.assertEqual(preview.changes.events, Difference([], ["left"]))
+        self.assertEqual(
+            (preview.key.trusted, preview.key.trusted_at), (True, NOW * 1000)
+        )
+
+    def test_by_url(self) -> None:
+        """The same is shown of its URL."""
+        self.install(hosts=["x.example"])
+        preview = self.result()
+        self.assertEqual(preview.changes.hosts.gained, ["x.example"])
+        self.assertIsNotNone(preview.installed)
+
+    def test_another_authors_plugin_of_the_same_id(self) -> None:
+        """It shows that one of this id is installed, from where, and no changelog."""
+        self.install()
+        self.bench.publish("twin", files_of("good"), signed_as="good", seed=OTHER_SEED)
+        preview = self.result("twin")
+        assert preview.installed is not None
+        self.assertEqual(preview.installed.url, url_of("good"))
+        self.assertEqual(preview.installed.key_id, KEY)
+        self.assertEqual((preview.key.key_id, preview.key.trusted), (OTHER_KEY, False))
+        self.assertIsNone(preview.changelog)
+
+    def test_changed_tree(self) -> None:
+        """A tree that was changed on disk is no version to compare with."""
+        self.install(hosts=["x.example"])
+        (self.bench.data.plugin("good") / "main.ts").write_text("changed")
+        preview = self.result()
+        assert preview.installed is not None
+        self.assertEqual(preview.installed.version, "")
+        self.assertEqual(preview.changes.hosts.gained, ["x.example"])
+
+    def test_changelog(self) -> None:
+        """The notes and the commits since the installed one are shown."""
+        self.install()
+        files = files_of(
+            "good",
+            **{
+                "plugin.json": manifest("good", version="1.1.0"),
+                "CHANGELOG.md": "## 1.1.0\n\n- New.\n\n## 1.0.0\n\n- Old.\n",
+            },
+        )
+        self.bench.publish("good", files)
+        pushed, new = (LogEntry(c, "x", "") for c in ("e" * 40, LATER))
+        self.bench.upstream.answers[url_of("good")] = Behind(
+            "e" * 40, 2, [pushed, new], met=True
+        )
+        changelog = self.result().changelog
+        assert changelog is not None
+        self.assertEqual(changelog.notes, "## 1.1.0\n\n- New.")
+        # What was pushed after this commit is not part of it.
+        self.assertEqual(changelog.commits, [new])
+
+    def test_history_that_is_not_known(self) -> None:
+        """A host that does not answer keeps no preview from its end."""
+        self.install()
+        self.bench.upstream.answers[url_of("good")] = BridgeError(
+            Code.BAD_REQUEST, "clone_failed: no"
+        )
+        changelog = self.result().changelog
+        assert changelog is not None
+        self.assertEqual((changelog.notes, changelog.commits), ("", []))
+
+    def test_same_commit(self) -> None:
+        """When nothing is new there is no changelog."""
+        self.install()
+        self.bench.cloner.commit = COMMIT
+        self.assertIsNone(self.result().changelog)
+
+    def test_ids(self) -> None:
+        """An id that is none, or not installed, is refused without a clone."""
+        self.assert_prefix(self.refusal(self.preview_installed("../x")), "invalid_id")
+        self.assert_prefix(self.refusal(self.preview_installed()), "not_installed")
+        self.assertEqual(self.bench.events, [])
+
+    def test_repository_of_another_plugin(self) -> None:
+        """A repository that holds another plugin now is refused."""
+        self.install()
+        files = files_of("evil")
+        self.bench.publish("good", files, signed_as="evil")
+        error = self.refusal(self.preview_installed())
+        self.assert_prefix(error, "manifest_invalid")
+
+
+class PrivateTests(PreviewTestCase):
+    """Tests for hosts that are not on the public internet."""
+
+    def setUp(self) -> None:
+        """Have a host that is private unless it is allowed."""
+        super().setUp()
+        self.bench.previewer = evolve(
+            self.bench.previewer, access=Access(self.reach, may_ask=True)
+        )
+        self.allowed: list[frozenset[str]] = []
+        self.addresses: tuple[str, ...] = ("192.168.1.5",)
+
+    def reach(self, allowed: frozenset[str]) -> Any:
+        """Reach it only if it is allowed."""
+        self.allowed.append(allowed)
+        refused = NotPublicError(
+            Code.BAD_REQUEST,
+            "clone_failed: the host is not on the public internet",
+            addresses=self.addresses,
+        )
+        failure = None if allowed else refused
+        cloner = evolve(self.bench.cloner, failure=failure)
+        return evolve(self.bench._reach(allowed), cloner=cloner)
+
+    def test_confirmed(self) -> None:
+        """A prompt shows the host and its address; then just these are allowed."""
+        self.result()
+        self.assertEqual(self.allowed, [frozenset(), frozenset({"192.168.1.5"})])
+        (prompt,) = self.bench.approver.prompts
+        self.assertEqual(prompt.operation, "reach_host")
+        self.assertIn("Host: forge.example\n", prompt.body)
+        self.assertIn("Address: 192.168.1.5\n", prompt.body)
+
+    def test_private_name(self) -> None:
+        """A name that is private by itself is allowed as a name."""
+        self.addresses = ()
+        self.result()
+        self.assertEqual(self.allowed[-1], frozenset({"forge.example"}))
+
+    def test_attack_probing_the_network(self) -> None:
+        """A host that was not confirmed is refused, and asked for again each time."""
+        self.bench.approver.answers = [False, no_desktop()]
+        for why in ("was not confirmed", "could not be asked for"):
+            error = self.refusal()
+            self.assert_prefix(error, "private_address")
+            self.assertIn(why, error.message)
+        self.assertEqual(self.allowed, [frozenset()] * 2)
+        self.assertEqual(len(self.bench.approver.prompts), 2)
+        self.assertEqual(self.bench.left(), ([], {}))
+
+    def test_asked_once_for_each_preview(self) -> None:
+        """A host that was confirmed is asked for again by the next preview."""
+        self.result()
+        self.result()
+        self.assertEqual(len(self.bench.approver.prompts), 2)
+
+    def test_public_clones_only(self) -> None:
+        """Where private hosts are not allowed at all, nobody is asked."""
+        access = Access(self.reach, may_ask=False)
+        self.bench.previewer = evolve(self.bench.previewer, access=access)
+        self.assert_prefix(self.refusal(), "private_address")
+        self.assertEqual(self.bench.approver.prompts, [])
+
+    def test_cancelled_while_asked(self) -> None:
+        """A page that goes away withdraws the prompt."""
+        self.bench.approver.answers = [None]
+        previewing = self.preview()
+        self.page.go()
+        self.assert_prefix(self.refusal(previewing), "cancelled")
+        self.assertIn("withdrawn", self.bench.events)
+        self.assertEqual(self.allowed, [frozenset()])
+
+
+class TurnTests(PreviewTestCase):
+    """Tests for several previews."""
+
+    REF = "page-chose-this-1"
+
+    def setUp(self) -> None:
+        """Have clones that take their time."""
+        super().setUp()
+        self.bench.publish("other")
+        self.bench.clones.slow = "clone"
+
+    def test_joined(self) -> None:
+        """Two pages that want the same get it from one preview."""
+        second = Page()
+        one, other = self.preview(), self.preview(page=second)
+        self.bench.clones.go_on()
+        self.assertIs(self.successResultOf(one), self.successResultOf(other))
+        self.assertEqual(self.bench.events.count("clone"), 1)
+        self.assertEqual(second.steps, STEPS[1:])
+
+    def test_busy(self) -> None:
+        """Another one is refused until the first has ended, and costs nothing."""
+        first = self.preview()
+        for _ in range(PREVIEWS_PER_MINUTE * 2):
+            self.assert_prefix(self.refusal(self.preview("other")), "busy")
+        self.bench.clones.go_on()
+        self.successResultOf(first)
+        self.result("other")
+
+    def test_attack_flood(self) -> None:
+        """No more than a few a minute are begun, no matter who asks."""
+        self.bench.clones.go_on()
+        for _ in range(PREVIEWS_PER_MINUTE):
+            self.successResultOf(self.preview(page=Page()))
+        error = self.refusal(self.preview(page=Page()))
+        self.assertEqual((error.code, error.retry_after), (Code.RATE_LIMITED, 10))
+        self.bench.clock.advance(10)
+        self.result()
+
+    def test_page_goes_away(self) -> None:
+        """The preview ends with its page, and leaves nothing."""
+        previewing = self.preview()
+        self.page.go()
+        self.bench.clones.go_on()
+        self.assert_prefix(self.refusal(previewing), "cancelled")
+        self.assertEqual(self.bench.left(), ([], {}))
+
+    def test_page_that_has_gone_already(self) -> None:
+        """For a page that left while it asked, nothing is cloned."""
+        self.page.go()
+        self.assert_prefix(self.refusal(self.preview()), "cancelled")
+        self.assertEqual(self.bench.clones.waiting, [])
+
+    def test_one_of_two_pages_goes_away(self) -> None:
+        """While one page waits, the preview goes on."""
+        second = Page()
+        one, other = self.preview(), self.preview(page=second)
+        self.page.go()
+        self.bench.clones.go_on()
+        self.successResultOf(one)
+        self.successResultOf(other)
+
+    def test_reloaded_page(self) -> None:
+        """A page that comes back while its former preview ends gets a new one."""
+        former = self.preview()
+        self.page.go()
+        again = self.preview(page=Page())
+        self.assertNoResult(again)
+        self.bench.clones.go_on()
+        self.assert_prefix(self.refusal(former), "cancelled")
+        self.assertEqual(self.successResultOf(again).manifest.id, "good")
+
+    def test_cancelled(self) -> None:
+        """A preview is an operation that can be cancelled."""
+        previewing = self.preview()
+        (running,) = self.bench.operations.recent()
+        self.assertEqual((running.op, running.plugin_id), ("preview", None))
+        cancelling = self.bench.operations.cancel(running.name)
+        self.bench.clones.go_on()
+        self.successResultOf(cancelling)
+        self.assert_prefix(self.refusal(previewing), "cancelled")
+        self.assertEqual(self.bench.left(), ([], {}))
+
+    def test_ref(self) -> None:
+        """The same name is the same preview, also when it has ended."""
+        first = self.preview(ref=self.REF)
+        second = self.preview(ref=self.REF, page=Page())
+        self.bench.clones.go_on()
+        preview = self.successResultOf(first)
+        self.assertIs(self.successResultOf(second), preview)
+        late = self.preview(ref=self.REF)
+        self.assertIs(self.successResultOf(late), preview)
+        self.assertEqual(self.bench.events.count("clone"), 1)
+
+    def test_attack_ref_of_another_preview(self) -> None:
+        """A guessed name does not show another repository's preview as this one's."""
+        self.bench.clones.go_on()
+        self.successResultOf(self.preview(ref=self.REF))
+        error = self.refusal(self.preview("other", ref=self.REF))
+        self.assertEqual(error.message, "ref: another operation has this name")
+
+    def test_next_preview_replaces_the_kept_tree(self) -> None:
+        """One tree is kept, however many are previewed."""
+        self.bench.clones.go_on()
+        self.result()
+        self.result("other")
+        self.assertEqual(len(self.bench.left()[0]), 1)
+
+    def test_shutdown(self) -> None:
+        """The end of the daemon ends it."""
+        previewing = self.preview()
+        closing = self.bench.operations.close()
+        self.bench.clones.go_on()
+        self.successResultOf(closing)
+        self.assertEqual(self.refusal(previewing).code, Code.UNAVAILABLE)
+        self.assertEqual(self.bench.left(), ([], {}))

@@ -1,0 +1,39 @@
+"""Real reactors for tests of what runs one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.selectreactor import SelectReactor
+from twisted.trial.unittest import SynchronousTestCase
+
+
+class BriefReactor(SelectReactor):
+    """
+    A reactor of its own for one test, which runs in a test that does not wait.
+
+    It leaves signals, and the thread for input and output, to the global reactor.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._registerAsIOThread = False
+
+    def run(self, installSignalHandlers: bool = False) -> None:
+        """See ``IReactorCore``; no signal handler is installed."""
+        super().run(installSignalHandlers=False)
+
+    def close(self) -> None:
+        """Close what it has open."""
+        for call in self.getDelayedCalls():
+            call.cancel()
+        for reader in list(self._internalReaders):
+            self._removeInternalReader(reader)
+            reader.connectionLost(None)
+
+
+def brief_reactor(test: SynchronousTestCase) -> Any:
+    """Make a reactor that can run once, and is closed after the test."""
+    made = BriefReactor()
+    test.addCleanup(made.close)
+    return made

@@ -1,0 +1,428 @@
+/** What a plugin reaches through its context: HTTP, OSC, databases, and its settings. */
+
+import type { Context, OscMessage, SettingsSchema } from "@bridge/plugin-api";
+
+import {
+  PERMISSION_WORDS,
+  useOf,
+} from "../../bridge/reference/packages/host/src/permissionwords.js";
+import { problemOf, readSchema } from "../../bridge/reference/packages/host/src/schema.js";
+import { type Given, type Stand, connected, entry, quiet } from "./pagestand.js";
+import { equal, failure, refusal } from "./world.js";
+
+interface Running extends Stand {
+  readonly ctx: Context;
+}
+
+/** A page with one plugin, and the plugin's context. */
+async function running(
+  permissions: readonly string[],
+  given: Given & { readonly manifest?: object; readonly settings?: SettingsSchema } = {},
+): Promise<Running> {
+  const contexts: Context[] = [];
+  const { settings = {} } = given;
+  const activate = (ctx: Context): void => void contexts.push(ctx);
+  const plugin = { settings, activate, deactivate: () => undefined };
+  const manifest = { permissions, ...given.manifest };
+  const page = await connected([entry("some-plugin", plugin, manifest)], given);
+  const [ctx] = contexts;
+  if (ctx === undefined) {
+    throw new Error(page.runtime.plugins()[0]?.error);
+  }
+  page.daemon.asked.length = 0;
+  page.daemon.given.length = 0;
+  return { ...page, ctx };
+}
+
+const FETCHED = {
+  status: 200,
+  statusText: "OK",
+  ok: true,
+  url: "https://api.example.org/x",
+  headers: { "content-type": "application/json" },
+  setCookie: [],
+  body: '{"a":[1]}',
+};
+
+const SCHEMA: SettingsSchema = {
+  volume: { type: "number", label: "Volume", default: 40, min: 0, max: 100, integer: true },
+  loud: { type: "boolean", label: "Loud", default: false, help: "Louder than that." },
+  name: { type: "text", label: "Name", default: "", maxLength: 5 },
+  mode: {
+    type: "choice",
+    label: "Mode",
+    default: "a",
+    options: [
+      { value: "a", label: "First" },
+      { value: "b", label: "Second" },
+    ],
+  },
+};
+
+export const apiScenarios = {
+  async undeclared_services() {
+    const { ctx, daemon, questions } = await running(["notifications"]);
+    const uses = [
+      ctx.http.fetch("https://api.example.org/"),
+      ctx.osc.send("/a", 1),
+      ctx.osc.listen(() => undefined),
+      ctx.sql.databases(),
+      ctx.sql.query("sample", "SELECT 1"),
+    ];
+    equal(await Promise.all(uses.map((use) => refusal(use))), uses.map(() => "PermissionError"));
+    equal([daemon.asked, questions], [[], []]);
+  },
+
+  async http_asks_for_each_host() {
+    const manifest = { hosts: ["api.example.org"] };
+    const { ctx, daemon, questions } = await running(["network"], {
+      manifest,
+      answers: [true, true, false],
+    });
+    daemon.answers.set("outbound/fetch", FETCHED);
+    await ctx.http.fetch("https://api.example.org/x");
+    await ctx.http.fetch("https://API.example.org:443/y");
+    await ctx.http.fetch("https://other.example.org:8443/");
+    equal(await refusal(ctx.http.fetch("http://api.example.org:81/")), "PermissionError");
+    equal(questions, [
+      "Let some-plugin go online to api.example.org? Can send what it knows to the named sites.",
+      "Let some-plugin go online to other.example.org:8443? Can send what it knows to the " +
+        "named sites. The plugin did not name this site when it was installed.",
+      "Let some-plugin go online to api.example.org:81? Can send what it knows to the named " +
+        "sites. The plugin did not name this site when it was installed.",
+    ]);
+    equal(daemon.state.get("grants:some-plugin"), [
+      { kind: "network", target: "api.example.org" },
+      { kind: "network", target: "other.example.org:8443" },
+    ]);
+    equal(daemon.asked.filter((call) => call === "outbound/fetch").length, 3);
+  },
+
+  async http_requests_and_responses() {
+    const { ctx, daemon } = await running(["network"], { answers: [true] });
+    daemon.answers.set("outbound/fetch", FETCHED);
+    const response = await ctx.http.fetch("https://api.example.org/x");
+    equal([response.status, response.ok, response.json()], [200, true, { a: [1] }]);
+    equal(response.headers, { "content-type": "application/json" });
+    equal(daemon.given.at(-1), [
+      { url: "https://api.example.org/x", timeoutMs: 30_000 },
+      { timeoutMs: 35_000 },
+    ]);
+    const headers = { accept: "text/plain" };
+    const options = { method: "POST", headers, body: "b", timeoutMs: 999_999 } as const;
+    await ctx.http.fetch("https://api.example.org/a b", options);
+    equal(daemon.given.at(-1), [
+      {
+        url: "https://api.example.org/a%20b",
+        method: "POST",
+        headers,
+        body: "b",
+        timeoutMs: 120_000,
+      },
+      { timeoutMs: 125_000 },
+    ]);
+    daemon.refuses = "outbound/fetch";
+    const refused = ctx.http.fetch("https://api.example.org/");
+    equal(await refusal(refused), "BridgeError unavailable");
+  },
+
+  async attack_urls_that_hide_their_host() {
+    const { ctx, daemon, questions } = await running(["network"], {
+      answers: [false, false, false],
+    });
+    const refused = ["", "/x", "file:///etc/passwd", "ftp://x/", "https://api.example.org@evil/"];
+    for (const url of refused) {
+      equal(await refusal(ctx.http.fetch(url)), "BridgeError bad_request");
+    }
+    equal([daemon.asked, questions], [[], []]);
+    // The user is asked about the host that would be contacted.
+    for (const url of ["https:\\\\evil.example\\@api.example.org", "https://ev\til.example/"]) {
+      equal(await refusal(ctx.http.fetch(url)), "PermissionError");
+    }
+    equal(questions.map((words) => words.split("?")[0]), [
+      "Let some-plugin go online to evil.example",
+    ]);
+  },
+
+  async osc_of_several_listeners() {
+    const { ctx, daemon, lines } = await running(["osc"], { answers: [true] });
+    const seen: OscMessage[] = [];
+    const bad = (): never => {
+      throw new Error("no luck");
+    };
+    const endBad = await ctx.osc.listen(bad);
+    const listener = (message: OscMessage): void => void seen.push(message);
+    const end = await ctx.osc.listen(listener);
+    const endSame = await ctx.osc.listen(listener);
+    const args = [{ kind: "float", value: 0.5 }, { kind: "odd", value: 1 }, 7];
+    daemon.pushes.emit({ event: "osc", data: { address: "/a", args } });
+    daemon.pushes.emit({ event: "log", data: { address: "/a", args } });
+    const message = { address: "/a", args: [{ kind: "float", value: 0.5 }] };
+    equal(seen, [message, message]);
+    equal(lines.some((line) => line.startsWith("some-plugin: a listener failed")), true);
+    // A page that was away holds the port again.
+    daemon.opened.emit();
+    await quiet();
+    equal(daemon.asked.filter((call) => call === "osc/listen").length, 4);
+    endBad();
+    end();
+    end();
+    await quiet();
+    equal(daemon.asked.includes("osc/stop"), false);
+    endSame();
+    await quiet();
+    equal(daemon.asked.filter((call) => call === "osc/stop").length, 1);
+    daemon.pushes.emit({ event: "osc", data: { address: "/a", args } });
+    equal(seen.length, 2);
+    daemon.opened.emit();
+    await quiet();
+    equal(daemon.asked.filter((call) => call === "osc/listen").length, 4);
+  },
+
+  async osc_is_sent() {
+    const { ctx, daemon } = await running(["osc"], { answers: [true] });
+    await ctx.osc.send("/avatar/parameters/Hat", true, { kind: "float", value: 1 });
+    equal(daemon.given.at(-1), [
+      { address: "/avatar/parameters/Hat", args: [true, { kind: "float", value: 1 }] },
+      {},
+    ]);
+  },
+
+  async osc_ends_with_its_permission() {
+    const { ctx, daemon, runtime } = await running(["osc"], { answers: [true, true, true] });
+    const seen: unknown[] = [];
+    await ctx.osc.listen((message) => seen.push(message));
+    await runtime.revoke("some-plugin", "osc");
+    await quiet();
+    equal(daemon.asked.at(-1), "osc/stop");
+    // Nor does one that is being added survive it.
+    const { call } = daemon;
+    let answer = (): void => undefined;
+    const slow = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    daemon.call = async (service, ...rest) => {
+      await (service === "osc" ? slow : undefined);
+      return call(service, ...rest);
+    };
+    const adding = refusal(ctx.osc.listen((message) => seen.push(message)));
+    await quiet();
+    await runtime.revoke("some-plugin", "osc");
+    answer();
+    equal(await adding, "PermissionError");
+    daemon.pushes.emit({ event: "osc", data: { address: "/a", args: [] } });
+    equal(seen, []);
+    await ctx.osc.listen((message) => seen.push(message));
+    await runtime.setEnabled("some-plugin", false);
+    daemon.pushes.emit({ event: "osc", data: { address: "/a", args: [] } });
+    equal(seen, []);
+  },
+
+  async osc_port_that_is_taken() {
+    const { ctx, daemon } = await running(["osc"], { answers: [true] });
+    daemon.refuses = "osc/listen";
+    equal(await refusal(ctx.osc.listen(() => undefined)), "BridgeError unavailable");
+    daemon.opened.emit();
+    await quiet();
+    equal(daemon.asked.filter((call) => call === "osc/listen").length, 1);
+  },
+
+  async sql_statements() {
+    const { ctx, daemon, questions } = await running(["sql"], { answers: [true] });
+    const listed = [{ alias: "sample", about: "To try.", writable: false }];
+    daemon.answers.set("sql/databases", { databases: listed });
+    daemon.answers.set("sql/query", { columns: ["n"], rows: [{ n: 1 }] });
+    equal(await ctx.sql.databases(), [{ alias: "sample", about: "To try." }]);
+    equal(await ctx.sql.query("sample", "SELECT ?", [1]), { columns: ["n"], rows: [{ n: 1 }] });
+    equal(daemon.given.at(-1), [
+      { database: "sample", sql: "SELECT ?", params: [1] },
+      { timeoutMs: 15_000 },
+    ]);
+    equal(questions.length, 1);
+  },
+
+  async attack_grant_after_the_switch() {
+    let answer = (_yes: boolean): void => undefined;
+    const answers = [
+      new Promise<boolean>((resolve) => {
+        answer = resolve;
+      }),
+    ];
+    const { ctx, daemon, questions, runtime } = await running(["sql"], { answers });
+    const use = refusal(ctx.sql.databases());
+    await quiet();
+    equal(questions.length, 1);
+    await runtime.setEnabled("some-plugin", false);
+    answer(true);
+    equal(await use, "PermissionError");
+    equal(daemon.asked.includes("sql/databases"), false);
+    equal(daemon.state.has("grants:some-plugin"), false);
+  },
+
+  async grant_that_is_not_saved() {
+    const { ctx, daemon } = await running(["sql"], { answers: [true, true] });
+    daemon.refuses = "state/set";
+    equal(await refusal(ctx.sql.databases()), "BridgeError unavailable");
+    equal(daemon.asked.includes("sql/databases"), false);
+    daemon.refuses = "";
+    await ctx.sql.databases();
+    equal(daemon.state.get("grants:some-plugin"), [{ kind: "sql", target: "*" }]);
+  },
+
+  async grants_of_two_hosts_at_once() {
+    const { ctx, daemon } = await running(["network"], { answers: [true, true] });
+    const urls = ["https://a.example/", "https://b.example/"];
+    await Promise.all(urls.map((url) => ctx.http.fetch(url)));
+    equal(daemon.state.get("grants:some-plugin"), [
+      { kind: "network", target: "a.example" },
+      { kind: "network", target: "b.example" },
+    ]);
+  },
+
+  permission_words() {
+    const id = /^[a-z]+([:-][a-z]+)*$/;
+    for (const [permission, { label, meaning }] of PERMISSION_WORDS) {
+      equal(id.test(permission), true);
+      // Fit for the desktop's prompts, which know markup.
+      equal(/^[A-Z][A-Za-z ']+$/.test(label), true);
+      equal(/^[ -~]+$/.test(meaning) && !/[&<>]/.test(meaning), true);
+    }
+    equal(useOf("network", "api.example.org"), "go online to api.example.org");
+    equal(useOf("clipboard", "read"), "use the clipboard");
+    equal(useOf("made-up", "*"), "made-up");
+  },
+
+  async settings_of_a_schema() {
+    const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
+    equal(runtime.settingsSchema("some-plugin")?.map(({ key }) => key), Object.keys(SCHEMA));
+    const defaults = { volume: 40, loud: false, name: "", mode: "a" };
+    equal(runtime.settings("some-plugin"), defaults);
+    equal([ctx.settings.get("volume"), ctx.settings.get("volume", 7)], [40, 40]);
+    let changes = 0;
+    const end = ctx.settings.onChange(() => {
+      changes += 1;
+    });
+    const entered = { volume: 50, mode: "b", unknown: 1 };
+    equal(await runtime.saveSettings("some-plugin", entered), { outcome: "saved" });
+    equal([ctx.settings.get("volume", 0), ctx.settings.get("mode", "")], [50, "b"]);
+    equal(changes, 1);
+    equal([...daemon.state.keys()], ["volume", "mode"]);
+    end();
+    equal(await runtime.resetSettings("some-plugin"), { outcome: "saved" });
+    equal([runtime.settings("some-plugin"), daemon.state.size], [defaults, 0]);
+    equal(changes, 1);
+  },
+
+  async settings_that_break_the_schema() {
+    const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
+    const entered = { volume: 101, loud: 1, name: "too long", mode: "c" };
+    equal(await runtime.saveSettings("some-plugin", entered), {
+      outcome: "invalid",
+      problems: {
+        volume: "Between 0 and 100.",
+        loud: "On or off.",
+        name: "At most 5 characters.",
+        mode: "One of the choices.",
+      },
+    });
+    const error = await failure(ctx.settings.set("volume", 0.5));
+    equal([error.name, error.message], ["RangeError", "volume: A whole number."]);
+    equal([daemon.asked, ctx.settings.get("volume")], [[], 40]);
+    // A key that the schema does not have is the plugin's own.
+    await ctx.settings.set("anything", [1]);
+    equal(ctx.settings.get("anything"), [1]);
+    equal(runtime.settings("some-plugin"), { volume: 40, loud: false, name: "", mode: "a" });
+  },
+
+  async stored_settings_of_an_older_schema() {
+    const page = await running([], { settings: SCHEMA });
+    page.daemon.state.set("volume", "loud");
+    const next = await running([], { settings: SCHEMA, daemon: page.daemon });
+    equal([next.ctx.settings.get("volume"), next.runtime.settings("some-plugin")["volume"]], [
+      40, 40,
+    ]);
+  },
+
+  async settings_that_are_not_saved() {
+    const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
+    daemon.refuses = "state/set";
+    const saving = await runtime.saveSettings("some-plugin", { volume: 50 });
+    equal([saving, ctx.settings.get("volume")], [{ outcome: "not-saved" }, 40]);
+    equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved" });
+  },
+
+  async settings_listener_that_fails() {
+    const { ctx, lines, runtime } = await running([], { settings: SCHEMA });
+    ctx.settings.onChange(() => {
+      throw new Error("no luck");
+    });
+    equal(await runtime.saveSettings("some-plugin", { volume: 1 }), { outcome: "saved" });
+    equal(lines.at(-1), "some-plugin: a listener failed: Error: no luck");
+  },
+
+  schemas_that_break_a_rule() {
+    const number = { type: "number", label: "x", default: 1 };
+    const choice = { type: "choice", label: "x", default: "a" };
+    const [option] = [{ value: "a", label: "A" }];
+    const broken: [unknown, string][] = [
+      [null, "settings: an object by key"],
+      [7, "settings: an object by key"],
+      [{ "a b": number }, "settings: a key is 1 to 64 of a-z A-Z 0-9 _ . : -"],
+      [{ a: 7 }, "settings.a.label: text of at most 80 characters"],
+      [{ a: { ...number, label: "x".repeat(81) } }, "settings.a.label: text of at most 80 characters"],
+      [{ a: { ...number, help: 7 } }, "settings.a.help: text of at most 300 characters"],
+      [{ a: { ...number, type: "date" } }, "settings.a.type: number, boolean, text or choice"],
+      [{ a: { ...number, default: NaN } }, "settings.a.default: a value the field accepts"],
+      [{ a: { ...number, max: 0 } }, "settings.a.default: a value the field accepts"],
+      [{ a: { ...number, min: "0" } }, "settings.a: min and max are numbers"],
+      [{ a: { ...number, min: 2, max: 1 } }, "settings.a: min is at most max"],
+      [
+        { a: { type: "text", label: "x", default: "", maxLength: 10_001 } },
+        "settings.a.maxLength: a whole number from 1 to 10000",
+      ],
+      [
+        { a: { type: "text", label: "x", default: "abc", maxLength: 3, minLength: 4 } },
+        "settings.a.minLength: a whole number from 0 to 3",
+      ],
+      [{ a: choice }, "settings.a.options: 1 to 50 options"],
+      [
+        { a: { ...choice, options: [{ value: "a" }] } },
+        "settings.a.options: value and label are text of at most 80 characters",
+      ],
+      [
+        { a: { ...choice, options: [option, option] } },
+        "settings.a.options: no two options have the same value",
+      ],
+      [
+        Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, number])),
+        "settings: at most 50 fields",
+      ],
+    ];
+    const found = broken.map(([schema]) => {
+      try {
+        readSchema(schema);
+        return "accepted";
+      } catch (e) {
+        return (e as Error).message;
+      }
+    });
+    equal(found, broken.map(([, message]) => message));
+    equal(readSchema(undefined), []);
+  },
+
+  values_of_fields() {
+    const number = { type: "number", label: "x", default: 0 } as const;
+    const text = { type: "text", label: "x", default: "" } as const;
+    equal(problemOf(number, "1"), "A number.");
+    equal(problemOf(number, Infinity), "A number.");
+    equal(problemOf({ ...number, min: 1 }, 0), "At least 1.");
+    equal(problemOf({ ...number, max: 1 }, 2), "At most 1.");
+    equal(problemOf({ ...number, min: 1, max: 1 }, 1), "");
+    equal(problemOf(text, 7), "A text.");
+    equal(problemOf(text, "a\nb"), "One line.");
+    equal(problemOf({ ...text, minLength: 1 }, ""), "Not empty.");
+    equal(problemOf({ ...text, minLength: 2 }, "a"), "At least 2 characters.");
+    equal(problemOf({ ...text, multiline: true }, "a\nb"), "");
+    equal(problemOf(text, "x".repeat(1001)), "At most 1000 characters.");
+  },
+};

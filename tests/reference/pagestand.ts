@@ -1,0 +1,164 @@
+/** A daemon and a page for the runtime: everything but the connection and the views. */
+
+import { BridgeError, type Plugin } from "@bridge/plugin-api";
+
+import { Log } from "../../bridge/reference/packages/host/src/log.js";
+import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
+import {
+  type PageRuntime,
+  createRuntime,
+} from "../../bridge/reference/packages/host/src/runtime.js";
+import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
+import { World, settle } from "./world.js";
+
+type Params = { readonly [name: string]: unknown };
+
+/** A daemon that remembers what it was asked. */
+export class Daemon {
+  readonly asked: string[] = [];
+  /** The parameters and options of each call, in the same order. */
+  readonly given: unknown[] = [];
+  /** Values by key, whatever the namespace. */
+  readonly state = new Map<string, unknown>();
+  /** Answers of methods other than the state's. */
+  readonly answers = new Map<string, unknown>();
+  readonly pushes = new Signal<{ readonly event: string; readonly data: unknown }>();
+  readonly opened = new Signal();
+  refuses = "";
+
+  call = async (
+    service: string,
+    method: string,
+    params: Params = {},
+    options: object = {},
+  ): Promise<unknown> => {
+    await settle();
+    const { ns, key, value } = params;
+    const where = key === undefined ? "" : ` ${String(ns)} ${String(key)}`;
+    const name = `${service}/${method}`;
+    this.asked.push(`${name}${where}`);
+    this.given.push([params, options]);
+    if (name === this.refuses) {
+      throw new BridgeError("unavailable", "not now");
+    }
+    switch (name) {
+      case "state/list":
+        return { entries: Object.fromEntries(this.state) };
+      case "state/get":
+        return { value: this.state.get(String(key)) };
+      case "state/set":
+        this.state.set(String(key), value);
+        return {};
+      case "state/delete":
+        this.state.delete(String(key));
+        return {};
+      default:
+        return this.answers.get(name) ?? sent;
+    }
+  };
+}
+
+const sent = { ok: true, delivered: ["overlay"], failed: [{ sink: "x", error: "gone" }] };
+
+/** The store of a browser. */
+export class Memory extends Map<string, string> {
+  getItem(key: string): string | null {
+    return this.get(key) ?? null;
+  }
+
+  setItem(key: string, value: string): void {
+    this.set(key, value);
+  }
+
+  removeItem(key: string): void {
+    this.delete(key);
+  }
+}
+
+/** What a test may set before the page starts. */
+export interface Given {
+  readonly daemon?: Daemon;
+  readonly storage?: Memory;
+  readonly safe?: boolean;
+  /** The user's answers, in order; a question without one fails. */
+  readonly answers?: (boolean | Promise<boolean>)[];
+}
+
+/** A page, and what happened on it. */
+export interface Stand {
+  readonly runtime: PageRuntime;
+  readonly daemon: Daemon;
+  readonly world: World;
+  readonly storage: Memory;
+  /** Titles of the cards that are shown. */
+  readonly cards: Set<string>;
+  readonly questions: string[];
+  /** The page's log lines. */
+  readonly lines: string[];
+  /** How often safe mode was left. */
+  readonly left: string[];
+}
+
+/** Open a page which is not connected yet. */
+export function stand(table: readonly Entry[], given: Given = {}): Stand {
+  const { daemon = new Daemon(), storage = new Memory(), safe = false, answers = [] } = given;
+  const world = new World();
+  const log = new Log(world, () => true);
+  const lines: string[] = [];
+  log.recorded.listen(({ scope, message }) => lines.push(`${scope}: ${message}`));
+  const cards = new Set<string>();
+  const questions: string[] = [];
+  const left: string[] = [];
+  const runtime = createRuntime(table, {
+    daemon,
+    log,
+    environment: world,
+    storage,
+    safe,
+    leftSafeMode: () => left.push("left"),
+    ask: (question, detail) => {
+      questions.push(`${question} ${detail}`);
+      const answer = answers.shift();
+      return answer === undefined
+        ? Promise.reject(new Error("asked once too often"))
+        : Promise.resolve(answer);
+    },
+    place: ({ id }) => ({
+      ui: {
+        card: () => {
+          cards.add(id);
+          return {} as never;
+        },
+      },
+      remove: () => cards.delete(id),
+    }),
+  });
+  return { runtime, daemon, world, storage, cards, questions, lines, left };
+}
+
+/** Wait until the daemon has answered everything, one call after another. */
+export async function quiet(): Promise<void> {
+  for (let call = 0; call < 10; call += 1) {
+    await settle();
+  }
+}
+
+/** Open a page, and connect it. */
+export async function connected(table: readonly Entry[], given: Given = {}): Promise<Stand> {
+  const page = stand(table, given);
+  page.daemon.opened.emit();
+  await quiet();
+  return page;
+}
+
+/** The table's entry of a plugin that can be loaded. */
+export function entry(
+  id: string,
+  plugin: Omit<Plugin, "id">,
+  manifest: object = {},
+): Entry {
+  return {
+    manifest: { id, name: id, version: "1.0.0", ...manifest },
+    load: () => Promise.resolve({ default: { id, ...plugin } }),
+  };
+}

@@ -1,0 +1,415 @@
+/** Starting plugins, their switches, safe mode, and what the views read of them. */
+
+import type { Plugin } from "@bridge/plugin-api";
+
+import { PERMISSION_WORDS } from "../../bridge/reference/packages/host/src/permissionwords.js";
+import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
+import { Daemon, Memory, type Stand, connected, entry, quiet, stand } from "./pagestand.js";
+import { equal } from "./world.js";
+
+function fail(): never {
+  throw new Error("no luck");
+}
+
+const nothing = (): void => undefined;
+
+/** A plugin that notes what happens to it. */
+function noting(id: string, events: string[], more: Partial<Plugin> = {}): Entry {
+  return {
+    manifest: { id, name: id, version: "1.0.0" },
+    load: () => {
+      events.push(`load ${id}`);
+      const activate = (): void => void events.push(`activate ${id}`);
+      return Promise.resolve({ default: { id, activate, ...more } });
+    },
+  };
+}
+
+const stages = ({ runtime }: Stand): string[] =>
+  runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
+
+const MARK = "plugin-bridge.starting:";
+
+export const runtimeScenarios = {
+  async plugins_are_isolated() {
+    const started: string[] = [];
+    const table: Entry[] = [
+      entry("bad-one", { activate: fail }),
+      { manifest: { id: "throws-early" }, load: () => Promise.reject(new Error("at the top")) },
+      entry("good-one", { activate: () => void started.push("good-one") }),
+      entry("good-one", { activate: fail }),
+      { manifest: { id: "no-code" }, load: () => Promise.resolve({}) },
+      { manifest: { id: "other-id" }, load: () => Promise.resolve({ default: { id: "x" } }) },
+      entry("bad-schema", { settings: { a: { type: "number" } } as never, activate: nothing }),
+      { manifest: null },
+    ];
+    const page = await connected(table);
+    page.daemon.opened.emit();
+    await quiet();
+    equal(started, ["good-one"]);
+    equal(stages(page), [
+      "bad-one failed",
+      "throws-early failed",
+      "good-one running",
+      "no-code failed",
+      "other-id failed",
+      "bad-schema failed",
+    ]);
+    const errors = page.runtime.plugins().map(({ error }) => error);
+    equal(errors, [
+      "Error: no luck",
+      "Error: at the top",
+      "",
+      "Error: main.ts does not export a plugin with the manifest's id",
+      "Error: main.ts does not export a plugin with the manifest's id",
+      "RangeError: settings.a.label: text of at most 80 characters",
+    ]);
+    // It threw, and the page goes on: no mark stays.
+    equal([...page.storage.keys()], [`${MARK}good-one`]);
+  },
+
+  async evaluated_entries() {
+    let started = 0;
+    const plugin = { id: "old-way", activate: () => void (started += 1) };
+    const page = await connected([{ manifest: { id: "old-way" }, plugin }]);
+    equal([started, stages(page)], [1, ["old-way running"]]);
+  },
+
+  async plugin_waits_for_its_settings() {
+    const daemon = new Daemon();
+    const events: string[] = [];
+    const page = stand([noting("some-plugin", events)], { daemon });
+    let lists = 0;
+    const { call } = daemon;
+    daemon.call = (service, method, ...rest) => {
+      lists += method === "list" ? 1 : 0;
+      daemon.refuses = lists === 2 ? "state/list" : "";
+      return call(service, method, ...rest);
+    };
+    daemon.opened.emit();
+    await quiet();
+    equal([stages(page), events], [["some-plugin waiting"], []]);
+    daemon.opened.emit();
+    await quiet();
+    equal([stages(page), page.runtime.plugins()[0]?.error], [["some-plugin running"], ""]);
+  },
+
+  async unknown_switches_start_nothing() {
+    const daemon = new Daemon();
+    const events: string[] = [];
+    daemon.refuses = "state/list";
+    const page = await connected([noting("some-plugin", events)], { daemon });
+    equal([stages(page), events], [["some-plugin waiting"], []]);
+    // Not even when safe mode is left.
+    const safe = await connected([noting("some-plugin", events)], { daemon, safe: true });
+    await safe.runtime.leaveSafeMode();
+    equal([stages(safe), events], [["some-plugin waiting"], []]);
+  },
+
+  async disabled_plugin_is_not_evaluated() {
+    const daemon = new Daemon();
+    daemon.state.set("enabled:off-one", false);
+    // Only `false` means off.
+    daemon.state.set("enabled:on-one", 0);
+    const events: string[] = [];
+    const page = await connected([noting("off-one", events), noting("on-one", events)], {
+      daemon,
+    });
+    equal(events, ["load on-one", "activate on-one"]);
+    equal(stages(page), ["off-one off", "on-one running"]);
+    equal(page.runtime.plugins().map(({ enabled }) => enabled), [false, true]);
+    equal(page.runtime.settingsSchema("off-one") === undefined, true);
+    equal(await page.runtime.setEnabled("off-one", true), "done");
+    equal(events.slice(2), ["load off-one", "activate off-one"]);
+    equal(daemon.state.has("enabled:off-one"), false);
+  },
+
+  async switched_off_at_once() {
+    const events: string[] = [];
+    let kept: (() => Promise<unknown>) | undefined;
+    const page = await connected([
+      noting("some-plugin", events, {
+        activate: (ctx) => {
+          events.push("activate");
+          ctx.ui.card("A card");
+          kept = () => ctx.sql.databases();
+        },
+        deactivate: () => void events.push("deactivate"),
+      }),
+    ]);
+    equal([...page.cards], ["some-plugin"]);
+    equal(await page.runtime.setEnabled("some-plugin", false), "done");
+    equal(page.daemon.state.get("enabled:some-plugin"), false);
+    equal([stages(page), [...page.cards]], [["some-plugin off"], []]);
+    // What it kept of its context is of no use any more.
+    const after = await kept?.().catch((e: Error) => e.name);
+    equal(after, "PermissionError");
+    equal(await page.runtime.setEnabled("some-plugin", true), "done");
+    // A module is evaluated once.
+    equal(events, ["load some-plugin", "activate", "deactivate", "activate"]);
+    equal(page.runtime.plugins()[0]?.needsReload, false);
+  },
+
+  async switched_off_after_a_reload() {
+    const events: string[] = [];
+    const page = await connected([noting("some-plugin", events)]);
+    equal(await page.runtime.setEnabled("some-plugin", false), "reload");
+    equal(stages(page), ["some-plugin running"]);
+    const [off] = page.runtime.plugins();
+    equal([off?.enabled, off?.needsReload], [false, true]);
+    equal(await page.runtime.setEnabled("some-plugin", true), "done");
+    equal(page.runtime.plugins()[0]?.needsReload, false);
+    equal(events.length, 2);
+  },
+
+  async deactivate_that_fails() {
+    const never = new Promise<void>(nothing);
+    for (const deactivate of [fail, () => never]) {
+      const page = await connected([noting("some-plugin", [], { deactivate })]);
+      const switched = page.runtime.setEnabled("some-plugin", false);
+      await quiet();
+      await page.world.pass(5_000);
+      equal(await switched, "reload");
+      equal(stages(page), ["some-plugin off"]);
+      equal(page.runtime.plugins()[0]?.needsReload, true);
+      equal(page.lines.some((line) => line.includes("failed to stop")), true);
+      // It may have left anything: it starts again only on another page.
+      equal(await page.runtime.setEnabled("some-plugin", true), "reload");
+    }
+  },
+
+  async switch_that_is_not_saved() {
+    const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
+    page.daemon.refuses = "state/set";
+    equal(await page.runtime.setEnabled("some-plugin", false), "not-saved");
+    equal([stages(page), page.runtime.enabled("some-plugin")], [["some-plugin running"], true]);
+  },
+
+  async switched_off_while_it_starts() {
+    let go = nothing;
+    const slow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const events: string[] = [];
+    const page = await connected([
+      noting("some-plugin", events, {
+        activate: () => slow,
+        deactivate: () => void events.push("deactivate"),
+      }),
+    ]);
+    equal(stages(page), ["some-plugin starting"]);
+    equal(await page.runtime.setEnabled("some-plugin", false), "reload");
+    go();
+    await quiet();
+    equal([stages(page), events.at(-1)], [["some-plugin off"], "deactivate"]);
+    equal(page.runtime.plugins()[0]?.needsReload, false);
+  },
+
+  async slow_plugin_delays_no_other() {
+    const events: string[] = [];
+    const slow = noting("slow-one", events, { activate: () => new Promise(nothing) });
+    const page = await connected([slow, noting("quick-one", events)]);
+    equal(stages(page), ["slow-one starting", "quick-one running"]);
+  },
+
+  async dependencies_start_first() {
+    const daemon = new Daemon();
+    daemon.state.set("enabled:off-one", false);
+    const events: string[] = [];
+    const after = (id: string, ...dependencies: string[]): Entry => {
+      const plugin = noting(id, events);
+      return { ...plugin, manifest: { ...(plugin.manifest as object), dependencies } };
+    };
+    const table = [
+      after("third", "second", "first"),
+      after("second", "first"),
+      after("lonely", "absent"),
+      after("waits", "off-one"),
+      after("one", "other"),
+      after("other", "one"),
+      after("victim", "one"),
+      after("first"),
+      after("off-one"),
+    ];
+    const page = await connected(table, { daemon });
+    const activated = events.filter((event) => event.startsWith("activate"));
+    equal(activated, ["activate first", "activate second", "activate third"]);
+    const errors = page.runtime.plugins().filter(({ stage }) => stage === "failed");
+    equal(errors.map(({ id, error }) => `${id}: ${error}`), [
+      "lonely: it depends on absent, which does not run",
+      "waits: it depends on off-one, which does not run",
+      "one: it and other depend on each other",
+      "other: it and one depend on each other",
+      "victim: it depends on one, which does not run",
+    ]);
+    await page.runtime.setEnabled("off-one", true);
+    equal(events.slice(-2), ["load waits", "activate waits"]);
+  },
+
+  async safe_mode_by_the_address() {
+    const events: string[] = [];
+    const page = await connected([noting("some-plugin", events)], { safe: true });
+    equal(page.runtime.safeMode, { active: true, suspects: [] });
+    equal([stages(page), events], [["some-plugin held"], []]);
+    equal(await page.runtime.setEnabled("some-plugin", false), "done");
+    equal(await page.runtime.setEnabled("some-plugin", true), "done");
+    equal(events, []);
+    await page.runtime.leaveSafeMode();
+    equal(page.runtime.safeMode, { active: false, suspects: [] });
+    equal([page.left, stages(page)], [["left"], ["some-plugin running"]]);
+  },
+
+  async safe_mode_after_two_broken_pages() {
+    const storage = new Memory();
+    const events: string[] = [];
+    // A page that freezes is one nothing happens on any more.
+    const freezes = noting("freezes", events, { activate: () => new Promise(nothing) });
+    const frozen = { ...freezes, load: () => new Promise<never>(nothing) };
+    for (const times of [1, 2]) {
+      const page = await connected([noting("innocent", []), frozen], { storage });
+      equal(page.runtime.safeMode.active, false);
+      equal(storage.get(`${MARK}freezes`), `${times} loading`);
+    }
+    const page = await connected([noting("innocent", events), frozen], { storage });
+    const wanted = { active: true, culprit: "freezes", suspects: ["freezes"] };
+    equal(page.runtime.safeMode, wanted);
+    equal([stages(page), events], [["innocent held", "freezes held"], []]);
+    equal(await page.runtime.setEnabled("freezes", false), "done");
+    await page.runtime.leaveSafeMode();
+    equal(stages(page), ["innocent running", "freezes off"]);
+    await page.world.pass(10_000);
+    equal([...storage.keys()], []);
+  },
+
+  async safe_mode_with_several_suspects() {
+    const storage = new Memory();
+    // Both had started when the page broke: either may have done it.
+    for (const _ of [1, 2]) {
+      await connected([noting("first", []), noting("second", [])], { storage });
+    }
+    const page = await connected([noting("first", []), noting("second", [])], { storage });
+    equal(page.runtime.safeMode, { active: true, suspects: ["first", "second"] });
+    // Switching one off answers the question: the other is not blamed at the next start.
+    await page.runtime.setEnabled("first", false);
+    const next = await connected([noting("second", [])], { storage });
+    equal(next.runtime.safeMode.active, false);
+  },
+
+  async marks_of_a_page_that_works() {
+    const storage = new Memory();
+    const open = (): Promise<Stand> => connected([noting("some-plugin", [])], { storage });
+    const page = await open();
+    equal(storage.get(`${MARK}some-plugin`), "1 active");
+    await page.world.pass(9_999);
+    equal(storage.size, 1);
+    await page.world.pass(1);
+    equal(storage.size, 0);
+    // Somebody who reloads the page does not break it.
+    const impatient = await open();
+    await impatient.world.pass(2_000);
+    impatient.runtime.left();
+    equal(storage.size, 0);
+    // A plugin that reloads it at once does.
+    (await open()).runtime.left();
+    equal(storage.get(`${MARK}some-plugin`), "1 active");
+  },
+
+  async marks_that_make_no_sense() {
+    const storage = new Memory();
+    for (const nonsense of ["", "9 loading", "2", "2 broken", "loading 2"]) {
+      storage.set(`${MARK}some-plugin`, nonsense);
+      equal(stand([noting("some-plugin", [])], { storage }).runtime.safeMode.active, false);
+    }
+    // A full store costs the mark, not the plugin.
+    storage.setItem = fail;
+    equal(stages(await connected([noting("some-plugin", [])], { storage })), [
+      "some-plugin running",
+    ]);
+  },
+
+  async permissions_of_a_plugin() {
+    const daemon = new Daemon();
+    const grants = [
+      { kind: "network", target: "api.example.org" },
+      { kind: "native", target: "notify/send" },
+      { kind: "native", target: "notify/targets" },
+    ];
+    daemon.state.set("grants:some-plugin", grants);
+    const manifest = {
+      permissions: ["native", "network"],
+      optionalPermissions: ["sql", "native", "made-up"],
+      hosts: ["api.example.org", "other.example.org"],
+    };
+    const page = await connected([entry("some-plugin", { activate: nothing }, manifest)], {
+      daemon,
+    });
+    const states = await page.runtime.grants("some-plugin");
+    equal(
+      states.map(({ permission, risky, optional }) => [permission, risky, optional]),
+      [
+        ["network", true, false],
+        ["sql", true, true],
+        ["made-up", true, true],
+        ["native", false, false],
+      ],
+    );
+    equal(states[0]?.label, PERMISSION_WORDS.get("network")?.label);
+    equal(states[0]?.named, ["api.example.org", "other.example.org"]);
+    equal(states[0]?.granted, [
+      { target: "api.example.org", words: "go online to api.example.org" },
+    ]);
+    equal(states[3]?.granted.map(({ words }) => words), [
+      "show desktop and VR notifications",
+      "see where notifications can be shown",
+    ]);
+    equal(await page.runtime.grants("not-here"), []);
+  },
+
+  async revoked_permission_is_asked_for_again() {
+    const answers = [true, false];
+    let use = (): Promise<unknown> => Promise.resolve();
+    const plugin = entry(
+      "some-plugin",
+      { activate: (ctx) => void (use = () => ctx.sql.databases()) },
+      { permissions: ["sql"] },
+    );
+    const page = await connected([plugin], { answers });
+    await use();
+    await use();
+    equal(page.questions, [
+      "Let some-plugin read the app's saved data? All of it, but it can't change it.",
+    ]);
+    page.daemon.refuses = "state/set";
+    equal(await page.runtime.revoke("some-plugin", "sql"), false);
+    await use();
+    page.daemon.refuses = "";
+    equal(await page.runtime.revoke("some-plugin", "sql"), true);
+    equal(page.daemon.state.get("grants:some-plugin"), []);
+    equal(await use().catch((e: Error) => e.name), "PermissionError");
+    equal(page.questions.length, 2);
+  },
+
+  async uninstalled_plugin_is_forgotten() {
+    const daemon = new Daemon();
+    daemon.state.set("grants:some-plugin", [{ kind: "sql", target: "*" }]);
+    daemon.state.set("enabled:some-plugin", false);
+    const page = await connected([noting("some-plugin", [])], { daemon });
+    await page.runtime.forget("some-plugin");
+    equal([...daemon.state.keys()], []);
+    equal(page.runtime.enabled("some-plugin"), true);
+  },
+
+  async views_are_notified() {
+    const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
+    let changes = 0;
+    const end = page.runtime.on(() => {
+      changes += 1;
+    });
+    await page.runtime.setEnabled("some-plugin", false);
+    equal(changes > 0, true);
+    end();
+    const before = changes;
+    await page.runtime.setEnabled("some-plugin", true);
+    equal(changes, before);
+  },
+};

@@ -1,0 +1,140 @@
+"""The npm package of the plugin API: what is in it, and that it can be used."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..npm import TYPESCRIPT, node, npm, npm_package, tsc
+from .bundling import REFERENCE
+
+API = REFERENCE / "packages" / "api"
+SECONDS = 120.0
+PLUGIN = """\
+import { API_VERSION, BridgeError, definePlugin } from "@bridge/plugin-api";
+import type { Context } from "@bridge/plugin-api";
+
+export const version: string = API_VERSION;
+export const error: BridgeError = new BridgeError("timeout", "late");
+export default definePlugin({
+  id: "some-plugin",
+  settings: { volume: { type: "number", label: "Volume", default: 1, max: 2 } },
+  async activate(ctx: Context) {
+    const { rows } = await ctx.sql.query("sample", "SELECT 1");
+    const response = await ctx.http.fetch("https://example.org/");
+    const end = await ctx.osc.listen(({ address }) => ctx.logger.info(address));
+    ctx.ui.card(`${rows.length} ${response.status} ${ctx.settings.get("volume", 1)}`);
+    end();
+  },
+});
+"""
+TSCONFIG = {
+    "compilerOptions": {
+        "target": "ES2022",
+        "module": "NodeNext",
+        "strict": True,
+        "noEmit": True,
+        "types": [],
+    },
+    "include": ["main.ts"],
+}
+
+
+@cache
+def packed() -> tuple[TemporaryDirectory[str], dict[str, Any]]:
+    """Pack a copy of the package; return its directory and npm's report."""
+    scratch = TemporaryDirectory()
+    copy = Path(scratch.name) / "packages" / "api"
+    shutil.copytree(API, copy, ignore=shutil.ignore_patterns("dist", "node_modules"))
+    shutil.copy(REFERENCE / "tsconfig.json", scratch.name)
+    compiler = npm_package(TYPESCRIPT).parent / ".bin"
+    run = subprocess.run(
+        [npm(), "pack", "--json", "--silent"],
+        cwd=copy,
+        env={**os.environ, "PATH": f"{compiler}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    assert run.returncode == 0, run.stderr + run.stdout
+    (about,) = json.loads(run.stdout[run.stdout.index("[") :])
+    return scratch, cast("dict[str, Any]", about)
+
+
+def unpacked(project: Path) -> None:
+    """Install the packed package in a project."""
+    scratch, about = packed()
+    archive = Path(scratch.name) / "packages" / "api" / about["filename"]
+    shutil.unpack_archive(archive, project)
+    target = project / "node_modules" / "@bridge" / "plugin-api"
+    target.parent.mkdir(parents=True)
+    (project / "package").rename(target)
+
+
+class PackageTests(SynchronousTestCase):
+    """What ``npm publish`` would publish."""
+
+    def test_files(self) -> None:
+        """A script and declarations for each module, and nothing else of ours."""
+        modules = sorted(path.stem for path in (API / "src").glob("*.ts"))
+        built = [f"dist/{name}{end}" for name in modules for end in (".d.ts", ".js")]
+        wanted = sorted([*built, "LICENSE", "README.md", "package.json"])
+        _, about = packed()
+        self.assertEqual(sorted(file["path"] for file in about["files"]), wanted)
+
+    def test_version(self) -> None:
+        """It has the version of the API, and no dependencies."""
+        package = json.loads((API / "package.json").read_text("utf-8"))
+        source = (API / "src" / "version.ts").read_text("utf-8")
+        self.assertEqual(re.findall(r'"(.*)"', source), [package["version"]])
+        self.assertNotIn("dependencies", package)
+        self.assertEqual(
+            package["devDependencies"]["typescript"], TYPESCRIPT.partition("@")[2]
+        )
+
+    def test_use(self) -> None:
+        """A plugin's project finds its types, and Node.js its code."""
+        with TemporaryDirectory() as scratch:
+            project = Path(scratch)
+            unpacked(project)
+            (project / "main.ts").write_text(PLUGIN, "utf-8")
+            (project / "package.json").write_text('{"type": "module"}', "utf-8")
+            (project / "tsconfig.json").write_text(json.dumps(TSCONFIG), "utf-8")
+            run = tsc(project / "tsconfig.json")
+            self.assertEqual((run.returncode, run.stdout), (0, ""))
+            script = (
+                'import { definePlugin } from "@bridge/plugin-api";'
+                'console.log(definePlugin({ id: "x" }).id);'
+            )
+            (project / "use.mjs").write_text(script, "utf-8")
+            used = subprocess.run(
+                [node(), "use.mjs"],
+                cwd=project,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=SECONDS,
+            )
+            self.assertEqual(used.stdout, "x\n")
+
+    def test_wrong_use(self) -> None:
+        """The types refuse a setting without a default."""
+        with TemporaryDirectory() as scratch:
+            project = Path(scratch)
+            unpacked(project)
+            wrong = PLUGIN.replace("default: 1, ", "")
+            (project / "main.ts").write_text(wrong, "utf-8")
+            (project / "tsconfig.json").write_text(json.dumps(TSCONFIG), "utf-8")
+            run = tsc(project / "tsconfig.json")
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn("main.ts(8,", run.stdout)

@@ -1,0 +1,66 @@
+"""The words for permissions are the same on the page and in the daemon's prompts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.approval.wording import MEANINGS
+from bridge.settings.host import load_profile
+
+from ..npm import esbuild, node
+from .bundling import REFERENCE
+
+SECONDS = 60.0
+
+
+def words_of_the_page() -> dict[str, dict[str, object]]:
+    """Return the table of the page, by permission."""
+    module = REFERENCE / "packages" / "host" / "src" / "permissionwords.ts"
+    source = (
+        f"import {{ PERMISSION_WORDS }} from {json.dumps(str(module))};"
+        "console.log(JSON.stringify(Object.fromEntries(PERMISSION_WORDS)));"
+    )
+    with TemporaryDirectory() as scratch:
+        code = Path(scratch) / "words.mjs"
+        subprocess.run(
+            [str(esbuild()), "--bundle", "--format=esm", f"--outfile={code}"],
+            input=source,
+            text=True,
+            check=True,
+            capture_output=True,
+            timeout=SECONDS,
+        )
+        run = subprocess.run(
+            [node(), str(code)],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=SECONDS,
+        )
+    table: dict[str, dict[str, object]] = json.loads(run.stdout)
+    return table
+
+
+class WordsTests(SynchronousTestCase):
+    """Two tables, one text."""
+
+    def test_same_words(self) -> None:
+        """Labels, meanings and risks are the same, in the same order."""
+        prompts = [
+            (name, one.label, one.effect, one.risky) for name, one in MEANINGS.items()
+        ]
+        page = [
+            (name, words["label"], words["meaning"], words["risky"])
+            for name, words in words_of_the_page().items()
+        ]
+        self.assertEqual(page, prompts)
+
+    def test_every_permission(self) -> None:
+        """Every permission of the reference profile has words."""
+        permissions = load_profile("reference").permissions
+        self.assertEqual(sorted(MEANINGS), sorted(permissions))

@@ -1,0 +1,1 @@
+"""Tests for bridge.schemas: what ships is what the daemon does."""

@@ -1,0 +1,185 @@
+"""The schemas accept what the daemon accepts."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+from attrs import frozen
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.pagelog.logrecords import read_record
+from bridge.plugins.tree.manifest import read_manifest
+from bridge.protocol import frames
+from bridge.protocol.errors import BridgeError
+from bridge.protocol.rules import Schema
+from bridge.protocol.text import visible
+from bridge.protocol.wire import converter, dumps, loads, structure
+from bridge.rpc.registry import methods_of
+from bridge.schemas import HOST_FILE, manifest_file, read_schema
+from bridge.services.logs import Logs
+from bridge.services.notify import Notify
+from bridge.services.osc import Osc
+from bridge.services.outbound import Outbound
+from bridge.services.plugins import PluginService
+from bridge.services.remote import SnippetEvaluator
+from bridge.services.sql import Sql
+from bridge.services.state import State
+from bridge.settings.host import SHIPPED, ProfileError, load_profile, read_fields
+
+from .checking import DOCUMENT, exact, is_partial, validator
+from .generating import Maker, edges
+
+PARAMS = {
+    f"{name}/{m.name}": m.params
+    for name, service in (
+        ("logs", Logs),
+        ("notify", Notify),
+        ("osc", Osc),
+        ("outbound", Outbound),
+        ("plugins", PluginService),
+        ("remote", SnippetEvaluator),
+        ("sql", Sql),
+        ("state", State),
+    )
+    for m in methods_of(service)
+}
+
+slow = settings(suppress_health_check=list(HealthCheck), deadline=None)
+
+
+_FIELD = re.compile(r"(?:manifest_invalid: )?([$A-Za-z_]+)")
+
+
+@frozen
+class Comparison:
+    """
+    A schema, and how the daemon reads what it describes.
+
+    :ivar read: Raises ``BridgeError`` or ``ProfileError`` for what is refused.
+    """
+
+    schema: Schema
+    defs: dict[str, Schema]
+    read: Callable[[Any], Any]
+
+    def run(self, examples: int = 20) -> None:
+        """Compare them for values that the schema accepts, and for others."""
+        made = validator(self.schema, self.defs)
+
+        @settings(slow, max_examples=examples)
+        @given(Maker(self.defs).accepted(self.schema))
+        def accepted(value: Any) -> None:
+            self._compare(made, value)
+
+        @settings(slow, max_examples=1, phases=[Phase.generate])
+        @given(Maker(self.defs, whole=True).accepted(self.schema))
+        def edge(value: Any) -> None:
+            for changed in edges(value):
+                self._compare(made, changed)
+
+        accepted()
+        edge()
+
+    def _compare(self, made: Any, value: Any) -> None:
+        fits = made.is_valid(value)
+        try:
+            self.read(value)
+        except (BridgeError, ProfileError) as e:
+            message = getattr(e, "message", str(e))
+            assert not fits or self._is_partial(message), f"refused: {value!r}: {e}"
+        else:
+            assert fits, f"accepted: {value!r}"
+
+    def _is_partial(self, message: str) -> bool:
+        """Whether the schema of the refused field is marked as incomplete."""
+        found = _FIELD.match(message)
+        assert found is not None
+        held = self.schema["properties"].get(found[1], {})
+        return is_partial(held, self.defs)
+
+
+class AcceptanceTests(SynchronousTestCase):
+    """Tests for schemas beside the classes that they are made from."""
+
+    def test_every_method_is_compared(self) -> None:
+        """There is no other method in the document."""
+        self.assertEqual(set(PARAMS), set(DOCUMENT["methods"]))
+
+    def test_params(self) -> None:
+        """The parameters of each method."""
+        defs = exact(DOCUMENT["$defs"])
+        for method, kind in PARAMS.items():
+            schema = exact(DOCUMENT["methods"][method]["params"])
+
+            def read(value: Any, kind: type[Any] = kind) -> Any:
+                return structure(converter, loads(dumps(value)), kind)
+
+            Comparison(schema, defs, read).run()
+
+    def test_frames(self) -> None:
+        """The frames of a page."""
+        defs = exact(DOCUMENT["$defs"])
+
+        def read(value: Any) -> None:
+            frame = frames.read_frame(dumps(value))
+            if isinstance(frame, frames.RefusedFrame):
+                raise frame.error
+
+        for kind in ("hello", "request"):
+            schema = exact(DOCUMENT["frames"][kind]["schema"])
+            Comparison(schema, defs, read).run()
+
+    @settings(slow, max_examples=5)
+    @given(st.data())
+    def test_log_records(self, data: st.DataObject) -> None:
+        """A log record is written if the schema accepts it, and shows something."""
+        schema, defs = DOCUMENT["$defs"]["LogRecord"], DOCUMENT["$defs"]
+        drawn = data.draw(Maker(defs).accepted(schema))
+        for value in (drawn, *edges(drawn)):
+            fits = validator(schema).is_valid(value)
+            shown = fits and visible(value["message"]).strip() != ""
+            self.assertEqual(read_record(value) is not None, shown, value)
+
+    def test_manifests(self) -> None:
+        """``plugin.json``, for each host; what one accepts, is accepted for any."""
+        anywhere = validator(json.loads(read_schema(manifest_file())), {})
+        for host in SHIPPED:
+            profile = load_profile(host)
+
+            def read(value: Any, profile: Any = profile) -> None:
+                read_manifest(dumps(value), profile)
+                anywhere.validate(value)
+
+            schema = json.loads(read_schema(manifest_file(host)))
+            Comparison(schema, {}, read).run(examples=5)
+
+    def test_profiles(self) -> None:
+        """A host profile."""
+        schema = json.loads(read_schema(HOST_FILE))
+
+        def read(value: Any) -> None:
+            if type(value) is dict:  # TOML has no other document
+                read_fields(value)
+
+        Comparison(schema, schema["$defs"], read).run()
+
+
+class ShippedTests(SynchronousTestCase):
+    """Tests for the files that ship."""
+
+    def test_profiles(self) -> None:
+        """The schema accepts each profile that ships."""
+        schema = json.loads(read_schema(HOST_FILE))
+        for host in SHIPPED:
+            text = files("bridge.settings").joinpath("profiles", f"{host}.toml")
+            fields = tomllib.loads(text.read_text("utf-8"))
+            validator(schema, schema["$defs"]).validate(fields)
+            del fields["application"]
+            self.assertFalse(validator(schema, schema["$defs"]).is_valid(fields))

@@ -1,0 +1,174 @@
+"""Tests of the doubles for threads: what a pool of real threads does, they do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.trial.unittest import TestCase
+
+from bridge.concurrency.threads import InThread, Pool
+
+from .plugins.clone.remotes import Slots
+from .threads import Threads, at_once
+from .waiting import until
+
+ARGUMENTS = "https://forge.example/slow.git", "c0ffee", threading.Event()
+"""What every call has: ``Slots`` reads the URL and the event."""
+
+
+def _appending(made: list[int], number: int) -> Callable[..., None]:
+    return lambda *_: made.append(number)
+
+
+class InThreadContract:
+    """
+    Facts about every ``InThread``.
+
+    The test case makes one in ``setUp``, as ``self.in_thread``.
+    """
+
+    in_thread: InThread
+
+    async def test_result(self):
+        """The function gets the arguments; the Deferred fires with its result."""
+        result = await self.in_thread(lambda *given: [*given, 7], *ARGUMENTS)
+        self.assertEqual(result, [*ARGUMENTS, 7])
+
+    async def test_none(self):
+        """A function without a result is one with the result ``None``."""
+        self.assertIsNone(await self.in_thread(lambda *_: None, *ARGUMENTS))
+
+    async def test_failure(self):
+        """What the function raises is the failure; the call itself raises nothing."""
+        raised = KeyError("why")
+
+        def broken(*_: object) -> None:
+            raise raised
+
+        calling = self.in_thread(broken, *ARGUMENTS)
+        self.assertIs(await self.assertFailure(calling, KeyError), raised)
+
+    async def test_order(self):
+        """Calls of one thread are made in their order."""
+        made: list[int] = []
+        for number in range(5):
+            await self.in_thread(_appending(made, number), *ARGUMENTS)
+        self.assertEqual(made, [0, 1, 2, 3, 4])
+
+
+class HeldContract(InThreadContract):
+    """
+    Facts about calls that take a while.
+
+    ``hold`` begins a call of ``function``, and returns its Deferred and what lets the
+    call go on.
+    """
+
+    def hold(
+        self, function: Callable[..., object]
+    ) -> tuple[Deferred[Any], Callable[[], object]]:
+        """Begin a call."""
+        raise NotImplementedError
+
+    async def test_held(self):
+        """The Deferred fires when the call has ended, and not before."""
+        calling, go_on = self.hold(lambda *_: 7)
+        self.assertFalse(calling.called)
+        go_on()
+        self.assertEqual(await calling, 7)
+
+    async def test_cancelled(self):
+        """Nobody waits any more; the call is made to its end, and that is all."""
+        made: list[int] = []
+        calling, go_on = self.hold(lambda *_: made.append(1))
+        calling.cancel()
+        await self.assertFailure(calling, CancelledError)
+        go_on()
+        await until(lambda: made)
+
+    async def test_failure_after_cancelling(self):
+        """A failure that comes too late is nobody's."""
+        ended: list[int] = []
+
+        def broken(*_: object) -> None:
+            ended.append(1)
+            raise KeyError
+
+        calling, go_on = self.hold(broken)
+        calling.cancel()
+        await self.assertFailure(calling, CancelledError)
+        go_on()
+        await until(lambda: ended)
+
+
+class PoolTests(HeldContract, TestCase):
+    """Real threads."""
+
+    def setUp(self):
+        """Start one."""
+        running: Any = reactor
+        self.pool = Pool(running, "contract", 1)
+        self.pool.start()
+        self.addCleanup(self.pool.stop)
+        self.in_thread = self.pool.call
+
+    def hold(self, function):
+        """See ``HeldContract``."""
+        going = threading.Event()
+        self.addCleanup(going.set)
+
+        def held(*given: object) -> object:
+            going.wait()
+            return function(*given)
+
+        return self.in_thread(held, *ARGUMENTS), going.set
+
+
+class AtOnceTests(InThreadContract, TestCase):
+    """A call made in this thread."""
+
+    def setUp(self):
+        """See ``InThreadContract``."""
+        self.in_thread = at_once
+
+
+class ThreadsTests(HeldContract, TestCase):
+    """Threads that are held up by the name of a function."""
+
+    def setUp(self):
+        """See ``InThreadContract``."""
+        self.in_thread = self.threads = Threads()
+
+    def hold(self, function):
+        """See ``HeldContract``."""
+        self.threads.slow = function.__name__
+        return self.in_thread(function, *ARGUMENTS), self.threads.go_on
+
+    async def test_configured_failure(self):
+        """A configured failure arrives as one that the function has raised."""
+        raised = OSError("disk")
+        self.threads.failing["f"] = raised
+
+        def f(*_: object) -> None:
+            raise AssertionError("called")
+
+        calling = self.in_thread(f, *ARGUMENTS)
+        self.assertIs(await self.assertFailure(calling, OSError), raised)
+
+
+class SlotsTests(HeldContract, TestCase):
+    """Threads that are held up by URL."""
+
+    def setUp(self):
+        """See ``InThreadContract``."""
+        self.in_thread = self.slots = Slots()
+
+    def hold(self, function):
+        """See ``HeldContract``."""
+        url = ARGUMENTS[0]
+        self.slots.slow.add(url)
+        return self.in_thread(function, *ARGUMENTS), lambda: self.slots.end(url)

@@ -1,0 +1,47 @@
+"""Doubles for threads; ``tests/test_threads.py`` compares them with real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, execute, fail
+
+at_once = execute
+"""An ``InThread`` that calls in this thread, before it returns."""
+
+
+@define(eq=False)
+class Threads:
+    """
+    An ``InThread`` that a test can hold up, or make fail, at a named function.
+
+    :ivar failing: What calls of a function fail with, by the function's name.
+    :ivar slow: The name of the function whose calls wait for ``go_on``.
+    :ivar before: What to do once before a function is called, by its name.
+    """
+
+    failing: dict[str, Exception] = field(factory=dict)
+    slow: str | None = None
+    waiting: list[Callable[[], object]] = field(factory=list)
+    before: dict[str, Callable[[], object]] = field(factory=dict)
+
+    def __call__(self, call: Callable[..., Any], *arguments: Any) -> Deferred[Any]:
+        """See ``InThread``."""
+        name = call.__name__
+        self.before.pop(name, lambda: None)()
+        if name in self.failing:
+            return fail(self.failing[name])
+        if name == self.slow:
+            later: Deferred[Any] = Deferred()
+            self.waiting.append(lambda: at_once(call, *arguments).chainDeferred(later))
+            return later
+        return at_once(call, *arguments)
+
+    def go_on(self) -> None:
+        """Let what was held up run."""
+        self.slow = None
+        waiting, self.waiting = self.waiting, []
+        for one in waiting:
+            one()

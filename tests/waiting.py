@@ -1,0 +1,56 @@
+"""
+Waits for what happens outside a test, which no clock of the test can drive.
+
+Both look again and again, and fail when it takes too long: ``wait_until`` in tests that
+may block, ``until`` in those that return Deferreds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from twisted.internet import reactor
+from twisted.internet.task import deferLater
+
+PATIENCE_SECONDS: Final = 60.0
+"""Long enough for a machine that is busy: a wait that succeeds ends much sooner."""
+
+
+def wait_until(
+    met: Callable[[], object],
+    what: str = "it did not happen",
+    seconds: float = PATIENCE_SECONDS,
+    *,
+    pause: float = 0.05,
+) -> None:
+    """
+    Block until ``met()`` is true.
+
+    :param what: The message of the failure.
+    :param pause: How many seconds to wait between two looks.
+    :raise AssertionError: It took longer than ``seconds``.
+    """
+    end = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < end, what
+        time.sleep(pause)
+
+
+async def until(
+    met: Callable[[], object],
+    what: str = "it did not happen",
+    seconds: float = PATIENCE_SECONDS,
+    *,
+    pause: float = 0.01,
+) -> None:
+    """
+    Let the reactor work until ``met()`` is true; otherwise as ``wait_until``.
+
+    :raise AssertionError: It took longer than ``seconds``.
+    """
+    end = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < end, what
+        await deferLater(reactor, pause)
