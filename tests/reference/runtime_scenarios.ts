@@ -68,6 +68,24 @@ export const runtimeScenarios = {
     equal([...page.storage.keys()], [`${MARK}good-one`]);
   },
 
+  async attack_module_that_never_loads() {
+    const events: string[] = [];
+    const endless = { then: nothing };
+    const page = await connected([
+      { manifest: { id: "endless" }, load: async () => endless as never },
+      { manifest: { id: "endless-too" }, load: async () => ({ default: endless }) },
+      noting("good-one", events),
+    ]);
+    equal(stages(page), ["endless starting", "endless-too starting", "good-one starting"]);
+    await page.world.pass(5_000);
+    await quiet();
+    await page.world.pass(5_000);
+    await quiet();
+    equal(stages(page), ["endless failed", "endless-too failed", "good-one running"]);
+    equal(page.runtime.plugins()[0]?.error, "Error: it did not load in time");
+    equal([...page.storage.keys()], [`${MARK}good-one`]);
+  },
+
   async evaluated_entries() {
     let started = 0;
     const plugin = { id: "old-way", activate: () => void (started += 1) };

@@ -12,6 +12,10 @@ class StartTests(ScenarioTestCase):
         """One that fails, or throws while it is loaded, stops no other."""
         self.prove()
 
+    def test_attack_module_that_never_loads(self) -> None:
+        """A module that is a promise without an end fails alone."""
+        self.prove()
+
     def test_evaluated_entries(self) -> None:
         """A table of evaluated plugins works too."""
         self.prove()
@@ -98,6 +102,10 @@ class GrantTests(ScenarioTestCase):
 
     def test_permissions_of_a_plugin(self) -> None:
         """Permissions are listed in words, risky ones first, with what was allowed."""
+        self.prove()
+
+    def test_attack_grant_that_another_page_revoked(self) -> None:
+        """What another page has revoked does not come back with the next grant."""
         self.prove()
 
     def test_revoked_permission_is_asked_for_again(self) -> None:

@@ -50,10 +50,11 @@ export class Grants {
     this.#known = undefined;
   }
 
-  // One after another: each starts from what the one before left.
+  // One after another, and each from what the daemon has now: a grant that another page
+  // has revoked must not come back.
   #change(to: (grants: readonly Grant[]) => readonly Grant[]): Promise<void> {
     const change = this.#writing.then(async () => {
-      const value = to(await this.all());
+      const value = to(await this.#read());
       await this.#caller.call("state", "set", { ...this.#entry, value });
       this.#known = Promise.resolve(value);
       this.#changed();
