@@ -407,6 +407,22 @@ export const runtimeScenarios = {
     equal(page.questions.length, 2);
   },
 
+  async attack_grants_of_a_removed_plugin() {
+    const daemon = new Daemon();
+    const grants = [{ kind: "sql", target: "*" }];
+    daemon.state.set("grants:some-plugin", grants);
+    daemon.state.set("grants:removed", grants);
+    daemon.state.set("theme", "dark");
+    const page = await connected([noting("some-plugin", [])], { daemon });
+    equal([...daemon.state.keys()], ["grants:some-plugin", "theme"]);
+    daemon.state.set("grants:removed", grants);
+    daemon.refuses = "state/delete";
+    daemon.opened.emit();
+    await quiet();
+    equal(stages(page), ["some-plugin running"]);
+    equal(page.lines.some((line) => line.includes("could not be removed")), true);
+  },
+
   async uninstalled_plugin_is_forgotten() {
     const daemon = new Daemon();
     daemon.state.set("grants:some-plugin", [{ kind: "sql", target: "*" }]);

@@ -36,6 +36,10 @@ class StartTests(ScenarioTestCase):
         """Views are notified of changes until they end that."""
         self.prove()
 
+    def test_attack_grants_of_a_removed_plugin(self) -> None:
+        """A plugin of another author with the same id does not inherit them."""
+        self.prove()
+
     def test_uninstalled_plugin_is_forgotten(self) -> None:
         """The switch and the grants of an uninstalled plugin are removed."""
         self.prove()

@@ -7,6 +7,18 @@ export interface Grant {
   readonly target: string;
 }
 
+const PREFIX = "grants:";
+
+/** The key of the host under which the grants of a plugin are. */
+export function grantsKey(id: string): string {
+  return PREFIX + id;
+}
+
+/** The plugin that a key of the host holds the grants of; `undefined` for other keys. */
+export function grantedPlugin(key: string): string | undefined {
+  return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
+}
+
 /** What the user allowed one plugin, kept by the daemon. */
 export class Grants {
   readonly #caller: Caller;
@@ -19,7 +31,7 @@ export class Grants {
   constructor(caller: Caller, id: string, changed = (): void => undefined) {
     this.#caller = caller;
     this.#changed = changed;
-    this.#entry = { ns: "host", key: `grants:${id}` };
+    this.#entry = { ns: "host", key: grantsKey(id) };
   }
 
   /** Return all of them; asks the daemon once. */
