@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from attrs import evolve
 from twisted.application.service import IService
 from twisted.internet.defer import Deferred, DeferredList
 
@@ -22,6 +23,7 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__
 from .daemon.banner import Banner
+from .daemon.controlsocket import ControlSocket
 from .daemon.daemon import Daemon
 from .daemon.listening import StartError, bind
 from .daemon.listening import this_process as inherited_socket
@@ -42,6 +44,7 @@ from .rpc.hub import Hub
 from .services.logs import Logs
 from .settings.config import Config, ConfigError, origin_of, read_config
 from .settings.options import DaemonOptions, Paths, locate
+from .settings.values import HTTP_PORT
 from .store import Store, StoreError
 from .web.conversation import SharedContext
 from .web.guard import Guard, Origins
@@ -180,6 +183,10 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     )
     sockets = BridgeFactory(context)
     site = make_site(context, sockets, config.dev, reactor)
+    # Its path has no port; and what pages spend must not keep out the user's commands.
+    apart = evolve(context, guard=_guard(reactor, config, token, HTTP_PORT))
+    control_site = make_site(apart, sockets, False, reactor)
+    control = ControlSocket(reactor, data.control_socket, control_site)
     notices = (opened, *page_log.notices, store.notice, *plugins.notices)
     banner = Banner(
         config,
@@ -196,6 +203,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     def prepare() -> None:
         desktop.start()
         plugins.prepare()
+        control.listen()
 
     def settle() -> Deferred[Any]:
         # The banner names the server that shows prompts, whatever sinks there are.
@@ -214,6 +222,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         settle=settle,
         banner=banner,
         finish=[
+            control,
             *services.finish,
             *plugins.finish,
             desktop,

@@ -224,6 +224,7 @@ TYPES_SECONDS: Final = 120.0
 
 # `plugin-bridge dev`.
 DEV_LINKS: Final = 16
+CONTROL_BACKLOG: Final = 16
 DEV_LINE_BYTES: Final = 2 * MIB
 DEV_DIRECTORY_CHARACTERS: Final = 4096
 DEV_POLL_SECONDS: Final = 0.25
