@@ -93,7 +93,7 @@ class ManagerTests(ScenarioTestCase):
         self.prove()
 
     def test_a_removal_has_no_reference(self) -> None:
-        """A removal is followed without a reference, and everything about it forgotten."""
+        """A removal is followed without a reference; what is known of it goes."""
         self.prove()
 
     def test_update_all_goes_on(self) -> None:
