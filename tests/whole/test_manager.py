@@ -362,9 +362,15 @@ class ManagerTests(StandTestCase):
         """A form from a schema; a grant is taken back; a key is forgotten."""
         self.addCleanup(self.remove_all)
         stand, browser = self.stand, self.browser
-        self.install(
+        url = self.install(
             "speaker-box", main=SETTINGS % "speaker-box", permissions=["native"]
         )
+        self.preview(url)
+        self.assertIn("You have 1.0.0 already.", browser.text("#preview"))
+        self.audit("have-it")
+        browser.click("#see-changes")
+        self.desktop.confirm()
+        browser.until_text("#nothing-new", "1.0.0 is the newest there is.")
         stand.go("/plugins/speaker-box/settings")
         browser.find("#setting-volume")
         self.audit("settings")

@@ -109,14 +109,12 @@ export class Work {
     }
   }
 
-  #request(ref: string, aim: string, params: object): Promise<unknown> {
+  #request(ref: string, aim: Exclude<Aim, "">, params: object): Promise<unknown> {
     const { link } = this.#needs;
-    const method = `plugins/${aim}`;
-    if (!RESUMED.has(aim)) {
-      return link.call(method, params);
-    }
     const onProgress = (step: Step): void => this.#step(ref, step);
-    return link.operate(method, params, { ref, onProgress });
+    return aim === "install" || aim === "update"
+      ? link.operate(`plugins/${aim}`, params, { ref, onProgress })
+      : link.call(`plugins/${aim}`, params);
   }
 
   /** Ask the daemon to stop an operation; it may be too late. */
