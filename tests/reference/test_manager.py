@@ -72,6 +72,10 @@ class ManagerTests(ScenarioTestCase):
         """An install is pinned to the preview, remembered, followed and announced."""
         self.prove()
 
+    def test_a_list_that_comes_late(self) -> None:
+        """An operation that has ended is not under way again by an older list."""
+        self.prove()
+
     def test_a_refused_install(self) -> None:
         """A refusal is announced at once, and can be dismissed."""
         self.prove()

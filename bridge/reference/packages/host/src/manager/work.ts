@@ -164,7 +164,9 @@ export class Work {
     const known = this.#tasks.get(ref);
     const mine = own.find((one) => one.ref === ref);
     const outcome = outcomeOf(operation["outcome"]);
-    if (this.#running.has(ref) || this.#dismissed.has(ref)) {
+    // A list that was asked for earlier may be older than what is known by now.
+    const isEnded = known !== undefined && known.outcome !== "";
+    if (isEnded || this.#running.has(ref) || this.#dismissed.has(ref)) {
       return;
     }
     if (outcome !== "" && mine === undefined) {
