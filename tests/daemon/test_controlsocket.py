@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from typing import Any
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import UNIXClientEndpoint
-from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -22,6 +23,8 @@ from ..directories import fresh_directory
 class Greeting(Protocol):
     """A site that greets."""
 
+    transport: Any
+
     def connectionMade(self):
         """Greet."""
         self.transport.write(b"hello")
@@ -30,16 +33,18 @@ class Greeting(Protocol):
 class Client(Protocol):
     """Reads until the connection is closed, or has greeted."""
 
+    transport: Any
+
     def __init__(self):
         self.got = b""
-        self.ended = Deferred()
+        self.ended: Deferred[bytes] = Deferred()
 
     def dataReceived(self, data):
         """Keep it, and leave."""
         self.got += data
         self.transport.loseConnection()
 
-    def connectionLost(self, reason):
+    def connectionLost(self, reason=connectionDone):
         """Report what was received."""
         self.ended.callback(self.got)
 
@@ -56,8 +61,9 @@ class PeerTests(SynchronousTestCase):
 
     def test_system_without_credentials(self):
         """Without the option nothing is known."""
+        nobody: Any = None
         self.patch(controlsocket, "socket", object())
-        self.assertIsNone(peer_user(None))
+        self.assertIsNone(peer_user(nobody))
 
 
 class ControlSocketTests(TestCase):
@@ -92,7 +98,7 @@ class ControlSocketTests(TestCase):
 
     async def test_site_that_is_full(self):
         """A connection that the site does not accept is closed."""
-        full = Factory()
+        full: Any = Factory()
         full.buildProtocol = lambda addr: None
         self.control = ControlSocket(reactor, self.path, full)
         self.addCleanup(self.control.close)

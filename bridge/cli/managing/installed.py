@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any, Final
 
 from ...protocol.text import visible
+from ...settings.configfile import nearest
 from ..terminal import CommandError
 from .session import Session
 
@@ -65,6 +65,5 @@ def check_installed(plugin_id: str, plugins: list[dict[str, Any]]) -> None:
     ids = [plugin["id"] for plugin in plugins]
     if plugin_id in ids:
         return
-    near = get_close_matches(plugin_id, ids, 1)
-    hint = f"; did you mean {near[0]}?" if near else "; run: plugin-bridge list"
+    hint = nearest(plugin_id, ids) or "; run: plugin-bridge list"
     raise CommandError(f"no plugin with this id is installed{hint}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
@@ -51,9 +52,11 @@ class SessionTests(SynchronousTestCase):
 
     def setUp(self):
         """A session whose installation takes long."""
-        self.page, self.reactor, self.err = Page(), Reactor(), io.StringIO()
+        self.page: Any = Page()
+        self.reactor, self.err = Reactor(), io.StringIO()
         progress = ProgressLine(self.err, terminal=False)
-        self.session = Session(self.reactor, self.page, progress, json=False)
+        page: Any = self.page
+        self.session = Session(self.reactor, page, progress, json=False)
         self.install = self.page.answers["install"] = Deferred()
 
     def begin(self):

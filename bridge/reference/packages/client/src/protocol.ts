@@ -1151,6 +1151,7 @@ export const LIMITS = {
   typesSeconds: 120.0,
   devLinks: 16,
   controlBacklog: 16,
+  configFileBytes: 65536,
   devLineBytes: 2097152,
   devDirectoryCharacters: 4096,
   devPollSeconds: 0.25,
