@@ -308,6 +308,18 @@ export const managerScenarios = {
     equal(manager.rows.map(({ status }) => status), ["new"]);
   },
 
+  async a_list_that_comes_late() {
+    const { manager, link } = await connectedManager();
+    const list = later();
+    link.answers.set("plugins/operations", () => list.promise);
+    const refreshed = manager.work.refresh();
+    await manager.work.run("install", "x", { url: "https://a.b/c" });
+    const entry = { operation: "1", op: "install", ref: "ref-1", step: "build" };
+    list.resolve({ operations: [entry] });
+    await refreshed;
+    equal(manager.work.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
+  },
+
   async a_refused_install() {
     const { manager, link, said } = await connectedManager();
     link.answers.set("plugins/install", () => {

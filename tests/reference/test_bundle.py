@@ -50,7 +50,7 @@ class BundleTests(SynchronousTestCase):
         self.assertIn("plugins/sample-plugin/main.ts", inputs)
 
     def test_self_contained(self) -> None:
-        """The bundle has the host, its view library, the table and the plugin's files."""
+        """The bundle has only the host, its library, the table and the plugin."""
         _, inputs = self.build([SAMPLE])
         library = "host/node_modules/preact/"
         allowed = ("host/packages/", library, "build/static-plugins.ts", "plugins/")

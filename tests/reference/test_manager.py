@@ -33,7 +33,7 @@ class ManagerTests(ScenarioTestCase):
         self.prove()
 
     def test_changed_files_of_one_version(self) -> None:
-        """A plugin that was installed again in the same version starts after a reload."""
+        """A plugin that was installed again may have the same version."""
         self.prove()
 
     def test_search_and_tags(self) -> None:
@@ -72,6 +72,10 @@ class ManagerTests(ScenarioTestCase):
         """An install is pinned to the preview, remembered, followed and announced."""
         self.prove()
 
+    def test_a_list_that_comes_late(self) -> None:
+        """An operation that has ended is not under way again by an older list."""
+        self.prove()
+
     def test_a_refused_install(self) -> None:
         """A refusal is announced at once, and can be dismissed."""
         self.prove()
@@ -93,7 +97,7 @@ class ManagerTests(ScenarioTestCase):
         self.prove()
 
     def test_a_removal_has_no_reference(self) -> None:
-        """A removal is followed without a reference, and everything about it forgotten."""
+        """A removal is followed without a reference; what is known of it goes."""
         self.prove()
 
     def test_update_all_goes_on(self) -> None:

@@ -1,9 +1,9 @@
 """
 The view library of the reference page, copied into ``bridge/reference/node_modules``.
 
-``python -m tests.reference.vendored`` copies it from the package that npm downloads and
-verifies.  To move to another version, change ``PREACT`` and ``package.json`` there, then
-run it.
+``python -m tests.reference.vendored`` copies it from the package that npm downloads
+and verifies.  To move to another version, change ``PREACT`` and the ``package.json``
+there, then run it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from selenium.webdriver import ActionChains
@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys
 from twisted.trial.unittest import SynchronousTestCase
 
 from .audit import Auditor
-from .managerstand import OTHER_SEED, Stand, open_stand
+from .managerstand import OTHER_SEED, SEED, Stand, open_stand
 
 LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
 SETTINGS = """\
@@ -110,9 +110,9 @@ class StandTestCase(SynchronousTestCase):
         self.desktop.confirm()
         self.browser.find("#preview")
 
-    def install(self, plugin_id: str, **about: object) -> str:
+    def install(self, plugin_id: str, **about: Any) -> str:
         """Install a plugin as a user does, and reload."""
-        url = self.stand.publish(plugin_id, **about)  # type: ignore[arg-type]
+        url = self.stand.publish(plugin_id, **about)
         self.preview(url)
         self.browser.click("#install")
         self.confirm_all("#outcome")
@@ -359,12 +359,18 @@ class ManagerTests(StandTestCase):
         browser.until_text("#plugin-list-empty", "No plugins yet.")
 
     def test_settings_permissions_and_keys(self) -> None:
-        """A form from the plugin's schema; grants are taken back; a key is forgotten."""
+        """A form from a schema; a grant is taken back; a key is forgotten."""
         self.addCleanup(self.remove_all)
         stand, browser = self.stand, self.browser
-        self.install(
+        url = self.install(
             "speaker-box", main=SETTINGS % "speaker-box", permissions=["native"]
         )
+        self.preview(url)
+        self.assertIn("You have 1.0.0 already.", browser.text("#preview"))
+        self.audit("have-it")
+        browser.click("#see-changes")
+        self.desktop.confirm()
+        browser.until_text("#nothing-new", "1.0.0 is the newest there is.")
         stand.go("/plugins/speaker-box/settings")
         browser.find("#setting-volume")
         self.audit("settings")
@@ -412,8 +418,8 @@ class ManagerTests(StandTestCase):
         stand, browser = self.stand, self.browser
         for n in range(7):
             name = LONG if n == 0 else f"Plugin {n}"
-            about = {"name": name, "author": name, "tags": [f"tag{n % 2}"]}
-            url = stand.publish(f"plugin-{n}", **about)
+            tags = [f"tag{n % 2}"]
+            url = stand.publish(f"plugin-{n}", name=name, author=name, tags=tags)
             stand.confirmed("plugins/install", {"url": url})
         stand.open("/plugins")
         browser.type("#search", "plugin 3")
@@ -429,9 +435,9 @@ class ManagerTests(StandTestCase):
         self.audit("long-name")
 
         for n in (1, 2, 3):
-            about = {"name": f"Plugin {n}", "version": "1.1.0"}
-            more = {"seed": OTHER_SEED} if n == 2 else {}
-            stand.publish(f"plugin-{n}", **more, **about)
+            seed = OTHER_SEED if n == 2 else SEED
+            name = f"Plugin {n}"
+            stand.publish(f"plugin-{n}", seed=seed, name=name, version="1.1.0")
         stand.go("/plugins")
         browser.click("#check-updates")
         browser.until_text("#updates-status", "3 updates")
@@ -517,7 +523,7 @@ class ManagerTests(StandTestCase):
         # As a plugin leaves it that froze the page twice.
         browser.chrome.execute_script(
             "localStorage.setItem('plugin-bridge.starting:broken-one', arguments[0])",
-            '{"count": 2, "phase": "loading"}',
+            "2 loading",
         )
         stand.open("/plugins")
         browser.until_text("#safe-mode", "Broken One stopped this page twice.")

@@ -6,10 +6,11 @@ import {
   type Bridge,
   BridgeError as ClientError,
   type MethodName,
+  type OperationName,
   createBridge,
 } from "../../client/src/index.js";
 import type { CallOptions, Daemon } from "./daemon.js";
-import type { Link, Standing, Step } from "./manager/link.js";
+import type { Link, Standing } from "./manager/link.js";
 import { readStep } from "./manager/work.js";
 import { Signal } from "./signal.js";
 
@@ -65,23 +66,24 @@ export class ClientLink implements Link {
     return this.#closes;
   }
 
-  has(method: string): boolean {
+  has(method: MethodName): boolean {
     return this.client.supports(method);
   }
 
-  call(method: string, params: object = {}, options: CallOptions = {}): Promise<unknown> {
-    // Which methods there are is checked where they are called.
-    return this.client.call(method as MethodName, params as never, options as never);
+  call(method: MethodName, params: object = {}, options: CallOptions = {}): Promise<unknown> {
+    // The parameters are of many places; the daemon checks them.
+    return this.client.call(method, params as never, options as never);
   }
 
-  operate(method: string, params: object, options: OperateOptions): Promise<unknown> {
+  operate(
+    method: OperationName,
+    params: object,
+    options: OperateOptions,
+  ): Promise<unknown> {
     const { ref, onProgress, ...rest } = options;
     const all = ref === undefined ? params : { ...params, ref };
-    return this.client.operate(
-      method as never,
-      all as never,
-      { ...rest, onProgress: (data: unknown): void => onProgress(readStep(data) as Step) } as never,
-    );
+    const steps = { ...rest, onProgress: (data: unknown) => onProgress(readStep(data)) };
+    return this.client.operate(method, all as never, steps as never);
   }
 
   on(event: string, listener: (data: unknown) => void): () => void {
@@ -123,7 +125,7 @@ export function daemonOf(link: ClientLink): Daemon {
     opened: link.opened,
     async call(service, method, params, options) {
       try {
-        return await link.call(`${service}/${method}`, params, options);
+        return await link.call(`${service}/${method}` as MethodName, params, options);
       } catch (e) {
         throw e instanceof ClientError ? new BridgeError(codeOf(e), e.message) : e;
       }

@@ -1,3 +1,4 @@
+import type { MethodName, OperationName } from "../../../client/src/index.js";
 import type { Signal } from "../signal.js";
 
 /** The state of the connection. */
@@ -40,11 +41,11 @@ export interface Link {
   /** How the last sockets closed, the newest first; for a report. */
   readonly closes: readonly string[];
   /** Whether the daemon has a method, such as `plugins/preview`. */
-  has(method: string): boolean;
-  call(method: string, params?: object, options?: CallOptions): Promise<unknown>;
+  has(method: MethodName): boolean;
+  call(method: MethodName, params?: object, options?: CallOptions): Promise<unknown>;
   /** Run an operation on plugins; the answer survives a lost connection. */
   operate(
-    method: string,
+    method: OperationName,
     params: object,
     options: CallOptions & { readonly ref?: string; onProgress(step: Step): void },
   ): Promise<unknown>;

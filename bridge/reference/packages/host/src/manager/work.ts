@@ -109,14 +109,12 @@ export class Work {
     }
   }
 
-  #request(ref: string, aim: string, params: object): Promise<unknown> {
+  #request(ref: string, aim: Exclude<Aim, "">, params: object): Promise<unknown> {
     const { link } = this.#needs;
-    const method = `plugins/${aim}`;
-    if (!RESUMED.has(aim)) {
-      return link.call(method, params);
-    }
     const onProgress = (step: Step): void => this.#step(ref, step);
-    return link.operate(method, params, { ref, onProgress });
+    return aim === "install" || aim === "update"
+      ? link.operate(`plugins/${aim}`, params, { ref, onProgress })
+      : link.call(`plugins/${aim}`, params);
   }
 
   /** Ask the daemon to stop an operation; it may be too late. */
@@ -166,7 +164,9 @@ export class Work {
     const known = this.#tasks.get(ref);
     const mine = own.find((one) => one.ref === ref);
     const outcome = outcomeOf(operation["outcome"]);
-    if (this.#running.has(ref) || this.#dismissed.has(ref)) {
+    // A list that was asked for earlier may be older than what is known by now.
+    const isEnded = known !== undefined && known.outcome !== "";
+    if (isEnded || this.#running.has(ref) || this.#dismissed.has(ref)) {
       return;
     }
     if (outcome !== "" && mine === undefined) {

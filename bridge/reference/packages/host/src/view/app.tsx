@@ -98,19 +98,25 @@ function useFocusOnTitle(shown: string): void {
     const note = (): void => {
       last.current = document.activeElement;
     };
+    const rescue = (): void => {
+      const lost = last.current !== null && !last.current.isConnected;
+      if (lost && document.activeElement === document.body) {
+        newestTitle()?.focus();
+      }
+    };
     document.addEventListener("focusin", note);
-    return () => document.removeEventListener("focusin", note);
+    const observer = new MutationObserver(rescue);
+    observer.observe(document.body, { childList: true, subtree: true });
+    return () => {
+      document.removeEventListener("focusin", note);
+      observer.disconnect();
+    };
   }, []);
   useLayoutEffect(() => {
-    const opened = before.current !== shown;
-    const lost =
-      document.activeElement === document.body &&
-      last.current !== null &&
-      !last.current.isConnected;
-    before.current = shown;
     const title = newestTitle();
     document.title = title === undefined ? "Bridge" : `${title.textContent} · Bridge`;
-    if (opened || lost) {
+    if (before.current !== shown) {
+      before.current = shown;
       title?.focus();
     }
   });

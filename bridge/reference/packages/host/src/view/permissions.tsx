@@ -90,8 +90,11 @@ function Allowed(props: ViewProps & { readonly id: string; readonly state: Permi
 }
 
 async function takeBack(manager: Manager, id: string, permission: string): Promise<void> {
+  const buttons = [...document.querySelectorAll<HTMLElement>("#permissions .allowed button")];
+  const at = buttons.findIndex((button) => button === document.activeElement);
   if (await manager.runtime.revoke(id, permission)) {
     manager.announcer.polite("It will ask again.");
+    (buttons[at + 1] ?? buttons[at - 1])?.focus();
   } else {
     manager.announcer.urgent("Couldn't save. It is still allowed.");
   }

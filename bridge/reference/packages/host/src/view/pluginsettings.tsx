@@ -63,6 +63,10 @@ function Form({ manager, id, schema }: PluginProps & { readonly schema: Schema }
     setProblems(problem === "" ? others : problems);
   };
   const save = async (): Promise<void> => {
+    if (!dirty) {
+      announcer.polite("Nothing has changed.");
+      return;
+    }
     const values = valuesOf(schema, saved, draft);
     const found = problemsOf(schema, values);
     setProblems(found);
