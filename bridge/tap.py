@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from attrs import evolve
 from twisted.application.service import IService
 from twisted.internet.defer import Deferred, DeferredList
 
@@ -22,11 +23,12 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__
 from .daemon.banner import Banner
+from .daemon.controlsocket import ControlSocket
 from .daemon.daemon import Daemon
-from .daemon.listening import StartError, bind
+from .daemon.listening import StartError, bind, is_taken, knock
 from .daemon.listening import this_process as inherited_socket
 from .daemon.sd_notify import this_process
-from .datadir.lock import LockedError, acquire
+from .datadir.lock import LockedError, acquire, is_held
 from .datadir.paths import DataDir, DataDirError
 from .datadir.token import PairingToken, TokenError
 from .freedesktop import Notifications
@@ -37,11 +39,13 @@ from .protocol.bucket import TokenBucket
 from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
 from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
+from .provision.readiness import build_problem
 from .rpc.dispatch import Dispatcher
 from .rpc.hub import Hub
 from .services.logs import Logs
 from .settings.config import Config, ConfigError, origin_of, read_config
 from .settings.options import DaemonOptions, Paths, locate
+from .settings.values import HTTP_PORT
 from .store import Store, StoreError
 from .web.conversation import SharedContext
 from .web.guard import Guard, Origins
@@ -58,6 +62,9 @@ T = TypeVar("T")
 
 # A command that checks for a daemon holds the lock for a moment.
 LOCK_PATIENCE_SECONDS = 0.2
+
+# A daemon that a supervisor starts answers within that time.
+KNOCK_SECONDS = 5.0
 
 
 class Options(DaemonOptions):
@@ -77,9 +84,13 @@ class Options(DaemonOptions):
 
     def postOptions(self) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
-        self.config = config = read_config(self.given, os.environ, self.known)
+        self.config = config = read_config(
+            self.given, os.environ, self.known, self.file
+        )
         self.paths = locate(config.host, config.data_dir, config.theme_dir)
         self._check(config)
+        if config.print_token:
+            self._check_listener(config)
         if config.print_token or config.rotate_token:
             token = _exit_on_error(
                 lambda: oneshot.token(self.paths.data, config.rotate_token)
@@ -113,8 +124,32 @@ class Options(DaemonOptions):
             except CaFileError:
                 self._refuse("ca-file", "must contain certificates in PEM")
 
+    def _check_listener(self, config: Config) -> None:
+        """
+        Check that a page which asks for a token asks the daemon of this directory.
+
+        What is missing is not created for the daemon of another host, or for another
+        program; what is there is printed with a warning.
+        """
+        data = self.paths.data
+        if is_held(data.lock) or not is_taken(config.listen):
+            return
+        knock(config.listen, KNOCK_SECONDS)
+        if is_held(data.lock):
+            return
+        why = (
+            f"no daemon of the host {self.paths.profile.name} runs in {data.root}, but "
+            f"another one, or another program, listens on {config.listen}; choose its "
+            "host with --host, or its directory with --data-dir"
+        )
+        if data.token.exists():
+            sys.stderr.write(f"plugin-bridge: warning: {why}\n")
+            return
+        sys.stderr.write(f"plugin-bridge: nothing was created: {why}\n")
+        raise SystemExit(1)
+
     def _refuse(self, name: str, rule: str) -> NoReturn:
-        origin = origin_of(self.option(name), self.given, os.environ)
+        origin = origin_of(self.option(name), self.given, os.environ, self.file)
         raise ConfigError(f"{origin}: {rule}") from None
 
 
@@ -134,6 +169,7 @@ def _exit_on_error(make: Callable[[], T]) -> T:
     try:
         return make()
     except (DataDirError, JournalError, StartError, StoreError, TokenError) as e:
+        this_process().failed(str(e))
         sys.stderr.write(f"plugin-bridge: {e}\n")
         raise SystemExit(1) from None
 
@@ -161,7 +197,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     desktop = Notifications(reactor, os.environ, threads.checks.call)
 
     core = Core(reactor, config, paths, threads, store, hub, desktop)
-    plugins = make_plugins(core)
+    plugins = make_plugins(core, lambda: build_problem(paths))
     logs = Logs(page_log.writer, reactor, secrets)
     listening = inherited_socket() or bind(config.listen)
     reserved_ports = frozenset({listening.port, config.overlay_addr.port})
@@ -180,7 +216,12 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     )
     sockets = BridgeFactory(context)
     site = make_site(context, sockets, config.dev, reactor)
-    notices = (opened, *page_log.notices, store.notice, *plugins.notices)
+    # Its path has no port; and what pages spend must not keep out the user's commands.
+    apart = evolve(context, guard=_guard(reactor, config, token, HTTP_PORT))
+    control_site = make_site(apart, sockets, False, reactor)
+    control = ControlSocket(reactor, data.control_socket, control_site)
+    unbuildable = build_problem(paths)
+    notices = (opened, *page_log.notices, store.notice, *plugins.notices, unbuildable)
     banner = Banner(
         config,
         data.root,
@@ -196,6 +237,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     def prepare() -> None:
         desktop.start()
         plugins.prepare()
+        control.listen()
 
     def settle() -> Deferred[Any]:
         # The banner names the server that shows prompts, whatever sinks there are.
@@ -214,6 +256,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         settle=settle,
         banner=banner,
         finish=[
+            control,
             *services.finish,
             *plugins.finish,
             desktop,
@@ -224,6 +267,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         release=lock.release,
         log_observers=make_log_observers(reactor, config, options.parent, secrets, hub),
         supervisor=this_process(),
+        status=unbuildable,
         reopen=page_log.reopen,
     )
 

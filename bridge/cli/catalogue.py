@@ -8,8 +8,18 @@ from typing import Final
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("run", "run the daemon in the foreground, like twistd -n bridge"),
+    "config": ("settings", "print every option's value, and where it comes from"),
     "setup": ("setup", "install the bundler and the host's sources; run it once"),
     "demo": ("demo", "try everything: a daemon, a page, a plugin, a git server"),
+    "status": ("manage.status", "show the daemon, plugins, updates and problems"),
+    "list": ("manage.listing", "list the installed plugins"),
+    "install": ("manage.install", "install a plugin from its repository"),
+    "update": ("manage.update", "update plugins, or list what is new"),
+    "uninstall": ("manage.uninstall", "remove a plugin and its settings"),
+    "enable": ("manage.enable", "switch a plugin on"),
+    "disable": ("manage.disable", "switch a plugin off, without removing it"),
+    "keys": ("manage.keys", "list the authors' keys that were accepted"),
+    "forget-key": ("manage.forget_key", "accept an author's key no longer"),
     "doctor": ("doctor", "find problems, and show how to fix them"),
     "keygen": ("authors.keygen", "create a signing key, for plugin authors"),
     "sign": ("authors.sign", "sign a plugin, for plugin authors"),

@@ -67,6 +67,7 @@ class Daemon(Service):
     :ivar finish: The parts to close at the end, in order.
     :ivar release: Called last: releases the data directory.
     :ivar supervisor: Notified when the daemon is ready, and when it stops.
+    :ivar status: What the supervisor is notified of besides the address; may be empty.
     :ivar reopen: Reopens log files after they were moved; on SIGHUP.
     """
 
@@ -84,6 +85,7 @@ class Daemon(Service):
     _release: Callable[[], None]
     _log_observers: LogObservers
     _supervisor: Supervisor
+    _status: str
     _reopen: Callable[[], object]
     _port: IListeningPort | None = None
     _watch: FileWatch | None = None
@@ -116,7 +118,8 @@ class Daemon(Service):
         self._settling.addErrback(self._banner_failed)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
-        self._supervisor.ready(where, self._sockets.context.clock)
+        status = "; ".join(filter(None, (where, self._status)))
+        self._supervisor.ready(status, self._sockets.context.clock)
 
     def _log_banner(self, where: str) -> None:
         if not self.running:

@@ -18,14 +18,11 @@ The tree is linked as long as the connection lasts.
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
-from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import Factory, connectionDone
 from twisted.logger import Logger
@@ -44,11 +41,7 @@ from ..protocol.limits import (
 )
 from ..protocol.rules import Many, Text
 from ..protocol.wire import converter, dumps, loads, structure, unstructure
-
-MODE: Final = 0o600
-
-# What the shortest of sockaddr_un holds, less its end.
-_MOST_PATH_BYTES: Final = 103
+from .privatesocket import listen_privately
 
 
 @frozen
@@ -181,22 +174,16 @@ class DevSocket:
         """
         Listen; if that fails, log the reason and continue without the socket.
 
-        Call it while no other thread makes files: it changes the umask for a moment.
+        Call it while no other thread makes files; see ``listen_privately``.
         """
-        if not hasattr(self._reactor, "listenUNIX"):
-            self._log.warn("plugin-bridge dev needs a system with Unix sockets")
-            return
-        before = os.umask(0o777 - MODE)
+        connections = _Connections(self)
         try:
-            _make_room(self.path)
-            self._port = self._reactor.listenUNIX(
-                str(self.path), _Connections(self), backlog=DEV_LINKS, mode=MODE
+            self._port = listen_privately(
+                self._reactor, self.path, connections, DEV_LINKS
             )
-        except (OSError, CannotListenError) as e:
-            why = getattr(e, "socketError", e)
+        except OSError as e:
+            why = e.strerror or e
             self._log.warn("plugin-bridge dev cannot be used: {why}", why=why)
-        finally:
-            os.umask(before)
 
     def connection(self) -> DevConnection:
         """Make the protocol of one client."""
@@ -239,21 +226,3 @@ class _Connections(Factory):
     def buildProtocol(self, addr: Any) -> DevConnection | None:
         """Accept a client, unless there are too many."""
         return None if self._socket.full else self._socket.connection()
-
-
-def _make_room(path: Path) -> None:
-    """
-    Remove the socket of a daemon that was killed.
-
-    :raise OSError: The path is not a socket, or another user's; or it is longer than a
-        socket's path may be, and Twisted would leak a socket.
-    """
-    if len(os.fsencode(path)) > _MOST_PATH_BYTES:
-        raise OSError(f"{path} is too long for a socket")
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
-        raise OSError(f"{path} is not a socket of ours")
-    path.unlink()

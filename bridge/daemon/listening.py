@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import http.client
 import ipaddress
 import os
 import socket
@@ -89,6 +90,28 @@ def bind(address: Address) -> Listening:
             why = "another program does; end it, or choose another with --listen"
         raise StartError(f"cannot listen on {address}: {why}") from None
     return _ready(listening)
+
+
+def is_taken(address: Address) -> bool:
+    """Whether an address cannot be listened on; port 0 always can."""
+    try:
+        bind(address).close()
+    except StartError:
+        return True
+    return False
+
+
+def knock(address: Address, seconds: float) -> None:
+    """
+    Make a request, so that a supervisor which listens there starts its daemon.
+
+    Whatever answers, or nothing, is ignored.
+    """
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=seconds)
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("GET", "/v1/health")
+        connection.getresponse()
+    connection.close()
 
 
 def this_process() -> Listening | None:

@@ -59,6 +59,10 @@ class Supervisor:
             self._watch.clock = clock
             self._watch.start(self.alive_seconds, now=True)
 
+    def failed(self, reason: str) -> None:
+        """Send why the daemon does not start."""
+        self._send(f"STATUS=could not start: {' '.join(reason.split())}")
+
     def stopping(self) -> None:
         """Send STOPPING; the signs of life continue until ``close``."""
         self._send("STOPPING=1")

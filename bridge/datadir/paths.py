@@ -149,6 +149,11 @@ class DataDir:
         return self.root / "dev.socket"
 
     @property
+    def control_socket(self) -> Path:
+        """Where the commands that manage plugins reach the daemon."""
+        return self.root / "control.socket"
+
+    @property
     def icons(self) -> Path:
         """The icons of notifications, for the desktop to open; each for a minute."""
         return self.root / "icons"

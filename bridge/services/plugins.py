@@ -120,10 +120,18 @@ class PluginService:
     _updates: Updates
     _operations: Operations
     _previewer: Previewer
+    _build_problem: Callable[[], str] = str
 
     def describe(self) -> dict[str, Any]:
-        """Return where plugins are, and how installing one is confirmed."""
+        """
+        Return where plugins are, and how installing one is confirmed.
+
+        ``cannotBuild`` is there only when something is missing: why no bundle can be
+        built, and what to run.
+        """
+        problem = self._build_problem()
         return {
+            **({"cannotBuild": problem} if problem else {}),
             "pluginsDir": str(self._trees.directory),
             "bundle": str(self._bundle),
             "confirmation": self._approver.description,

@@ -15,16 +15,15 @@ from attrs import field, frozen
 
 from ..protocol import limits
 from . import values
+from .configfile import NO_FILE, ConfigError, FileValues
 from .values import Address
+
+__all__ = ["ConfigError"]
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
 """Of log lines, the daemon's and the page's; the least first."""
 
 LOG_FORMATS = ("text", "json")
-
-
-class ConfigError(ValueError):
-    """An option or variable that can't be used; the message names it."""
 
 
 @frozen
@@ -228,27 +227,26 @@ Given = Mapping[str, Sequence[str] | bool]
 """What the command line gave, by option name: texts, or True for a flag."""
 
 
-def read_value(option: Option, given: Given, environ: Mapping[str, str]) -> Any:
+def read_value(
+    option: Option, given: Given, environ: Mapping[str, str], file: FileValues = NO_FILE
+) -> Any:
     """
-    Find the value of one option: the command line's, the environment's, the default.
+    Find the value of one option.
+
+    It is the command line's, or else the environment's, the file's, or the default.
 
     :return: ``None`` (flags: False; repeatable ones: ``()``) when there is none.
-    :raise ConfigError: Names the option or the variable, and the rule.
+    :raise ConfigError: Names the option, the variable or the line, and the rule.
     """
-    if option.name in given:
-        texts = given[option.name]
-        if isinstance(texts, bool):
-            return texts
-    elif variable := option.set_by(environ):
-        text = environ[variable]
-        texts = text.split(",") if option.repeatable else [text]
-    else:
-        texts = [] if option.default is None else [option.default]
+    texts = _texts_of(option, given, environ, file)
+    if isinstance(texts, bool):
+        return texts
+    origin = origin_of(option, given, environ, file)
     try:
         values = [option.read(text.strip()) for text in texts]
     except ValueError as e:
         rule = str(e) if str(e).startswith("must") else "must be a number"
-        raise ConfigError(f"{origin_of(option, given, environ)}: {rule}") from None
+        raise ConfigError(f"{origin}: {rule}") from None
     if option.repeatable:
         return tuple(dict.fromkeys(values))
     if option.value is None:
@@ -256,19 +254,45 @@ def read_value(option: Option, given: Given, environ: Mapping[str, str]) -> Any:
     return values[-1] if values else None
 
 
-def origin_of(option: Option, given: Given, environ: Mapping[str, str]) -> str:
-    """Return the option or variable that a value came from, as its user knows it."""
+def _texts_of(
+    option: Option, given: Given, environ: Mapping[str, str], file: FileValues
+) -> Sequence[str] | bool:
+    if option.name in given:
+        return given[option.name]
+    if variable := option.set_by(environ):
+        text = environ[variable]
+        return text.split(",") if option.repeatable else [text]
+    if option.name in file.texts:
+        texts = file.texts[option.name]
+        if isinstance(texts, list) and len(texts) != 1 and not option.repeatable:
+            raise ConfigError(f"{file.origin(option.name)}: must be one value")
+        return texts
+    return [] if option.default is None else [option.default]
+
+
+def origin_of(
+    option: Option, given: Given, environ: Mapping[str, str], file: FileValues = NO_FILE
+) -> str:
+    """Return where a value came from, as its user knows it; a default has its flag."""
     variable = None if option.name in given else option.set_by(environ)
-    return variable or f"--{option.typed or option.name}"
+    if variable:
+        return variable
+    if option.name in file.texts and option.name not in given:
+        return file.origin(option.name)
+    return f"--{option.typed or option.name}"
 
 
 def read_config(
-    given: Given, environ: Mapping[str, str], options: Sequence[Option] = OPTIONS
+    given: Given,
+    environ: Mapping[str, str],
+    options: Sequence[Option] = OPTIONS,
+    file: FileValues = NO_FILE,
 ) -> Config:
     """
     Read every option.
 
     :param options: ``OPTIONS``, with the names that the host's profile adds.
-    :raise ConfigError: Names the option or the variable, and the rule.
+    :raise ConfigError: Names the option, the variable or the line, and the rule.
     """
-    return Config(**{o.attribute: read_value(o, given, environ) for o in options})
+    found = {o.attribute: read_value(o, given, environ, file) for o in options}
+    return Config(**found)

@@ -15,6 +15,7 @@ from twisted.python import usage
 from .. import __version__
 from ..datadir.paths import DataDir
 from .config import BY_NAME, HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value
+from .configfile import NO_FILE, FileValues, config_path, read_file
 from .host import HostProfile, Names, ProfileError, load_profile
 
 
@@ -27,6 +28,7 @@ class TableOptions(usage.Options):
 
     :ivar given: What was given, for ``bridge.settings.config.read_value``.
     :ivar known: The table, with the names that the host's profile adds.
+    :ivar file: What the user's configuration file has.
     """
 
     table: ClassVar[tuple[Option, ...]] = ()
@@ -34,6 +36,7 @@ class TableOptions(usage.Options):
     def __init__(self) -> None:
         self.given: dict[str, list[str] | bool] = {}
         self.known = self.table
+        self.file: FileValues = NO_FILE
         self._flags: dict[str, str] = {}
         super().__init__()
 
@@ -51,6 +54,10 @@ class TableOptions(usage.Options):
         """
         given = sys.argv[1:] if options is None else options
         try:
+            if self.table and not {"-h", "--help", "--version"} & set(given):
+                self.file = read_file(
+                    config_path(), {o.name: o.value is None for o in OPTIONS}
+                )
             self._add_names(given)
             super().parseOptions(self._options_first(given))
         except usage.UsageError as e:
@@ -70,7 +77,9 @@ class TableOptions(usage.Options):
             return
         named = self._host_in(words)
         try:
-            chosen = read_value(host, {"host": named} if named else {}, os.environ)
+            chosen = read_value(
+                host, {"host": named} if named else {}, os.environ, self.file
+            )
             names = load_profile(chosen).names
         except (ConfigError, ProfileError):
             return
@@ -146,9 +155,8 @@ class TableOptions(usage.Options):
 
     def value(self, name: str, environ: Mapping[str, str] | None = None) -> Any:
         """Return one option's value; see ``bridge.settings.config.read_value``."""
-        return read_value(
-            self.option(name), self.given, os.environ if environ is None else environ
-        )
+        where = os.environ if environ is None else environ
+        return read_value(self.option(name), self.given, where, self.file)
 
     def option(self, name: str) -> Option:
         """Find one option, with the names that the host's profile adds."""
@@ -198,10 +206,10 @@ class DaemonOptions(TableOptions):
     table = OPTIONS
     longdesc = (
         "Runs the daemon in the foreground until Ctrl-C. The variable in brackets also "
-        "sets an option; commas separate several values, and the command line "
-        "overrides variables. On SIGTERM or SIGINT the daemon shuts down, and then "
-        "terminates with that signal. Exit status: 0 done, 1 the daemon could not "
-        "start, 2 an option is wrong."
+        "sets an option; commas separate several values. The command line overrides "
+        "variables, and those override config.toml. On SIGTERM or SIGINT the daemon "
+        "shuts down, and then terminates with that signal. Exit status: 0 done, 1 the "
+        "daemon could not start, 2 an option is wrong."
     )
 
     def parseArgs(self, *arguments: str) -> None:

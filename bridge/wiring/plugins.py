@@ -57,10 +57,11 @@ class PluginWiring:
     finish: list[Any]
 
 
-def make_plugins(core: Core) -> PluginWiring:
+def make_plugins(core: Core, build_problem: Callable[[], str]) -> PluginWiring:
     """
     Make every part that has to do with plugins.
 
+    :param build_problem: Returns why no bundle can be built; empty when one can.
     :raise JournalError: What a killed daemon was doing can't be settled.
     """
     reactor, config, paths, store = core.reactor, core.config, core.paths, core.store
@@ -134,6 +135,7 @@ def make_plugins(core: Core) -> PluginWiring:
         updates,
         operations,
         previewer,
+        build_problem,
     )
     linking = Linking(
         operations,

@@ -299,7 +299,7 @@ class ListeningTests(TestCase):
         foreign = socket.socket(socket.AF_UNIX)
         foreign.bind(str(self.path))
         foreign.close()
-        self.patch(devsocket.os, "geteuid", lambda: os.getuid() + 1)
+        self.patch(os, "geteuid", lambda: os.getuid() + 1)
         self.assertEqual(
             self.warnings(self.socket), [f"{self.path} is not a socket of ours"]
         )
@@ -314,7 +314,7 @@ class ListeningTests(TestCase):
     def test_no_unix_sockets(self):
         """A system without such sockets is reported."""
         (warned,) = self.warnings(self.made(object()))
-        self.assertIn("needs a system with Unix sockets", warned)
+        self.assertIn("this system has no Unix sockets", warned)
 
     def test_too_many(self):
         """There are only so many clients at a time; one that goes makes room."""

@@ -46,6 +46,11 @@ class SupervisorTests(SynchronousTestCase):
         self.assertEqual(self.received(), ["READY=1\nSTATUS=listening", "STOPPING=1"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
+    def test_failed(self) -> None:
+        """The reason is one line, or the rest would be read as other messages."""
+        self.find().failed("no\nREADY=1")
+        self.assertEqual(self.received(), ["STATUS=could not start: no READY=1"])
+
     def test_alive(self) -> None:
         """A sign of life is sent twice in each interval."""
         supervisor = self.find(WATCHDOG_USEC="20000000", WATCHDOG_PID="7")

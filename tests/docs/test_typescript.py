@@ -72,7 +72,7 @@ class TypesTests(SynchronousTestCase):
     """Tests for the committed types."""
 
     def compiled(self, text: str) -> str:
-        """Compile a module beside the types; return what the compiler reports."""
+        """Compile a module next to the types; return what the compiler reports."""
         with TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "protocol.ts").write_bytes(TYPES.read_bytes())

@@ -40,4 +40,4 @@ def test_simulated_daemon(line: str) -> None:
 @pytest.mark.whole
 def test_whole_daemon() -> None:
     """So has one with real processes, a real git server and a real session bus."""
-    run("--whole", "--examples=1", "--steps=25", "--seed=1")
+    run("--whole", "--examples=1", "--steps=20", "--seed=1")

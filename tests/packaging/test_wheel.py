@@ -93,6 +93,8 @@ def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
 
     assert "plugin-bridge" in run("plugin-bridge", "--version")
     assert "A loopback daemon for web pages." in run("twistd", "--help")
+    read = "from bridge.schemas import read_schema; print(read_schema('protocol.json'))"
+    assert "plugins/install" in run("python", "-c", read)
     data = f"--data-dir={tmp_path / 'data'}"
     run("plugin-bridge", "setup", "--host=reference", data)
     built = run("plugin-bridge", "run", "--host=reference", data, "--build-plugins")

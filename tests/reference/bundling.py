@@ -25,7 +25,8 @@ def lay_out(data: Path, plugins: list[Path]) -> None:
 
     :param plugins: Plugin trees to copy; each keeps its folder's name.
     """
-    shutil.copytree(REFERENCE / "packages", data / "host" / "packages")
+    for folder in ("packages", "node_modules"):
+        shutil.copytree(REFERENCE / folder, data / "host" / folder)
     for tree in plugins:
         shutil.copytree(tree, data / "plugins" / tree.name)
     (data / "build").mkdir()

@@ -41,9 +41,8 @@ class MuteBusTests(SynchronousTestCase):
             self.assertTrue(message.startswith("approval_unavailable: "), message)
 
 
-@pytest.mark.whole
-class PromptTests(SynchronousTestCase):
-    """Tests for the way from a page's request to a click and back."""
+class PromptCase(SynchronousTestCase):
+    """Has a desktop with somebody who clicks."""
 
     def setUp(self):
         """A desktop, a git server with a plugin, and a data directory."""
@@ -107,6 +106,19 @@ class PromptTests(SynchronousTestCase):
         """Send a request that will take a person."""
         request = {"type": "request", "id": request_id, "service": "plugins"}
         page.send({**request, "method": method, "params": params})
+
+    def wait_for_server(self):
+        """Wait until the notification server has its name."""
+        wait_until(self.session.has_server)
+
+    def until_empty(self):
+        """Wait until nothing is left on the screen."""
+        wait_until(lambda: self.session.picture() == self.empty)
+
+
+@pytest.mark.whole
+class PromptTests(PromptCase):
+    """Tests for the way from a page's request to a click and back."""
 
     def test_a_person_confirms_and_denies(self):
         """Confirmed twice, a plugin is installed; denied, it stays installed."""
@@ -212,11 +224,3 @@ class PromptTests(SynchronousTestCase):
             self.press(DENY, "prompt-late.png")
             message = self.answered(page, "a")["error"]["message"]
             self.assertEqual(message, "denied: the user declined")
-
-    def wait_for_server(self):
-        """Wait until the notification server has its name."""
-        wait_until(self.session.has_server)
-
-    def until_empty(self):
-        """Wait until nothing is left on the screen."""
-        wait_until(lambda: self.session.picture() == self.empty)

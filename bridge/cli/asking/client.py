@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from attrs import evolve, frozen
@@ -131,45 +133,101 @@ def find(options: CallerOptions, *, dev: bool = True) -> Client:
     """
     Find the running daemon of the data directory.
 
-    The token is sent only when that daemon runs: what else listens there must not
-    get it.
-
     :param dev: Whether it must have been started with ``--dev``.
     :raise NoDaemonError: There is none.
     :raise CommandError: The token can't be read.
     """
     place = options.paths()
-    data = place.data
     start = shlex.join(
         ["plugin-bridge", "run", *(["--dev"] * dev), *options.naming(place)]
     )
-    nobody = f"no daemon uses {data.root}; run: {start}"
+    check_running(place.data, start)
+    address = options.value("listen")
+    # With port 0 the daemon chooses one.
+    if address is None or address.port == 0:
+        address = _published(place.data, start)
+    return Client(address, _token(options, place.data), start)
+
+
+def find_control(options: HostOptions) -> Client:
+    """
+    Find the control socket of the running daemon of the data directory.
+
+    Where there can be none (the system has no Unix sockets, or the path is too long),
+    it is the address that the daemon publishes.
+
+    :raise NoDaemonError: There is no daemon.
+    :raise CommandError: The token can't be read, or the socket is another user's.
+    """
+    place = options.paths()
+    data = place.data
+    start = shlex.join(["plugin-bridge", "run", *options.naming(place)])
+    check_running(data, start)
+    address: Address | UnixAddress
+    if is_ours(data.control_socket):
+        address = UnixAddress(str(data.control_socket))
+    else:
+        address = _published(data, start)
+    return Client(address, _token(options, data), start)
+
+
+def check_running(data: DataDir, start: str) -> None:
+    """
+    Check that a daemon runs in the data directory, and that only this user can enter.
+
+    The token is sent only when that daemon runs: what else listens there must not
+    get it.
+
+    :param start: The command line that starts one.
+    :raise NoDaemonError: There is none.
+    :raise CommandError: Other users can enter.
+    """
     if not is_held(data.lock):
-        raise NoDaemonError(nobody)
+        raise NoDaemonError(f"no daemon uses {data.root}; run: {start}")
     if data.is_open():
         # Who can enter can hold the lock, and wait for the token where he listens.
         raise CommandError(
             f"{data.root} is open to other users; run: chmod 700 "
             f"{shlex.quote(str(data.root))}"
         )
-    address = options.value("listen")
+
+
+def is_ours(path: Path) -> bool:
+    """
+    Whether there is a socket of this user.
+
+    :raise CommandError: There is something else.
+    """
     try:
-        # With port 0 the daemon chooses one.
-        if address is None or address.port == 0:
-            address = listens_on(data)
-    except (OSError, ValueError):
-        raise NoDaemonError(nobody) from None
-    try:
-        token = PairingToken.load(data.token)
+        found = path.lstat()
     except FileNotFoundError:
-        make = ["plugin-bridge", "run", "--rotate-token", *options.naming(place)]
+        return False
+    except OSError as e:
+        raise CommandError(f"{path} cannot be used: {e.strerror}") from None
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+        raise CommandError(f"{path} is not a socket of your user")
+    return True
+
+
+def _published(data: DataDir, start: str) -> Address | UnixAddress:
+    try:
+        return listens_on(data)
+    except (OSError, ValueError):
+        raise NoDaemonError(f"no daemon uses {data.root}; run: {start}") from None
+
+
+def _token(options: HostOptions, data: DataDir) -> PairingToken:
+    try:
+        return PairingToken.load(data.token)
+    except FileNotFoundError:
+        names = options.naming(options.paths())
+        make = ["plugin-bridge", "run", "--rotate-token", *names]
         raise NoDaemonError(
             f"the daemon of {data.root} has no token: it is just starting, or the file "
             f"was removed; to create a token, run: {shlex.join(make)}"
         ) from None
     except TokenError as e:
         raise CommandError(str(e)) from None
-    return Client(address, token, start)
 
 
 def listens_on(data: DataDir) -> Address | UnixAddress:

@@ -37,10 +37,12 @@ class PageSocket:
     """
     A paired socket.
 
+    :ivar welcome: The frame with which the daemon has paired, as plain JSON.
     :ivar pushed: Called with each event and its data.
     """
 
     _protocol: _Protocol
+    welcome: Any = None
     pushed: Pushed = _ignore
     _last: int = 0
     _waiting: dict[str, Deferred[Any]] = field(factory=dict)
@@ -123,7 +125,7 @@ class _Protocol(WebSocketClientProtocol):
         if self._page is not None:
             self._page.received(frame)
         elif frame.get("type") == "welcome":
-            self._page = PageSocket(self)
+            self._page = PageSocket(self, frame)
             self.paired.callback(self._page)
 
     def onClose(

@@ -14,7 +14,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from ...approval.desktop import ANSWERING
-from ...daemon.listening import StartError, bind
+from ...daemon.listening import is_taken
 from ...datadir.lock import is_held
 from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import DesktopError, INotifications
@@ -232,7 +232,7 @@ def daemon(place: Paths, listen: Address, command: str) -> Finding:
             fix = "restart it without --dev, unless you develop plugins"
             return Finding(name, Level.NOTE, text, fix)
         return Finding(name, Level.OK, text)
-    if _is_taken(listen):
+    if is_taken(listen):
         ours = _version(listen) is not None
         who = "the daemon of another data directory" if ours else "another program"
         fix = "stop it, or choose another address with --listen"
@@ -265,14 +265,6 @@ def _get(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
         return status, loads_own(body)
     except (NobodyListensError, BrokenOffError, BridgeError):
         return 0, None
-
-
-def _is_taken(address: Address) -> bool:
-    try:
-        bind(address).close()
-    except StartError:
-        return True
-    return False
 
 
 async def notification_server(notifications: INotifications) -> Finding:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import stat
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +23,7 @@ from ....protocol.limits import DEV_LINE_BYTES
 from ....protocol.text import escaped
 from ....protocol.wire import dumps, loads
 from ....settings.options import HostOptions
+from ...asking.client import is_ours
 from ...authoring.sources import hit_lines, quoted, source_line
 from ...authoring.watch import IGNORED, Watch
 from ...authoring.worktree import published
@@ -79,23 +78,6 @@ def dev(reactor: Any, options: DevOptions) -> int:
     reactor.addSystemEventTrigger("before", "shutdown", session.end)
     reactor.run()
     return failed("dev", session.failure) if session.failure else 0
-
-
-def is_ours(path: Path) -> bool:
-    """
-    Whether there is a socket of this user.
-
-    :raise CommandError: There is something else.
-    """
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return False
-    except OSError as e:
-        raise CommandError(f"{path} cannot be used: {e.strerror}") from None
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
-        raise CommandError(f"{path} is not a socket of your user")
-    return True
 
 
 def _say(line: str) -> None:

@@ -14,8 +14,9 @@ from twisted.internet.testing import (
 )
 from twisted.python.failure import Failure
 
+from bridge.cli.asking.client import is_ours
 from bridge.cli.commands.authors import dev as module
-from bridge.cli.commands.authors.dev import DevOptions, Session, dev, is_ours
+from bridge.cli.commands.authors.dev import DevOptions, Session, dev
 from bridge.cli.terminal import CommandError
 from bridge.daemon.devsocket import read_work_tree
 from bridge.plugins.policy.rules.advice import ADVICE
@@ -273,7 +274,7 @@ class CommandTests(CommandTestCase):
         self.addCleanup(listening.close)
         listening.bind(str(path))
         self.assertTrue(is_ours(path))
-        with mock.patch.object(module.os, "geteuid", lambda: os.getuid() + 1):
+        with mock.patch.object(os, "geteuid", lambda: os.getuid() + 1):
             self.assert_failed("not a socket of your user", str(self.root))
 
     def test_unreachable(self):

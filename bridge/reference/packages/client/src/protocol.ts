@@ -1150,6 +1150,8 @@ export const LIMITS = {
   npmSeconds: 120.0,
   typesSeconds: 120.0,
   devLinks: 16,
+  controlBacklog: 16,
+  configFileBytes: 65536,
   devLineBytes: 2097152,
   devDirectoryCharacters: 4096,
   devPollSeconds: 0.25,

@@ -1,0 +1,1 @@
+"""Commands that manage plugins and keys without the page."""

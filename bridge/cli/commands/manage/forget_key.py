@@ -1,0 +1,40 @@
+"""``plugin-bridge forget-key``: accepts an author's key no longer."""
+
+from __future__ import annotations
+
+from ...managing.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
+
+
+class ForgetKeyOptions(ManageOptions):
+    """The command line of ``plugin-bridge forget-key``."""
+
+    synopsis = "Usage: plugin-bridge forget-key [--json] [--host NAME|PATH] KEYID"
+    longdesc = (
+        "Has the running daemon accept an author's key no longer. KEYID is the "
+        "fingerprint as plugin-bridge keys prints it. Installed plugins stay. "
+        f"{PROMPTED}{EXIT_STATUS}"
+    )
+
+    def parseArgs(  # type: ignore[override]
+        self, key_id: str
+    ) -> None:
+        """Accept the key's fingerprint."""
+        self["key"] = key_id
+
+
+def main(arguments: list[str]) -> int:
+    """Forget a key and return the exit status."""
+    options = ForgetKeyOptions()
+    options.parseOptions(arguments)
+
+    async def work(session: Session) -> int:
+        return await forget(session, options["key"])
+
+    return manage("forget-key", options, work)
+
+
+async def forget(session: Session, key_id: str) -> int:
+    """Forget a key; return the exit status."""
+    await session.operate("forget_key", keyId=key_id)
+    session.print({"forgotten": key_id}, [f"{key_id} is not accepted any more"])
+    return 0

@@ -1,0 +1,112 @@
+"""``plugin-bridge status``: everything about one installation, in ten lines."""
+
+from __future__ import annotations
+
+from ....plugins.installed.records import read_records
+from ....protocol.errors import BridgeError
+from ....provision.readiness import build_problem
+from ....settings.options import Paths
+from ....store import StoreError
+from ....store.view import StateView
+from ...asking.client import NO_DAEMON, NoDaemonError, find_control
+from ...managing.installed import NAMESPACE, SWITCH, read_plugins
+from ...managing.overview import Overview, built_at, host_of, problems_of
+from ...managing.session import EXIT_STATUS, ManageOptions, Session, ended, manage
+from ...terminal import print_json, print_line
+
+
+class StatusOptions(ManageOptions):
+    """The command line of ``plugin-bridge status``."""
+
+    synopsis = "Usage: plugin-bridge status [--json] [--host NAME|PATH]"
+    longdesc = (
+        "Shows the daemon, the host, the bundle, the plugins, what can be updated, and "
+        "what is wrong, in at most ten lines. Without a daemon it shows what is on the "
+        f"disk. plugin-bridge doctor checks more. {EXIT_STATUS}"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Show the status and return the exit status."""
+    options = StatusOptions()
+    options.parseOptions(arguments)
+    place = options.paths()
+
+    def run() -> int:
+        try:
+            find_control(options)
+        except NoDaemonError as e:
+            overview = on_disk(place, str(e))
+            if options.json:
+                print_json(overview.fields(), False)
+            else:
+                for line in overview.lines():
+                    print_line(line)
+            return NO_DAEMON
+        return manage("status", options, lambda session: show(session, place))
+
+    return ended("status", options.json, run)
+
+
+async def show(session: Session, place: Paths) -> int:
+    """Show the status of the running daemon; return the exit status."""
+    overview = await of_daemon(session, place)
+    session.print(overview.fields(), overview.lines())
+    return 0
+
+
+async def of_daemon(session: Session, place: Paths) -> Overview:
+    """Ask the running daemon for its state."""
+    welcome = session.page.welcome
+    described = welcome["services"]
+    plugins = await read_plugins(session)
+    try:
+        answer = await session.call("plugins", "check_updates")
+        updates = [update["id"] for update in answer["updates"]]
+    except BridgeError:
+        updates = None
+    about = described["plugins"]
+    built = built_at(place.bundle)
+    return Overview(
+        daemon=f"running, version {welcome['version']}",
+        host=host_of(place),
+        data=str(place.data.root),
+        bundle=str(about["bundle"]),
+        built=built,
+        confirmation=str(about["confirmation"]),
+        plugins=len(plugins),
+        off=[plugin["id"] for plugin in plugins if not plugin["enabled"]],
+        updates=updates,
+        problems=problems_of(described, plugins, built),
+    )
+
+
+def on_disk(place: Paths, why: str) -> Overview:
+    """
+    Return what can be known without a daemon.
+
+    :param why: Why there is none, and how to start one.
+    """
+    problems = [why]
+    if reason := build_problem(place):
+        problems.append(reason)
+    installed: list[str] = []
+    switches: dict[str, object] = {}
+    try:
+        view = StateView.read(place.data.state)
+        installed = sorted(read_records(view))
+        switches = view.entries(NAMESPACE)
+    except StoreError as e:
+        problems.append(str(e))
+    return Overview(
+        daemon=None,
+        host=host_of(place),
+        data=str(place.data.root),
+        bundle=str(place.bundle),
+        built=built_at(place.bundle),
+        confirmation=None,
+        plugins=len(installed),
+        off=[name for name in installed if switches.get(SWITCH + name) is False],
+        updates=None,
+        problems=problems,
+    )

@@ -1,0 +1,1 @@
+"""Manage a running daemon: one socket, progress, Ctrl-C, and plain refusals."""

@@ -1,0 +1,31 @@
+"""Whether the daemon could build now: what ``setup`` installs is there."""
+
+from __future__ import annotations
+
+import shlex
+
+from ..plugins.bundle.prerequisites import BUNDLER_FILES, missing_files
+from ..plugins.esbuild.pins import VERSION, pin_for
+from ..settings.options import Paths
+from .hostsources import missing_sources, setup_command
+
+
+def build_problem(place: Paths) -> str:
+    """
+    Return why no bundle could be built, and what to run.
+
+    It only looks for files, for it is called whenever a page pairs; the build itself
+    verifies them.
+
+    :return: One line; empty when nothing is missing.
+    """
+    if pin_for() is None:
+        return f"cannot build: there is no esbuild {VERSION} for this system"
+    names = shlex.join(
+        ["--host", place.profile.name, "--data-dir", str(place.data.root)]
+    )
+    if missing_files(place.data.root, BUNDLER_FILES):
+        return f"cannot build: no bundler; run: {setup_command(place, names)}"
+    if missing_sources(place):
+        return f"cannot build: no host sources; run: {setup_command(place, names)}"
+    return ""

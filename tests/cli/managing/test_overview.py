@@ -1,0 +1,53 @@
+"""What ``status`` shows."""
+
+from __future__ import annotations
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.managing.overview import Overview, built_at, problems_of
+
+from ...directories import fresh_directory
+
+GOOD = Overview(
+    "running, version 1", "App (app)", "/d", "/b.js", "2026-01-01T00:00:00Z", "x", 2,
+    [], [], [],
+)  # fmt: skip
+
+
+class OverviewTests(SynchronousTestCase):
+    """Tests for the lines."""
+
+    def test_nothing_wrong(self):
+        """All is well in eight lines."""
+        lines = GOOD.lines()
+        self.assertEqual(len(lines), 8)
+        self.assertEqual(lines[-2:], ["updates: none", "wrong: nothing"])
+
+    def test_at_most_ten(self):
+        """However much is wrong, ten lines at most; the rest is counted."""
+        problems = [f"problem {n}\nmore" for n in range(50)]
+        lines = evolve(GOOD, problems=problems, off=["a"], updates=None).lines()
+        self.assertEqual(len(lines), 10)
+        self.assertIn("and 47 more", lines[-1])
+        self.assertFalse([line for line in lines if "\n" in line])
+
+    def test_problems(self):
+        """A daemon that cannot build, cannot ask or approves everything is wrong."""
+        good = {"plugins": {"confirmation": "a notification"}}
+        self.assertEqual(problems_of(good, [], "now"), [])
+        about = {"confirmation": "none: refused", "cannotBuild": "cannot build: x"}
+        plugins = [{"id": "p", "problem": "policy: y"}, {"id": "q"}]
+        found = problems_of({"plugins": about, "remote": {}}, plugins, None)
+        self.assertEqual(found[0], "cannot build: x")
+        self.assertIn("none: refused", found[1])
+        self.assertIn("--dev is on", found[2])
+        self.assertEqual(found[3:], ["p is not in the bundle: policy: y"])
+        self.assertIn("there is no bundle", problems_of(good, [], None)[0])
+
+    def test_built_at(self):
+        """The time is in UTC; ``None`` without a bundle."""
+        path = fresh_directory(self) / "b.js"
+        self.assertIsNone(built_at(path))
+        path.touch()
+        self.assertRegex(built_at(path) or "", r"\A\d{4}-.*Z\Z")

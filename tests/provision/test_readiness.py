@@ -1,0 +1,44 @@
+"""Whether the daemon could build now."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES
+from bridge.provision import readiness
+from bridge.provision.readiness import build_problem
+from bridge.settings.options import locate
+
+from ..directories import fresh_directory
+
+
+class ReadinessTests(SynchronousTestCase):
+    """Tests for ``build_problem``."""
+
+    def setUp(self):
+        """A data directory with everything."""
+        self.root = fresh_directory(self)
+        self.place = locate("reference", self.root, None)
+        for name in (*BUNDLER_FILES, *HOST_FILES):
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+
+    def test_ready(self):
+        """Nothing is missing."""
+        self.assertEqual(build_problem(self.place), "")
+
+    def test_each_missing_file(self):
+        """Each file's lack is reported, with the command that installs it."""
+        for name in (*BUNDLER_FILES, *HOST_FILES):
+            (self.root / name).unlink()
+            problem = build_problem(self.place)
+            what = "bundler" if name in BUNDLER_FILES else "host sources"
+            self.assertIn(f"no {what}; run: plugin-bridge setup", problem)
+            self.assertIn(f"--data-dir {self.root}", problem)
+            (self.root / name).touch()
+
+    def test_system_without_esbuild(self):
+        """A system for which there is no esbuild needs no setup."""
+        self.patch(readiness, "pin_for", lambda: None)
+        self.assertIn("for this system", build_problem(self.place))

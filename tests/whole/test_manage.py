@@ -1,0 +1,249 @@
+"""The commands that manage a daemon without its page, as a user types them."""
+
+import json
+import os
+import pty
+import signal
+import socket
+import stat
+import subprocess
+import threading
+
+import pytest
+
+from ..approval.test_servers import xfce4_notifyd
+from ..waiting import wait_until
+from .daemon import PATIENCE_SECONDS, command, environment, run
+from .test_install import InstallCase, manifest, tree
+from .test_prompt import CONFIRM, DENY, PromptCase
+
+REFUSED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
+
+
+class _Typed:
+    """Has commands of one data directory."""
+
+    def where(self):
+        """The options that name the data directory."""
+        return "--host=reference", f"--data-dir={self.home / 'data'}"
+
+    def type(self, name, *arguments, more=None):
+        """Run a command until it ends."""
+        return run(self.home, name, *self.where(), *arguments, more=more)
+
+    def begin(self, name, *arguments, **options):
+        """Start a command."""
+        started = subprocess.Popen(
+            command(name, *self.where(), *arguments),
+            cwd=self.home,
+            env=environment(self.home),
+            text=True,
+            **options,
+        )
+        self.addCleanup(self.end, started)
+        return started
+
+    def end(self, started):
+        """End what a failed test has left."""
+        if started.poll() is None:
+            started.kill()
+        started.communicate()
+
+    def done(self, name, *arguments):
+        """Run a command that succeeds; gives its JSON."""
+        done = self.type(name, "--json", *arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return json.loads(done.stdout)
+
+
+@pytest.mark.whole
+class ManageTests(_Typed, InstallCase):
+    """Tests for commands and a daemon that approves by itself."""
+
+    def test_life_of_a_plugin(self):
+        """Install, list, switch off and on, update, and uninstall."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev"):
+            nothing = self.type("list")
+            self.assertEqual(nothing.stdout, "no plugin is installed\n")
+            plugin = self.done("install", url)["plugin"]
+            self.assertEqual(plugin["id"], "good")
+            self.done("disable", "good")
+            listed = self.type("list")
+            self.assertEqual(listed.stdout, "good 1.0.0  A plugin  (off)\n")
+            state = json.loads((self.data / "state.json").read_text())
+            self.assertIs(state["host"]["enabled:good"], False)
+            self.done("enable", "good")
+            (entry,) = self.done("list")["plugins"]
+            self.assertIs(entry["enabled"], True)
+            self.assertEqual(self.done("update"), {"updates": []})
+            self.done("disable", "good")
+            (key,) = self.done("keys")["keys"]
+            self.assertEqual(key["installed"], ["good"])
+            self.done("uninstall", "good")
+            self.done("forget-key", key["keyId"])
+            self.assertEqual(self.type("keys").stdout, "no key is accepted\n")
+        state = json.loads((self.data / "state.json").read_text())
+        self.assertNotIn("enabled:good", state.get("host", {}))
+
+    def test_updates(self):
+        """Without an id new commits are listed; ``--all`` makes them current."""
+        files = tree("good")
+        url = self.publish("good", files, signed_at=1_700_000_000)
+        with self.daemon("--dev"):
+            self.done("install", url)
+            files["plugin.json"] = manifest("good", version="1.1.0")
+            self.publish("good", files)
+            listed = self.type("update")
+            self.assertRegex(listed.stdout, r"\Agood  1 new commit  \S")
+            (entry,) = self.done("list")["plugins"]
+            self.assertEqual(entry["version"], "1.0.0")
+            updated = self.type("update", "--all")
+            self.assertEqual(updated.stdout, "good is at 1.1.0\n")
+            mixed = self.type("update", "--all", "good")
+            self.assertEqual(mixed.returncode, WRONG_USAGE)
+
+    def test_refusals_in_plain_words(self):
+        """A refusal is a sentence and status 1; with ``--json`` it is on the output."""
+        with self.daemon("--dev"):
+            refused = self.type("install", "http://forge.example/x")
+            self.assertEqual(refused.returncode, REFUSED)
+            self.assertIn("the URL is not an acceptable https URL", refused.stderr)
+            self.assertNotIn("bad_request", refused.stderr)
+            as_json = self.type("install", "--json", "http://forge.example/x")
+            error = json.loads(as_json.stdout)["error"]
+            self.assertTrue(error["message"].startswith("not_https: "), error)
+            unknown = self.type("disable", "god")
+            self.assertEqual(unknown.returncode, REFUSED)
+            self.assertIn("no plugin with this id is installed", unknown.stderr)
+
+    def test_status(self):
+        """At most ten lines, with a daemon and without; 3 without."""
+        url = self.publish("good", tree("good"))
+        with self.daemon("--dev"):
+            self.done("install", url)
+            shown = self.type("status")
+            self.assertEqual(shown.returncode, 0)
+            self.assertLessEqual(shown.stdout.count("\n"), 10)
+            self.assertIn("plugins: 1\n", shown.stdout)
+            self.assertIn("EVERY operation is approved", shown.stdout)
+            overview = self.done("status")
+            self.assertEqual((overview["plugins"], overview["updates"]), (1, []))
+        self.bundle.unlink()
+        (self.data / "bin" / "esbuild").unlink()
+        stopped = self.type("status")
+        self.assertEqual(stopped.returncode, NO_DAEMON)
+        self.assertIn("daemon: not running\n", stopped.stdout)
+        self.assertIn("not built yet", stopped.stdout)
+        self.assertIn("cannot build: no bundler; run: ", stopped.stdout)
+
+    def test_no_daemon(self):
+        """Without a daemon the status is 3, and the message starts one."""
+        done = self.type("list")
+        self.assertEqual(done.returncode, NO_DAEMON)
+        self.assertIn("run: plugin-bridge run --host reference", done.stderr)
+
+    def test_socket_is_private_and_goes(self):
+        """It has mode 0600, speaks the protocol without ``--dev``, and is removed."""
+        path = self.data / "control.socket"
+        with self.daemon():
+            mode = path.lstat().st_mode
+            self.assertTrue(stat.S_ISSOCK(mode))
+            self.assertEqual(stat.S_IMODE(mode), 0o600)
+        self.assertFalse(path.exists())
+
+    def test_attack_calls_without_the_token(self):
+        """The socket alone is not enough; calls by HTTP are not there."""
+        with self.daemon("--dev"):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(self.data / "control.socket"))
+                client.sendall(
+                    b"POST /v1/plugins/list HTTP/1.1\r\nHost: localhost\r\n"
+                    b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+                )
+                self.assertTrue(client.recv(100).startswith(b"HTTP/1.1 404 "))
+            (self.data / "token").write_text("0" * 64 + "\n")
+            done = self.type("list")
+            self.assertNotEqual(done.returncode, 0)
+
+    def test_too_long_a_path(self):
+        """Where no socket can be, the address of the daemon is used."""
+        deep = self.home / ("x" * 100)
+        deep.mkdir()
+        (self.home / "data").rename(deep / "data")
+        self.home = deep
+        self.data = deep / "data"
+        with self.daemon():
+            self.assertFalse((self.data / "control.socket").exists())
+            self.assertEqual(self.done("list")["plugins"], [])
+
+
+@pytest.mark.whole
+class PromptedTests(_Typed, PromptCase):
+    """Tests for commands, a daemon without ``--dev``, and somebody who clicks."""
+
+    def setUp(self):
+        """Begin the desktop's notification server."""
+        super().setUp()
+        self.empty = self.session.picture()
+        self.session.serve(xfce4_notifyd())
+        self.wait_for_server()
+
+    def test_confirmed_on_a_terminal(self):
+        """Both prompts are confirmed; the terminal shows a bar, and the result."""
+        url = self.publish("good")
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        shown = bytearray()
+        with self.daemon():
+            started = self.begin(
+                "install", url, stdout=slave, stderr=slave, stdin=subprocess.DEVNULL
+            )
+            os.close(slave)
+            reader = threading.Thread(target=_read, args=(master, shown))
+            reader.start()
+            wait_until(lambda: b"answer the prompt" in shown)
+            self.press(CONFIRM, "manage-install.png")
+            wait_until(lambda: shown.count(b"answer the prompt") > 1)
+            self.press(CONFIRM, "manage-trust.png")
+            self.assertEqual(started.wait(PATIENCE_SECONDS), 0, shown)
+            reader.join()
+        self.assertRegex(shown.decode(), r"\[(\x1b\[32m)?#+\.*")
+        self.assertIn("installed good 1.0.0", shown.decode())
+
+    def test_denied(self):
+        """A denied prompt installs nothing; the status is 1, the words are plain."""
+        url = self.publish("good")
+        with self.daemon():
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+            started = self.begin("install", url, **pipes)
+            self.press(DENY, "manage-denied.png")
+            _, err = started.communicate(timeout=PATIENCE_SECONDS)
+            self.assertEqual(started.returncode, REFUSED, err)
+            self.assertIn("the prompt was declined", err)
+            self.assertNotIn("\x1b", err)
+            self.assertEqual(self.done("list")["plugins"], [])
+
+    def test_ctrl_c_withdraws_the_prompt(self):
+        """Ctrl-C cancels the operation in the daemon; its prompt disappears."""
+        url = self.publish("good")
+        with self.daemon():
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+            started = self.begin("install", url, **pipes)
+            self.session.settled(self.empty)
+            started.send_signal(signal.SIGINT)
+            _, err = started.communicate(timeout=PATIENCE_SECONDS)
+            self.assertEqual(started.returncode, INTERRUPTED, err)
+            self.assertIn("the operation was cancelled", err)
+            self.until_empty()
+
+
+def _read(master: int, shown: bytearray) -> None:
+    while True:
+        try:
+            text = os.read(master, 4096)
+        except OSError:  # the last end of the terminal was closed
+            return
+        if not text:
+            return
+        shown.extend(text)

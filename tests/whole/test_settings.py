@@ -1,0 +1,146 @@
+"""One configuration, and a daemon that reports what it cannot do."""
+
+import json
+import shutil
+import socket
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..directories import fresh_directory
+from .daemon import PATIENCE_SECONDS, run, running, set_up
+
+
+@pytest.mark.whole
+class ConfigTests(SynchronousTestCase):
+    """Tests for ``config.toml`` and ``plugin-bridge config``."""
+
+    def setUp(self):
+        """A home with a configuration file."""
+        self.home = fresh_directory(self)
+        self.file = self.home / ".config" / "plugin-bridge" / "config.toml"
+        self.file.parent.mkdir(parents=True)
+
+    def test_precedence_and_origins(self):
+        """Each value is printed with its origin; the strongest one wins."""
+        self.file.write_text('host = "reference"\nrate = 7\nburst = 70\nthreads = 2\n')
+        more = {"BRIDGE_BURST": "71", "BRIDGE_THREADS": "3"}
+        done = run(self.home, "config", "--threads=5", "--json", more=more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        printed = json.loads(done.stdout)
+        self.assertEqual(printed["file"], str(self.file))
+        options = printed["options"]
+        expected = {
+            "host": ("reference", "config.toml, line 1"),
+            "rate": (7.0, "config.toml, line 2"),
+            "burst": (71, "BRIDGE_BURST"),
+            "threads": (5, "--threads"),
+            "log": ("info", "default"),
+        }
+        for name, (value, origin) in expected.items():
+            self.assertEqual(options[name], {"value": value, "origin": origin})
+        shown = run(self.home, "config").stdout
+        self.assertIn('host = "reference"  # config.toml, line 1\n', shown)
+
+    def test_printed_configuration_can_be_used(self):
+        """What is printed is a configuration file with the same values."""
+        self.file.write_text('host = "reference"\nsink = ["freedesktop"]\ndev = true\n')
+        first = run(self.home, "config").stdout
+        self.file.write_text(first)
+        second = run(self.home, "config", "--json")
+        self.assertEqual(second.returncode, 0, second.stderr)
+        values = {
+            k: v["value"] for k, v in json.loads(second.stdout)["options"].items()
+        }
+        self.assertEqual(values["sink"], ["freedesktop"])
+        self.assertIs(values["dev"], True)
+
+    def test_daemon_follows_the_file(self):
+        """The daemon uses it; a wrong key ends the start with status 2 and a hint."""
+        self.file.write_text('log-format = "json"\nrate = 8\n')
+        with running(self.home) as daemon:
+            daemon.stop()
+            self.assertIn("rate: 8 requests per second", "".join(daemon.lines))
+        self.file.write_text("rat = 8\n")
+        done = run(self.home, "run", f"--data-dir={self.home / 'data'}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("line 1: unknown option; did you mean rate?", done.stderr)
+
+
+@pytest.mark.whole
+class ReportsTests(SynchronousTestCase):
+    """Tests for what a daemon reports of its start."""
+
+    def setUp(self):
+        """A home."""
+        self.home = fresh_directory(self)
+
+    def test_daemon_that_cannot_build(self):
+        """Banner, page, supervisor and ``status`` all have the same reason."""
+        set_up(self.home)
+        shutil.rmtree(self.home / "data" / "bin")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
+            path = str(self.home / "notify")
+            supervisor.bind(path)
+            supervisor.settimeout(PATIENCE_SECONDS)
+            with running(self.home, more={"NOTIFY_SOCKET": path}) as daemon:
+                status = supervisor.recv(4096).decode()
+                with daemon.page() as page:
+                    about = page.welcome["services"]["plugins"]
+                shown = run(
+                    self.home,
+                    "status",
+                    "--host=reference",
+                    f"--data-dir={self.home / 'data'}",
+                )
+                daemon.stop()
+                printed = "".join(daemon.lines)
+        reason = about["cannotBuild"]
+        self.assertTrue(reason.startswith("cannot build: no bundler; run: "), reason)
+        self.assertIn(reason, status)
+        self.assertIn(reason, printed)
+        self.assertIn(f"wrong: {reason}\n", shown.stdout)
+
+    def test_taken_port(self):
+        """The supervisor gets the reason; the exit status is 1."""
+        path = str(self.home / "notify")
+        with (
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor,
+            socket.create_server(("127.0.0.1", 0)) as taken,
+        ):
+            supervisor.bind(path)
+            supervisor.settimeout(PATIENCE_SECONDS)
+            port = taken.getsockname()[1]
+            done = run(
+                self.home,
+                "run",
+                f"--listen=127.0.0.1:{port}",
+                f"--data-dir={self.home / 'data'}",
+                more={"NOTIFY_SOCKET": path},
+            )
+            status = supervisor.recv(4096).decode()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(
+            f"STATUS=could not start: cannot listen on 127.0.0.1:{port}", status
+        )
+
+    def test_token_of_another_host(self):
+        """``--print-token`` creates nothing when another daemon listens."""
+        other = self.home / "other"
+        with running(self.home) as daemon:
+            where = f"--data-dir={other}", f"--listen=127.0.0.1:{daemon.port}"
+            done = run(self.home, "run", "--print-token", *where)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(
+                "nothing was created: no daemon of the host vrcnext", done.stderr
+            )
+            self.assertFalse(other.exists())
+            other.mkdir(mode=0o700)
+            free = f"--data-dir={other}", "--listen=127.0.0.1:0"
+            run(self.home, "run", "--print-token", *free)
+            warned = run(self.home, "run", "--print-token", *where)
+            self.assertEqual(warned.returncode, 0)
+            self.assertIn("warning: no daemon of the host", warned.stderr)
+            own = f"--data-dir={daemon.data}", "--host=reference"
+            done = run(self.home, "run", "--print-token", *own)
+            self.assertEqual(done.stdout.strip(), daemon.token)
