@@ -285,8 +285,9 @@ def zsh() -> str:
     return f"""\
 #compdef {programs}
 _plugin_bridge_listed() {{
-    local -a found
-    found=(${{(f)"$($line_so_far[1] completion --list $1 -- $line_so_far 2>/dev/null)"}})
+    local -a found asked
+    asked=($line_so_far[1] completion --list $1 -- $line_so_far)
+    found=(${{(f)"$($asked 2>/dev/null)"}})
     compadd -a found
 }}
 _plugin_bridge_method() {{

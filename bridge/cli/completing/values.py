@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,7 @@ _OPTIONS: Final = {
     "host": Values(Kind.WORDS, SHIPPED),
     "log": _LEVELS,
     "level": _LEVELS,
+    "list": Values(Kind.WORDS, ("plugins", "keys")),
     "log-format": Values(Kind.WORDS, LOG_FORMATS),
     "data-dir": _DIRECTORIES,
     "theme-dir": _DIRECTORIES,
@@ -145,7 +147,7 @@ def _where(words: list[str]) -> list[str]:
     found = [f"--host={host}"] if host else []
     # bash has the equals sign as a word of its own.
     rest = [word for word in words[1:] if word != "="]
-    for word, following in zip(rest, [*rest[1:], ""], strict=True):
+    for word, following in pairwise([*rest, ""]):
         name, equals, _ = word.partition("=")
         if name in ("--host", "--data-dir"):
             value = word if equals else f"{name}={following}"
