@@ -3,7 +3,17 @@
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: demo test check packages soak docs reference clean
+.PHONY: help demo test check packages soak docs reference clean
+
+help:
+	@echo "make demo       show the whole process in a browser"
+	@echo "make test       run every check and test, with coverage (ten minutes)"
+	@echo "make check      run the checks and the unit tests (three minutes)"
+	@echo "make packages   test the wheel and the Debian packages (needs root)"
+	@echo "make soak       run a page next to every abuse for three minutes"
+	@echo "make docs       build the site and the manual pages in artefacts/"
+	@echo "make reference  regenerate what the docs take from the code"
+	@echo "make clean      remove .venv, caches and artefacts"
 
 demo: $(VENV)/installed
 	@.ci/system demo

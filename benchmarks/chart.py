@@ -16,7 +16,7 @@ TOP: Final = 26
 STYLE: Final = (
     "text{font:12px sans-serif;fill:#555}"
     ".all{fill:none;stroke:#9ab;stroke-width:1}"
-    ".settled{fill:#c33}.axis{stroke:#999}.warm{fill:#8881}"
+    ".settled{stroke:#c33;stroke-width:4;stroke-linecap:round}.axis{stroke:#999}.warm{fill:#8881}"
     "rect.page{fill:#fff}"
 )
 
@@ -80,9 +80,8 @@ def _panel(panel: Panel, top: float, minutes: float, warm: float) -> list[str]:
         f'<path class="axis" d="M{LEFT} {bottom}H{WIDTH - 10}"/>',
         f'<polyline class="all" points="{line}"/>',
     ]
-    for x, y in (place(point).split(",") for point in panel.settled):
-        parts.append(f'<circle class="settled" cx="{x}" cy="{y}" r="2"/>')
-    return parts
+    marks = "".join(f"M{place(point)}h0" for point in panel.settled)
+    return [*parts, f'<path class="settled" d="{marks}"/>']
 
 
 def _across(minute: float, minutes: float) -> float:

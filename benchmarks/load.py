@@ -63,7 +63,9 @@ class Row:
     :ivar before: The daemon's resident memory, in MiB.
     :ivar peak: The most it had meanwhile.
     :ivar after: What it had some seconds later.
-    :ivar busy: The share of one processor that the daemon used, 0 to 1.
+    :ivar busy: How much of the time the daemon ran, 0 to 1.
+    :ivar waited: How much of the time it was ready to run, and others had the
+        processors.  When that is much, the round trips measure the machine.
     :ivar connected: How many of 20 pages connected in time.
     """
 
@@ -73,6 +75,7 @@ class Row:
     peak: float
     after: float
     busy: float
+    waited: float
     connected: int
 
     def beyond(self) -> list[str]:
@@ -118,11 +121,11 @@ def descriptors(daemon: Daemon) -> int:
     return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
 
 
-def processor_seconds(daemon: Daemon) -> float:
-    """Return how long the daemon has run on a processor."""
-    stat = Path(f"/proc/{daemon.process.pid}/stat").read_text("ascii")
-    user, system = stat.rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+def processor_seconds(daemon: Daemon) -> tuple[float, float]:
+    """Return how long the reactor's thread has run, and waited for a processor."""
+    stat = Path(f"/proc/{daemon.process.pid}/schedstat").read_text("ascii")
+    ran, waited = stat.split()[:2]
+    return int(ran) / 1e9, int(waited) / 1e9
 
 
 def connect_in_sequence(daemon: Daemon, count: int) -> float:
@@ -149,42 +152,38 @@ def connect_in_time(daemon: Daemon) -> int:
     return connected
 
 
-def suffer(name: str, daemon: Daemon, page: RawSocket) -> Row:
-    """Measure a page next to one abuse."""
+def row(
+    name: str, daemon: Daemon, abuse: contextlib.AbstractContextManager[None]
+) -> Row:
+    """Measure a page next to an abuse."""
     before = mebibytes(daemon)
     forget_peak(daemon)
-    with attacking(name, daemon):
+    # A page of its own, since a page that reads nothing for long is dropped.
+    page = paired(daemon.port, daemon.token)
+    with abuse:
         time.sleep(2.0)
-        used, begun = processor_seconds(daemon), time.monotonic()
+        earlier, begun = processor_seconds(daemon), time.monotonic()
         trips = measure(page)
-        busy = (processor_seconds(daemon) - used) / (time.monotonic() - begun)
+        seconds = time.monotonic() - begun
+        busy, waited = (
+            (now - then) / seconds
+            for now, then in zip(processor_seconds(daemon), earlier, strict=True)
+        )
+        page.socket.close()
         connected = connect_in_time(daemon)
     peak = mebibytes(daemon, "VmHWM")
     time.sleep(SETTLED_SECONDS)
-    return Row(name, trips, before, peak, mebibytes(daemon), busy, connected)
+    after = mebibytes(daemon)
+    return Row(name, trips, before, peak, after, busy, waited, connected)
 
 
 def rows(home: Path, names: Sequence[str]) -> Iterator[Row]:
     """Measure a page alone, next to each abuse, and alone again."""
     with running(home, *OPTIONS) as daemon:
-        page = paired(daemon.port, daemon.token)
-        measure(page, 1.0)
-        yield alone("alone", daemon, page)
+        yield row("alone", daemon, contextlib.nullcontext())
         for name in names:
-            yield suffer(name, daemon, page)
-        yield alone("alone, after", daemon, page)
-
-
-def alone(name: str, daemon: Daemon, page: RawSocket) -> Row:
-    """Measure a page next to nothing."""
-    before = mebibytes(daemon)
-    forget_peak(daemon)
-    used = processor_seconds(daemon)
-    trips = measure(page)
-    busy = (processor_seconds(daemon) - used) / SECONDS
-    connected = connect_in_time(daemon)
-    peak, after = mebibytes(daemon, "VmHWM"), mebibytes(daemon)
-    return Row(name, trips, before, peak, after, busy, connected)
+            yield row(name, daemon, attacking(name, daemon))
+        yield row("alone, after", daemon, contextlib.nullcontext())
 
 
 def report_abuses(home: Path, names: Sequence[str]) -> bool:
@@ -193,15 +192,15 @@ def report_abuses(home: Path, names: Sequence[str]) -> bool:
     within = True
     print(
         f"{'':18}  p50 ms  p99 ms worst ms   MiB before   peak  after  "
-        f"daemon  of {TRIES} connect"
+        f"   ran waited  of {TRIES} connect"
     )
-    for row in rows(home, names):
-        beyond = row.beyond()
+    for found in rows(home, names):
+        beyond = found.beyond()
         within = within and not beyond
         print(
-            f"{row.name:18}{row.trips.median:8.1f}{row.trips.p99:8.1f}"
-            f"{row.trips.worst:9.1f}{row.before:13.1f}{row.peak:7.1f}{row.after:7.1f}"
-            f"{row.busy:8.0%}{row.connected:14}"
+            f"{found.name:18}{found.trips.median:8.1f}{found.trips.p99:8.1f}"
+            f"{found.trips.worst:9.1f}{found.before:13.1f}{found.peak:7.1f}"
+            f"{found.after:7.1f}{found.busy:7.0%}{found.waited:7.0%}{found.connected:14}"
             + "".join(f"  ! {limit}" for limit in beyond),
             flush=True,
         )

@@ -20,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -72,6 +73,7 @@ class Soak:
             with attacking(name, self.probed.daemon):
                 self._watch(attack_seconds, number, name)
         quiet = self.round_seconds * QUIET_SHARE - SETTLE_SECONDS
+        self.probed.collect()
         self._watch(SETTLE_SECONDS, number, "")
         self._watch(max(2.0, quiet), number, "", settled=True)
 
@@ -207,6 +209,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--plot", type=Path, default=ARTEFACTS / "soak.svg")
     given = parser.parse_args()
+    # So that nothing is left running when CI ends this.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     rounds = 10 if given.minutes >= 15 else 4
     with tempfile.TemporaryDirectory(prefix="bridge-home-") as home:
         with soaking(Path(home), given.minutes * 60 / rounds) as soak:

@@ -151,6 +151,8 @@ def _method(
 ) -> dict[str, Any]:
     named = _named(service, m)
     errors = {code for code in Code if code in named} | COMMON
+    if service in DEV_ONLY:
+        errors.add(Code.UNKNOWN_SERVICE)  # without --dev
     refusals = {"refusals": m.refusals.replace("``", "`")} if m.refusals else {}
     return {
         **described(m.summary),

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import gc
 import io
 import os
 import shutil
@@ -98,6 +99,15 @@ class DaemonTests(TestCase):
         await daemon.stopService()
         self.assertFalse((self.data / "address").exists())
         acquire(self.data / "lock").release()
+
+    async def test_collections_pass_over_what_is_loaded(self):
+        """A full collection looks only at what was made since the start."""
+        service = object()
+        self.patch(tap, "assemble", lambda *_: service)
+        self.addCleanup(gc.unfreeze)
+        gc.unfreeze()
+        self.assertIs(tap.makeService(self.options()), service)
+        self.assertGreater(gc.get_freeze_count(), 10_000)
 
     async def test_forked_children_make_no_repr_of_settings(self):
         """The repr of each signal handler, which Twisted makes there, is short."""

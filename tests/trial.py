@@ -18,7 +18,7 @@ from twisted.scripts import trial
 
 # Drives daemons, commands and packages from outside, or has tests run by hand only.
 BY_PYTEST = frozenset(
-    {"clients", "differential", "docs", "honest", "packaging", "whole"}
+    {"clients", "differential", "docs", "honest", "model", "packaging", "whole"}
 )
 
 

@@ -32,6 +32,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     ),
     "call": ("call", "call a method of a daemon with --dev"),
     "eval": ("evaluate", "evaluate JavaScript in the page of a daemon with --dev"),
+    "cancel": ("cancel", "list plugin operations under way, and cancel one"),
     "logs": ("logs", "show the log of the page and its plugins"),
     "export": ("exporting", "write the plugin list and the page's settings to a file"),
     "import": ("importing", "install the plugins and settings of such a file"),

@@ -20,7 +20,11 @@ from ..protocol.rules import Text
 
 _Ref = Annotated[
     str,
-    Text(REF_CHARACTERS, like="[A-Za-z0-9_-]+", least=REF_LEAST_CHARACTERS),
+    Text(
+        REF_CHARACTERS,
+        like=f"[A-Za-z0-9_-]{{{REF_LEAST_CHARACTERS},{REF_CHARACTERS}}}",
+        least=REF_LEAST_CHARACTERS,
+    ),
 ]
 
 

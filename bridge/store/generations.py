@@ -36,6 +36,10 @@ class DamagedError(Exception):
     """What was read is not what was ever written whole."""
 
 
+class UnchangedError(OSError):
+    """No new generation was made, and the current one is as it was, for certain."""
+
+
 @frozen
 class Generations:
     """
@@ -123,11 +127,15 @@ class Generations:
         """
         Make a new generation, durable when this returns.
 
-        :raise OSError: It could not be made; the current generation has been put
-            back, as far as the file system still allows.
+        :raise UnchangedError: It could not be made.
+        :raise OSError: The same, and the file system did not allow to put the current
+            generation back: a later ``load`` may find either.
         """
         try:
             self._write(pieces)
+        except OSError as e:
+            _unlink_quietly(self._temporary)
+            raise UnchangedError(e.errno, e.strerror) from e
         except BaseException:
             _unlink_quietly(self._temporary)
             raise
@@ -136,8 +144,9 @@ class Generations:
             kept = self._keep()
             os.replace(self._temporary, self.path)
             sync_directory(self.path.parent)
-        except BaseException:
-            self._put_back(kept)
+        except OSError as e:
+            if self._put_back(kept):
+                raise UnchangedError(e.errno, e.strerror) from e
             raise
 
     def _write(self, pieces: Iterable[bytes]) -> None:
@@ -161,17 +170,22 @@ class Generations:
             os.replace(self.path, self.previous)
         return True
 
-    def _put_back(self, kept: bool) -> None:
+    def _put_back(self, kept: bool) -> bool:
+        """Make the current generation what it was; whether that is durable."""
+        is_back = is_durable = False
         with contextlib.suppress(OSError):
             if kept:
                 self._current_from_previous()
             elif not os.path.lexists(self._temporary):
                 # It was renamed: there was no current generation before it.
                 _unlink(self.path)
+            is_back = True
         _unlink_quietly(self._temporary)
         _unlink_quietly(self._spare)
         with contextlib.suppress(OSError):
             sync_directory(self.path.parent)
+            is_durable = True
+        return is_back and is_durable
 
     def _current_from_previous(self) -> None:
         try:

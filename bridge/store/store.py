@@ -15,7 +15,7 @@ from ..concurrency.threads import InThread
 from ..datadir.ownership import NotOwnError
 from ..protocol.errors import BridgeError, Code, shutting_down
 from ..protocol.wire import dumps, loads_unique
-from .generations import DamagedError, Generations
+from .generations import DamagedError, Generations, UnchangedError
 from .tables import Edit, Snapshot, Tables, Undo, roll_back
 
 
@@ -153,6 +153,16 @@ class Store:
         self._flight.ask()
         return commit.done
 
+    def assure(self) -> Deferred[None]:
+        """
+        Make sure that the file holds what can be read here.
+
+        It may not after a write that failed in the middle.
+
+        :return: Fires when it does; fails as ``commit`` does.
+        """
+        return self.commit([])
+
     async def _write_queue(self) -> None:
         batch, self._queue = self._queue, []
         if not batch:
@@ -168,9 +178,13 @@ class Store:
 
     async def _write(self) -> None:
         # Until it is known to have worked, the file may hold either generation.
-        self._durability_unknown = True
+        was_unknown, self._durability_unknown = self._durability_unknown, True
         pieces = _pieces(self._tables.snapshot())
-        await self._in_thread(self._file.replace, pieces)
+        try:
+            await self._in_thread(self._file.replace, pieces)
+        except UnchangedError:
+            self._durability_unknown = was_unknown
+            raise
         self._durability_unknown = False
 
     def _refuse(self, commits: list[_Commit], error: Exception) -> None:

@@ -25,9 +25,9 @@ class DrawTests(SynchronousTestCase):
         texts = [text.text for text in drawn.findall(f"{SVG}text")]
         self.assertIn("a < b", texts)
         self.assertIn("2 min", texts)
-        (mark,) = drawn.findall(f"{SVG}circle")
-        placed = [pair.split(",") for pair in lines[0].attrib["points"].split()]
-        self.assertEqual([mark.attrib["cx"], mark.attrib["cy"]], placed[1])
+        marks = drawn.findall(f"{SVG}path[@class='settled']")
+        second = lines[0].attrib["points"].split()[1]
+        self.assertEqual([mark.attrib["d"] for mark in marks], [f"M{second}h0", ""])
 
     def test_scale(self) -> None:
         """Later points are to the right, higher values above lower ones."""

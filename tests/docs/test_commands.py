@@ -26,6 +26,22 @@ ELSEWHERE: Final = {
         "runs this test; what it makes sure of is tested by",
         "tests/docs/test_commands.py::test_make",
     ),
+    "make check": (
+        "runs the unit tests again; what it makes sure of is tested by",
+        "tests/docs/test_commands.py::test_make",
+    ),
+    "make help": (
+        "names the targets, which are compared by",
+        "tests/docs/test_commands.py::test_make_help",
+    ),
+    ".venv/bin/python -m twisted.trial tests.protocol.test_session": (
+        "runs what also runs alone, as",
+        "tests/protocol/test_session.py::test_every_state_takes_every_input",
+    ),
+    ".venv/bin/python -m pytest tests/whole/test_socket.py": (
+        "runs what also runs alone, as",
+        "tests/whole/test_socket.py::test_wrong_token",
+    ),
     "pipx install .": (
         "installs libraries; the wheel is installed so by",
         "tests/packaging/test_wheel.py::test_pipx",
@@ -71,6 +87,7 @@ ELSEWHERE: Final = {
 
 READ_BY: Final = {
     "README.md": "test_readme",
+    "docs/CONTRIBUTING.md": "test_contributing",
     "bridge/reference/sample-plugin/README.md": "test_sample",
     "docs/debugging.md": "test_debugging",
     "docs/hosts.md": "test_hosts",
@@ -124,3 +141,10 @@ class PagesTests(SynchronousTestCase):
             for line in commands(page):
                 if found := re.fullmatch(r"make (\S+)", line):
                     self.assertRegex(rules, rf"(?m)^{found[1]}:")
+
+    def test_make_help(self) -> None:
+        """``make help`` names every target but itself."""
+        rules = (ROOT / "Makefile").read_text("utf-8")
+        targets = set(re.findall(r"(?m)^\.PHONY: (.*)$", rules)[0].split())
+        named = set(re.findall(r'@echo "make (\w+) ', rules))
+        self.assertEqual(named, targets - {"help"})

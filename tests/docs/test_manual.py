@@ -16,6 +16,7 @@ from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.settings.config import OPTIONS
 
+from ..schemas.checking import DOCUMENT
 from .building import DOCS, built
 
 PAGES = (
@@ -76,8 +77,7 @@ class RenderedTests(SynchronousTestCase):
     def test_protocol(self) -> None:
         """Every method, event, error and reason is documented."""
         text = text_of("plugin-bridge-protocol.7")
-        reference = (DOCS / "reference" / "methods.md").read_text("utf-8")
-        for method in re.findall(r"^### (\S+)$", reference, re.MULTILINE):
+        for method in DOCUMENT["methods"]:
             self.assertIn(method, text)
         for word in (*Code, *Event, *Prefix, *CloseReason):
             self.assertIn(str(word), text)

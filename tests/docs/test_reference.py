@@ -34,7 +34,7 @@ class ReferenceTests(SynchronousTestCase):
         for path, text in made["shipped"]():
             self.assertEqual(text, path.read_text("utf-8"), path)
 
-    def test_nothing_stale_is_shipped(self):
+    def test_no_stale_schema(self):
         """There is no schema that nothing generates."""
         made = self.made()
         names = {path.name for path, _ in made["shipped"]()}

@@ -42,7 +42,8 @@ const sent: Methods["osc/send"]["params"] = {
   address: "/a", args: [1, "b", true, { kind: "int", value: 1 }],
 };
 const progress: Events["progress"] = {
-  op: "install", id: null, step: "a later step", message: "",
+  op: "install", id: null, step: "a later step", message: "", operation: "1",
+  ref: null, cancellable: true,
 };
 const code: ErrorCode = "rate_limited";
 const prefix: Prefix = PREFIXES[0];
@@ -71,7 +72,7 @@ class TypesTests(SynchronousTestCase):
     """Tests for the committed types."""
 
     def compiled(self, text: str) -> str:
-        """Compile a module beside the types; return what the compiler reports."""
+        """Compile a module next to the types; return what the compiler reports."""
         with TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "protocol.ts").write_bytes(TYPES.read_bytes())
@@ -89,7 +90,7 @@ class TypesTests(SynchronousTestCase):
         imports = "import type {\n ErrorCode, Events, MethodName, Params, Result,\n}"
         lines = "\n".join(f"{{ {line} void a; }}" for line in WRONG)
         report = self.compiled(f'{imports} from "./protocol.js";\n{lines}\n')
-        failed = set(re.findall(r"^use\.ts\((\d+),", report, re.MULTILINE))
+        failed = set(re.findall(r"^\S*use\.ts\((\d+),", report, re.MULTILINE))
         first = imports.count("\n") + 2
         expected = {str(first + number) for number in range(len(WRONG))}
         self.assertEqual(failed, expected, report)

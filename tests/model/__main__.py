@@ -1,34 +1,28 @@
-"""Runs the model: ``python -m tests.model [--examples N] [--steps N] [--seed S]``."""
+"""
+Runs the model: ``python -m tests.model [--examples N] [--steps N] [--seed S]``.
+
+``--whole`` drives daemons in processes of their own, one for each example; the seed of
+the first is ``S``, that of the next ``S + 1``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-import time
 
-from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from .machine import BridgeMachine
 from .simulation import be_quiet
+from .whole import run
 
-_PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
+_QUICK = (Phase.explicit, Phase.generate)
 
 
-def main() -> int:
-    """Run as many examples as wanted; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.model")
-    parser.add_argument("--examples", type=int, default=50)
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--no-shrink", action="store_true")
-    chosen = parser.parse_args()
-    for name in ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"):
-        os.environ.pop(name, None)
+def _simulate(chosen: argparse.Namespace) -> None:
     be_quiet()
-    sys.stdout.write(f"seed {chosen.seed}\n")
-    begun = time.monotonic()
     run_state_machine_as_test(
         seed(chosen.seed)(type("Machine", (BridgeMachine,), {})),
         settings=settings(
@@ -36,14 +30,34 @@ def main() -> int:
             stateful_step_count=chosen.steps,
             deadline=None,
             database=None,
-            print_blob=False,
             report_multiple_bugs=False,
-            verbosity=Verbosity.normal,
-            phases=_PHASES[:2] if chosen.no_shrink else _PHASES,
+            phases=(*_QUICK, Phase.shrink) if chosen.shrink else _QUICK,
             suppress_health_check=list(HealthCheck),
         ),
     )
-    sys.stdout.write(f"{time.monotonic() - begun:.1f} s\n")
+
+
+def main() -> int:
+    """Run as many examples as wanted; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.model")
+    parser.add_argument("--examples", type=int, default=50)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--shrink", action="store_true", help="look for fewer steps")
+    parser.add_argument("--whole", action="store_true", help="with everything real")
+    chosen = parser.parse_args()
+    for name in ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"):
+        os.environ.pop(name, None)
+    # A failure is reported below it.
+    sys.stdout.write(f"seed {chosen.seed}\n")
+    sys.stdout.flush()
+    if not chosen.whole:
+        _simulate(chosen)
+        return 0
+    for number in range(chosen.seed, chosen.seed + chosen.examples):
+        sys.stdout.write(f"whole daemon, seed {number}\n")
+        sys.stdout.flush()
+        run(number, chosen.steps)
     return 0
 
 

@@ -311,13 +311,13 @@ class WholeDriver:
         with self.daemon.page() as page:
             self._run("--rotate-token")
             reason = _close_reason(page)
-        self._expect("token" in reason, "closed:", reason)
+        self._expect(reason == "token_rotated", "closed:", reason)
         self._expect(self.daemon.token != before, "the token is as it was")
         stranger = Page(self.daemon.port)
         try:
             stranger.send({"type": "hello", "token": before, "client": "model/1"})
             reason = _close_reason(stranger)
-            self._expect("token" in reason, "closed:", reason)
+            self._expect(reason == "unauthorized", "closed:", reason)
         finally:
             stranger.close()
         self._follow([], [])

@@ -69,6 +69,7 @@ def test_sdist(dist: Path) -> None:
         assert name in names
     assert "twisted/plugins/bridge_dropin.py" in names
     assert "bridge/settings/profiles/vrcnext.toml" in names
+    assert "bridge/schemas/protocol.json" in names
 
 
 @pytest.mark.parametrize("python", list(interpreters()))
@@ -92,6 +93,8 @@ def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
 
     assert "plugin-bridge" in run("plugin-bridge", "--version")
     assert "A loopback daemon for web pages." in run("twistd", "--help")
+    read = "from bridge.schemas import read_schema; print(read_schema('protocol.json'))"
+    assert "plugins/install" in run("python", "-c", read)
     data = f"--data-dir={tmp_path / 'data'}"
     run("plugin-bridge", "setup", "--host=reference", data)
     built = run("plugin-bridge", "run", "--host=reference", data, "--build-plugins")

@@ -369,7 +369,10 @@ export const apiScenarios = {
       [7, "settings: an object by key"],
       [{ "a b": number }, "settings: a key is 1 to 64 of a-z A-Z 0-9 _ . : -"],
       [{ a: 7 }, "settings.a.label: text of at most 80 characters"],
-      [{ a: { ...number, label: "x".repeat(81) } }, "settings.a.label: text of at most 80 characters"],
+      [
+        { a: { ...number, label: "x".repeat(81) } },
+        "settings.a.label: text of at most 80 characters",
+      ],
       [{ a: { ...number, help: 7 } }, "settings.a.help: text of at most 300 characters"],
       [{ a: { ...number, type: "date" } }, "settings.a.type: number, boolean, text or choice"],
       [{ a: { ...number, default: NaN } }, "settings.a.default: a value the field accepts"],

@@ -1,6 +1,6 @@
-/** The log, the settings, the permissions, the plugins, and what people read. */
+/** The log, the settings and the permissions. */
 
-import { BridgeError, type Json, PermissionError } from "@bridge/plugin-api";
+import { type Json, PermissionError } from "@bridge/plugin-api";
 
 import { Grants } from "../../bridge/reference/packages/host/src/grants.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
@@ -12,16 +12,9 @@ import {
   endpointInFragment,
   readEndpoint,
 } from "../../bridge/reference/packages/host/src/preferences.js";
-import { rows } from "../../bridge/reference/packages/host/src/rows.js";
 import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
-import {
-  availableUpdates,
-  buildReport,
-  installedPlugins,
-} from "../../bridge/reference/packages/host/src/wire.js";
-import { inPlainWords, stepName } from "../../bridge/reference/packages/host/src/wording.js";
-import { Daemon, Memory, connected } from "./pagestand.js";
-import { World, equal, failure, refusal } from "./world.js";
+import { Daemon, Memory } from "./pagestand.js";
+import { equal, failure, refusal } from "./world.js";
 
 function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): GatedNative {
   const manifest = readManifest({ id: "some-plugin", permissions });
@@ -37,59 +30,22 @@ function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): G
   return new GatedNative(daemon, new Gate(manifest, new Grants(daemon, manifest.id), ask));
 }
 
-function logging(): { log: Log; frames: { records: { message: string }[] }[]; world: World } {
-  const world = new World();
-  const frames: { records: { message: string }[] }[] = [];
-  const log = new Log(world, (frame) => {
-    frames.push(frame as { records: { message: string }[] });
-    return true;
-  });
-  return { log, frames, world };
-}
-
 function fail(): never {
   throw new Error("no luck");
 }
 
 export const hostScenarios = {
-  async log_frames_are_gathered() {
-    const { log, frames, world } = logging();
-    for (let n = 0; n < 450; n += 1) {
-      log.add("info", "host", `line ${n}`);
-    }
-    await world.pass(249);
-    equal(frames.length, 0);
-    await world.pass(1);
-    equal(frames.map(({ records }) => records.length), [200, 200, 50]);
-    equal(frames[0]?.records[0], { level: "info", scope: "host", message: "line 0", ts: 0 });
-    await world.pass(10_000);
-    equal(frames.length, 3);
-  },
-
-  async log_keeps_the_newest_offline() {
-    const world = new World();
-    let online = false;
-    const seen: string[] = [];
-    const log = new Log(world, (frame) => {
-      if (online) {
-        seen.push(...(frame as { records: { message: string }[] }).records.map((r) => r.message));
-      }
-      return online;
+  log_never_mirrors_the_daemon() {
+    const mirrored: string[] = [];
+    const log = new Log(() => 7, (level, scope, message) => {
+      mirrored.push(`${level} ${scope} ${message}`);
     });
-    for (let n = 0; n < 700; n += 1) {
-      log.add("info", "host", `${n}`);
-    }
-    await world.pass(250);
-    online = true;
-    log.flush();
-    equal([seen.length, seen[0], seen.at(-1)], [500, "200", "699"]);
-  },
-
-  async log_never_mirrors_the_daemon() {
-    const { log, frames, world } = logging();
+    const seen: object[] = [];
+    log.recorded.listen((record) => seen.push(record));
     log.add("error", "bridge", "a line of the daemon's own");
-    await world.pass(1_000);
-    equal(frames, []);
+    log.scope("some-plugin").warn("a line of a plugin");
+    equal(mirrored, ["warn some-plugin a line of a plugin"]);
+    equal(seen[0], { level: "error", scope: "bridge", message: "a line of the daemon's own", ts: 7 });
   },
 
   endpoints() {
@@ -230,58 +186,5 @@ export const hostScenarios = {
     const failed = await api.notify({ title: "two" });
     equal([failed.ok, failed.failed[0]?.sink], [false, "bridge"]);
     equal(await refusal(api.call("notify", "send")), "BridgeError unavailable");
-  },
-
-  async list_of_plugins() {
-    const table = ["old-one", "gone-one", "same-one"].map((id) => ({
-      manifest: { id, name: id, version: "1.0.0" },
-      plugin: { id, activate: () => undefined },
-    }));
-    const { runtime } = await connected(table);
-    const plugins = runtime.manager;
-    const installed = installedPlugins({
-      plugins: [
-        { id: "new-one", version: "1.0.0" },
-        { id: "old-one", version: "2.0.0" },
-        { id: "same-one", version: "1.0.0" },
-        { name: "no id" },
-        7,
-      ],
-      broken: [{ id: "bad-one", reason: "its files changed" }],
-    });
-    const shown = rows(installed, plugins.all);
-    equal(shown.map(({ id, status, installed: there }) => [id, status, there]), [
-      ["new-one", "needs-reload", true],
-      ["old-one", "needs-reload", true],
-      ["same-one", "running", true],
-      ["bad-one", "broken", true],
-      ["gone-one", "uninstalled", false],
-    ]);
-    const unknown = rows(undefined, plugins.all);
-    equal(unknown.map(({ status }) => status), ["running", "running", "running"]);
-  },
-
-  nonsense_from_the_daemon() {
-    for (const nonsense of [undefined, null, 7, "x", [], {}, { plugins: 7, updates: 7 }]) {
-      equal(installedPlugins(nonsense), []);
-      equal(availableUpdates(nonsense), []);
-      equal(buildReport(nonsense), { ok: false, plugins: [], errors: [] });
-    }
-  },
-
-  plain_words() {
-    const words = (message: string, code = "bad_request"): string =>
-      inPlainWords(new BridgeError(code, message));
-    equal(words("denied: the prompt was dismissed"), "You did not confirm it on the desktop.");
-    equal(words("denied"), "You did not confirm it on the desktop.");
-    const policy = "The plugin's source breaks the source policy. (main.ts:3 eval)";
-    equal(words("policy: main.ts:3 eval"), policy);
-    equal(words("policy:main.ts:3 eval"), policy);
-    equal(words("something else entirely"), "something else entirely");
-    equal(words("constructor: x"), "constructor: x");
-    equal(words("whatever", "internal").includes("log"), true);
-    equal(inPlainWords(new Error("oh")), "Error: oh");
-    equal(stepName("awaiting_confirmation"), "confirm on your desktop");
-    equal(stepName("toString"), "toString");
   },
 };

@@ -103,7 +103,7 @@ export interface Stand {
 export function stand(table: readonly Entry[], given: Given = {}): Stand {
   const { daemon = new Daemon(), storage = new Memory(), safe = false, answers = [] } = given;
   const world = new World();
-  const log = new Log(world, () => true);
+  const log = new Log(world.now, () => undefined);
   const lines: string[] = [];
   log.recorded.listen(({ scope, message }) => lines.push(`${scope}: ${message}`));
   const cards = new Set<string>();

@@ -212,6 +212,40 @@ export const runtimeScenarios = {
     equal(stages(page), ["slow-one starting", "quick-one running"]);
   },
 
+  async dependencies_start_first() {
+    const daemon = new Daemon();
+    daemon.state.set("enabled:off-one", false);
+    const events: string[] = [];
+    const after = (id: string, ...dependencies: string[]): Entry => {
+      const plugin = noting(id, events);
+      return { ...plugin, manifest: { ...(plugin.manifest as object), dependencies } };
+    };
+    const table = [
+      after("third", "second", "first"),
+      after("second", "first"),
+      after("lonely", "absent"),
+      after("waits", "off-one"),
+      after("one", "other"),
+      after("other", "one"),
+      after("victim", "one"),
+      after("first"),
+      after("off-one"),
+    ];
+    const page = await connected(table, { daemon });
+    const activated = events.filter((event) => event.startsWith("activate"));
+    equal(activated, ["activate first", "activate second", "activate third"]);
+    const errors = page.runtime.plugins().filter(({ stage }) => stage === "failed");
+    equal(errors.map(({ id, error }) => `${id}: ${error}`), [
+      "lonely: it depends on absent, which does not run",
+      "waits: it depends on off-one, which does not run",
+      "one: it and other depend on each other",
+      "other: it and one depend on each other",
+      "victim: it depends on one, which does not run",
+    ]);
+    await page.runtime.setEnabled("off-one", true);
+    equal(events.slice(-2), ["load waits", "activate waits"]);
+  },
+
   async safe_mode_by_the_address() {
     const events: string[] = [];
     const page = await connected([noting("some-plugin", events)], { safe: true });

@@ -1,17 +1,17 @@
 /** Run every scenario and print, as JSON, what went wrong in each; nothing, mostly. */
 
 import { apiScenarios } from "./api_scenarios.js";
-import { connectionScenarios } from "./connection_scenarios.js";
 import { evaluationScenarios } from "./evaluation_scenarios.js";
 import { hostScenarios } from "./host_scenarios.js";
+import { managerScenarios } from "./manager_scenarios.js";
 import { runtimeScenarios } from "./runtime_scenarios.js";
 
 const results: { [name: string]: string } = {};
 const all: { [name: string]: () => void | Promise<void> } = {
   ...apiScenarios,
-  ...connectionScenarios,
   ...evaluationScenarios,
   ...hostScenarios,
+  ...managerScenarios,
   ...runtimeScenarios,
 };
 for (const [name, scenario] of Object.entries(all)) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,8 @@ from bridge.settings.host import load_profile
 from .bundling import REFERENCE, bundle, lay_out
 
 SAMPLE = REFERENCE / "sample-plugin"
+MOST_BYTES = 135_000
+MOST_COMPRESSED_BYTES = 48_000
 
 
 class BundleTests(SynchronousTestCase):
@@ -47,10 +50,18 @@ class BundleTests(SynchronousTestCase):
         self.assertIn("plugins/sample-plugin/main.ts", inputs)
 
     def test_self_contained(self) -> None:
-        """The bundle is made of the host, the table and the plugin's own files only."""
+        """The bundle has only the host, its library, the table and the plugin."""
         _, inputs = self.build([SAMPLE])
-        allowed = ("host/packages/", "build/static-plugins.ts", "plugins/")
+        library = "host/node_modules/preact/"
+        allowed = ("host/packages/", library, "build/static-plugins.ts", "plugins/")
         self.assertEqual([name for name in inputs if not name.startswith(allowed)], [])
+
+    def test_size(self) -> None:
+        """It stays as small as the record says; docs/decisions/0057 has the parts."""
+        code, _ = self.build([SAMPLE])
+        whole = code.encode("utf-8")
+        self.assertLess(len(whole), MOST_BYTES)
+        self.assertLess(len(gzip.compress(whole, 9)), MOST_COMPRESSED_BYTES)
 
     def test_api_imports_only_itself(self) -> None:
         """No file of the API reaches outside the API, as the metafile rules demand."""

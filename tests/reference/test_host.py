@@ -1,4 +1,4 @@
-"""The page-side client, run in Node.js with a clock and a network of its own."""
+"""The page's log, endpoints, settings and permissions, run in Node.js."""
 
 from __future__ import annotations
 
@@ -57,104 +57,8 @@ class ScenarioTestCase(SynchronousTestCase):
         self.assertEqual(outcomes()[name], "")
 
 
-class ConnectionTests(ScenarioTestCase):
-    """How the page finds the daemon, pairs, asks, and connects again."""
-
-    def test_four_states(self) -> None:
-        """The bridge card's four states follow the probe, the hello and the welcome."""
-        self.prove()
-
-    def test_health_must_be_ok(self) -> None:
-        """Only a health answer with ``ok: true`` counts as a daemon."""
-        self.prove()
-
-    def test_hello_comes_first(self) -> None:
-        """The hello is the first frame, and the only one before the welcome."""
-        self.prove()
-
-    def test_no_token_no_socket(self) -> None:
-        """Without a token no socket is opened."""
-        self.prove()
-
-    def test_reconnect_times(self) -> None:
-        """Retries come after 1, 2, 5, 15, 30, 30 s; a welcome starts them over."""
-        self.prove()
-
-    def test_absent_daemon_is_looked_for(self) -> None:
-        """A daemon that is not there is looked for at the same times."""
-        self.prove()
-
-    def test_refusal_is_final(self) -> None:
-        """After close 1008 nothing is retried until a re-check or another token."""
-        self.prove()
-
-    def test_refusal_after_welcome_is_final(self) -> None:
-        """Close 1008 ends the retries of a welcomed socket too."""
-        self.prove()
-
-    def test_loss_is_noticed_at_once(self) -> None:
-        """A lost socket is followed by a probe without waiting."""
-        self.prove()
-
-    def test_recheck_keeps_a_working_socket(self) -> None:
-        """A re-check does not disturb a working connection."""
-        self.prove()
-
-    def test_slow_probe_is_overtaken(self) -> None:
-        """A late answer about an old endpoint changes nothing."""
-        self.prove()
-
-    def test_old_socket_is_silent(self) -> None:
-        """Messages of a socket that was given up are ignored."""
-        self.prove()
-
-    def test_deadlines(self) -> None:
-        """Calls that wait for a person get 130 s, every other call 4 s."""
-        self.prove()
-
-    def test_deadline_of_a_call(self) -> None:
-        """A call may have a deadline of its own."""
-        self.prove()
-
-    def test_call_waits_for_a_socket(self) -> None:
-        """A call made while there is no socket is sent once there is one."""
-        self.prove()
-
-    def test_call_without_a_socket_gives_up(self) -> None:
-        """Such a call gives up after 4 s and is never sent later."""
-        self.prove()
-
-    def test_nothing_is_sent_twice(self) -> None:
-        """A call whose socket closes is rejected, not repeated."""
-        self.prove()
-
-    def test_answers_in_any_order(self) -> None:
-        """Answers find their calls in whatever order they come."""
-        self.prove()
-
-    def test_refusals_carry_the_code(self) -> None:
-        """A refusal carries the daemon's code."""
-        self.prove()
-
-    def test_nonsense_is_ignored(self) -> None:
-        """Frames that make no sense are ignored."""
-        self.prove()
-
-    def test_pushes_are_passed_on(self) -> None:
-        """A push reaches every listener, with its data."""
-        self.prove()
-
-
 class LogTests(ScenarioTestCase):
-    """How log lines reach the daemon."""
-
-    def test_log_frames_are_gathered(self) -> None:
-        """Lines are gathered for 250 ms, at most 200 in a frame."""
-        self.prove()
-
-    def test_log_keeps_the_newest_offline(self) -> None:
-        """Without a connection the newest 500 lines wait."""
-        self.prove()
+    """The page's log."""
 
     def test_log_never_mirrors_the_daemon(self) -> None:
         """The daemon's own lines are never sent back to it."""
@@ -218,22 +122,6 @@ class PermissionTests(ScenarioTestCase):
 
     def test_notify_does_not_reject(self) -> None:
         """A notification that fails is reported in its result."""
-        self.prove()
-
-
-class PluginTests(ScenarioTestCase):
-    """The plugins and what the page shows about them."""
-
-    def test_list_of_plugins(self) -> None:
-        """The list distinguishes running, changed, broken and removed plugins."""
-        self.prove()
-
-    def test_nonsense_from_the_daemon(self) -> None:
-        """Lists and reports of the wrong shape are read as empty."""
-        self.prove()
-
-    def test_plain_words(self) -> None:
-        """Refusals and steps are reported in plain words."""
         self.prove()
 
 

@@ -24,6 +24,10 @@ class StartTests(ScenarioTestCase):
         """A plugin whose start takes long delays no other."""
         self.prove()
 
+    def test_dependencies_start_first(self) -> None:
+        """A plugin starts after those it depends on, or not at all."""
+        self.prove()
+
     def test_views_are_notified(self) -> None:
         """Views are notified of changes until they end that."""
         self.prove()

@@ -1,10 +1,6 @@
-/** A browser the scenarios control: its clock, its WebSockets, its network. */
+/** What the scenarios control, and how they compare. */
 
-import type {
-  Environment,
-  Wire,
-  WireEvents,
-} from "../../bridge/reference/packages/host/src/environment.js";
+import type { Environment } from "../../bridge/reference/packages/host/src/environment.js";
 
 /** Let everything that is ready happen. */
 export async function settle(): Promise<void> {
@@ -18,46 +14,8 @@ interface Timer {
   readonly work: () => void;
 }
 
-type Frame = { readonly [name: string]: unknown };
-
-/** The daemon's end of a WebSocket. */
-export class FakeSocket implements Wire {
-  readonly sent: Frame[] = [];
-  abandoned = false;
-
-  constructor(
-    readonly url: string,
-    readonly events: WireEvents,
-  ) {}
-
-  send(text: string): void {
-    this.sent.push(JSON.parse(text) as Frame);
-  }
-
-  close(): void {
-    this.abandoned = true;
-  }
-
-  say(frame: object): void {
-    this.events.received(JSON.stringify(frame));
-  }
-
-  welcome(): void {
-    this.events.opened();
-    this.say({ type: "welcome", version: "1.2.3", services: { state: {}, logs: {} } });
-  }
-
-  /** The frames of one type that came. */
-  of(type: string): readonly Frame[] {
-    return this.sent.filter((frame) => frame["type"] === type);
-  }
-}
-
+/** A clock. */
 export class World implements Environment {
-  readonly sockets: FakeSocket[] = [];
-  readonly probes: string[] = [];
-  /** What a probe finds. */
-  health: unknown = { ok: true };
   #time = 0;
   #timers: Timer[] = [];
 
@@ -70,26 +28,6 @@ export class World implements Environment {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
   };
-
-  readonly open = (url: string, events: WireEvents): Wire => {
-    const socket = new FakeSocket(url, events);
-    this.sockets.push(socket);
-    return socket;
-  };
-
-  readonly read = (url: string): Promise<unknown> => {
-    this.probes.push(url);
-    return Promise.resolve(this.health);
-  };
-
-  /** The newest socket. */
-  get socket(): FakeSocket {
-    const newest = this.sockets.at(-1);
-    if (newest === undefined) {
-      throw new Error("no socket was opened");
-    }
-    return newest;
-  }
 
   /** Let time pass. */
   async pass(milliseconds: number): Promise<void> {

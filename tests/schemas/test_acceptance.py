@@ -106,7 +106,7 @@ class Comparison:
 
 
 class AcceptanceTests(SynchronousTestCase):
-    """Tests for schemas beside the classes that they are made from."""
+    """Tests that compare schemas with the classes that they are made from."""
 
     def test_every_method_is_compared(self) -> None:
         """There is no other method in the document."""

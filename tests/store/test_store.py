@@ -17,6 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Drop, Put, Remove, Store, StoreError, store
+from bridge.store.generations import Generations
 
 from .faults import FaultyOs, fresh_directory, no_space, running_on
 from .test_tables import edited, edits
@@ -74,6 +75,14 @@ class StoreCase(SynchronousTestCase):
     def fail_write(self) -> None:
         """Let the write that waits fail."""
         with running_on(FaultyOs(0)):
+            self.thread.let_through()
+
+    def fail_write_for_good(self) -> None:
+        """Let the write that waits fail once its file is in place, and the undo too."""
+        with running_on(FaultyOs()) as watched:
+            Generations(self.path.with_name("other")).replace([b"{}"])
+        at = [name for name, _ in watched.calls].index("replace") + 1
+        with running_on(FaultyOs(at, ever_after=True)):
             self.thread.let_through()
 
 
@@ -211,13 +220,30 @@ class RefusedTests(StoreCase):
         self.assertIsNone(self.store.get("host", "k"))
 
     def test_writes_after_a_failure_even_what_is_unchanged(self) -> None:
-        """After a failure nothing is answered on the strength of memory alone."""
+        """Nothing is answered from memory alone when the file may differ from it."""
         commit = self.put(1)
-        self.fail_write()
+        self.fail_write_for_good()
         self.refused(commit)
+        self.assertEqual(self.in_file(), {"host": {"k": 1}})
         unchanged = self.store.commit([Remove("host", "k")])
         self.assertNoResult(unchanged)
         self.successResultOf_next(unchanged)
+
+    def test_assured(self) -> None:
+        """The file is written again, so that it holds what was not refused."""
+        commit = self.put(1)
+        self.fail_write_for_good()
+        self.refused(commit)
+        self.successResultOf_next(self.store.assure())
+        self.assertEqual(self.in_file(), {})
+        self.successResultOf(self.store.assure())
+
+    def test_nothing_to_assure_after_a_failure_that_changed_nothing(self) -> None:
+        """A file that is as it was is not written again."""
+        commit = self.put(1)
+        self.fail_write()
+        self.refused(commit)
+        self.successResultOf(self.store.assure())
 
     def test_defect_in_undoing(self) -> None:
         """A defect after a failed write is logged; all are answered, and go on."""
@@ -335,7 +361,7 @@ class CloseTests(StoreCase):
     def refused_write(self) -> None:
         """Let a write fail."""
         commit = self.put(1)
-        self.fail_write()
+        self.fail_write_for_good()
         self.refused(commit)
 
 

@@ -8,12 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import (
+    StaleElementReferenceException,
+    TimeoutException,
+)
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
+ARTEFACTS = Path(__file__).parents[2] / "artefacts"
 PATIENCE_SECONDS = 30.0
 _FLAGS = (
     "--headless=new",
@@ -60,7 +64,11 @@ class Browser:
             # The page may redraw between finding and looking.
             ignored_exceptions=[StaleElementReferenceException],
         )
-        waiting.until(lambda _: true(), f"never so: {what}")
+        try:
+            waiting.until(lambda _: true(), f"never so: {what}")
+        except TimeoutException:
+            self.picture(ARTEFACTS / "never-so.png")
+            raise
 
     def text(self, selector: str) -> str:
         """Give the text of an element."""

@@ -107,6 +107,10 @@ class CommandTests(SynchronousTestCase):
         reader.type("plugin-bridge run")
         reader.read(ROOT / "docs" / "operating.md")
 
+    def test_contributing(self) -> None:
+        """What contributors type."""
+        self.reader().read(ROOT / "docs" / "CONTRIBUTING.md")
+
     def test_hosts(self) -> None:
         """What an author of a host types, with the profile of the page."""
         reader = self.reader()

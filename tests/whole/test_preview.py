@@ -8,7 +8,7 @@ import pytest
 
 from ..forge import RogueServer
 from ..waiting import wait_until
-from .daemon import running
+from .daemon import run, running
 from .test_install import MAIN, InstallCase, manifest, tree
 
 REF = "page-chose-this-name-1"
@@ -209,6 +209,26 @@ class OperationTests(PreviewCase):
                 # The same name gets the outcome, and begins nothing.
                 message = page.refusal("plugins", "install", params)
                 self.assertTrue(message.startswith("cancelled: "), message)
+
+    def test_cancelled_at_the_terminal(self):
+        """A command lists what is under way, and cancels it."""
+        server = self.slow_host()
+        where = ("cancel", "--host=reference", f"--data-dir={self.data}")
+        with self.trusting(server, "--dev") as daemon, daemon.page() as page:
+            listed = run(self.home, *where).stdout
+            self.assertEqual(listed, "no operation is under way\n")
+            self.begin(page, "install", {"url": server.url})
+            while page.receive().get("data", {}).get("step") != "clone":
+                pass
+            listed = run(self.home, *where).stdout
+            self.assertRegex(listed, r"\A[0-9a-f]{16}  install  clone  Cloning from ")
+            name = listed.split()[0]
+            done = run(self.home, *where, name)
+            self.assertEqual((done.returncode, done.stdout), (0, "cancelled\n"))
+            self.assertEqual(self.trees(), [])
+            again = run(self.home, *where, name)
+            self.assertEqual(again.returncode, 1)
+            self.assertIn("not_cancellable: ", again.stderr)
 
     def test_preview_ends_with_its_page(self):
         """When the page has gone, its preview is stopped, and leaves nothing."""

@@ -124,10 +124,10 @@ class BrowserTests(SynchronousTestCase):
                 self.assertEqual((ran.returncode, ran.stderr), (0, ""))
                 return json.loads(ran.stdout)
 
-            self.assertEqual(evaluated("return text('h1')"), "Plugin bridge")
+            self.assertEqual(evaluated("return text('h1')"), "Bridge")
             self.assertIsNone(evaluated("return text('#nothing')"))
             self.assertEqual(
-                evaluated("return [visible('h1'), visible('#install-error')]"),
+                evaluated("return [visible('h1'), visible('#home')]"),
                 [True, False],
             )
             (rect,) = evaluated("return rects('h1')")
@@ -135,17 +135,16 @@ class BrowserTests(SynchronousTestCase):
             self.assertEqual(evaluated("return manager.all"), [])
             self.assertEqual(evaluated("return host.connection.state"), "connected")
             found = evaluated(
-                "click('#check-updates'); await sleep(300); "
-                "return text('#updates-status')"
+                "click('#add'); await sleep(300); return text('#add-view h2')"
             )
-            self.assertIn(found, ("Looking…", "Everything is up to date."))
+            self.assertEqual(found, "Add a plugin")
             long = evaluated("return 'x'.repeat(600000)")
             self.assertEqual((long["truncated"], long["chars"]), (True, 600_002))
             self.assertEqual(len(long["head"]), 524_288)
             deep = "let v = 1; for (let n = 0; n < 99; n += 1) v = [v]; return v"
             thrown = run(self.home, "eval", *where, deep)
             self.assertEqual(thrown.returncode, 1)
-            self.assertIn("the daemon takes no such value", thrown.stderr)
+            self.assertIn("the daemon does not accept this value", thrown.stderr)
             thrown = run(self.home, "eval", *where, "click('#nothing')")
             self.assertEqual(thrown.returncode, 1)
             self.assertIn("Error: nothing to click on", thrown.stderr)
@@ -175,7 +174,8 @@ class BrowserTests(SynchronousTestCase):
             browser.type("#token", daemon.token)
             browser.click("#pair")
             browser.until_text("#bridge-state", "Connected")
-            words = "return document.body.textContent"
+            browser.click('nav a[href="#/log"]')
+            words = "return document.getElementById('log-lines').textContent"
             browser.until(
                 "all plugins have started",
                 lambda: browser.chrome.execute_script(words).count("has started") == 60,

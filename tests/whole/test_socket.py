@@ -1,6 +1,5 @@
 """The socket of a real daemon, seen from the page's side."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -8,14 +7,13 @@ from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocketBadStatusException, create_connection
 
 from ..directories import fresh_directory
-from ..docs.building import DOCS
+from ..schemas.checking import DOCUMENT
 from .daemon import Page, running
 
 
 def documented():
-    """The names of the services in the reference."""
-    reference = (DOCS / "reference" / "methods.md").read_text("utf-8")
-    return set(re.findall(r"^## (\S+)$", reference, re.MULTILINE))
+    """The names of the services in the protocol's document."""
+    return set(DOCUMENT["services"])
 
 
 @pytest.mark.whole

@@ -63,34 +63,42 @@ def _read(lines: Iterator[str]) -> Shown:
     raise AssertionError("the demo ended before it was ready")
 
 
-def walk(browser: Browser, shown: Shown, show: Callable[[str], None]) -> None:
-    """Pair, install, reload, and see the plugin run."""
-    show("opening the page")
+def walk(browser: Browser, shown: Shown, say: Callable[[str], None]) -> None:
+    """Pair, look at a plugin, install it, reload, and see it run."""
+    say("opening the page")
     browser.open(shown.page)
-    browser.until_text("#bridge-state", "Running, not paired")
+    browser.until_text("#connect-words", "Paste the pairing code")
     browser.picture(ARTEFACTS / "1-not-paired.png")
 
-    show("pairing with the token")
+    say("pairing with the token")
     browser.type("#token", shown.token)
     browser.click("#pair")
     browser.until_text("#bridge-state", "Connected")
     browser.picture(ARTEFACTS / "2-connected.png")
 
-    show("installing the signed plugin from its git repository")
+    say("looking at the signed plugin in its git repository")
+    browser.click("#add")
     browser.type("#install-url", shown.plugin)
+    browser.click("#look")
+    browser.find("#preview")
+    browser.picture(ARTEFACTS / "3-preview.png")
+
+    say("installing it")
     browser.click("#install")
     browser.find("#reload")
-    browser.picture(ARTEFACTS / "3-rebuilt.png")
+    browser.picture(ARTEFACTS / "4-installed.png")
 
-    show("reloading the page")
+    say("reloading the page")
     browser.click("#reload")
+    browser.until_text("#plugin-words", "Running")
+    browser.click('nav a[href="#/home"]')
     card = browser.find(CARD)
     button = browser.find(f"{CARD} button")
     before = card.text
-    show("the plugin runs; clicking its button")
+    say("the plugin runs; clicking its button")
     button.click()
     browser.until("the plugin's card changes", lambda: browser.text(CARD) != before)
-    browser.picture(ARTEFACTS / "4-plugin-running.png")
+    browser.picture(ARTEFACTS / "5-plugin-running.png")
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from attrs import define, frozen
 from twisted.internet.defer import Deferred
@@ -28,6 +28,9 @@ from ..tree.signature import Signed, verify_tree
 from .kept import KeptTree, Pin, moved
 from .progress import Step
 from .running import Running
+
+REMOVE_CLONE: Final = "remove the clone"
+"""The step of an undo that removes a candidate."""
 
 
 class Cloner(Protocol):
@@ -135,7 +138,7 @@ class CandidateFetcher:
 
     def _remove_later(self, running: Running, root: Path) -> None:
         running.undo.add(
-            "remove the clone", lambda: self._in_thread(self._trees.remove, root)
+            REMOVE_CLONE, lambda: self._in_thread(self._trees.remove, root)
         )
 
     async def _verify_kept(self, running: Running, root: Path, pin: Pin) -> None:

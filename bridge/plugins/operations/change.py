@@ -21,6 +21,7 @@ from ..installed.exchange import Exchange, make_durable
 from ..installed.journal import Journal
 from ..installed.records import Record, read_records
 from ..installed.trees import ListEntry, Trees
+from .candidate import REMOVE_CLONE
 from .progress import Audience, Step
 from .rebuild import Rebuild
 from .running import Running
@@ -94,7 +95,9 @@ class Change:
         if exchange.old is not None:
             # A build that somebody else asked for may see the place empty.
             running.undo.afterwards("build without it", self._restore)
-        running.undo.add("put the trees back", lambda: self._settle(exchange))
+        running.undo.add(
+            "put the trees back", lambda: self._put_back(running, exchange)
+        )
         self._unsettled = exchange
         if exchange.new is not None:
             clone = self._trees.directory / exchange.new
@@ -110,15 +113,23 @@ class Change:
         """
         Move the trees to match the state; nothing else may move before.
 
-        :raise BridgeError: It is not known what the state file holds.
+        :raise BridgeError: It is not known whether the state file matches, too.
         """
-        # A write that failed may be in the file even so, and without the journal the
-        # next start would believe it.
-        await self._store.commit([])
         move = exchange.settling(self._store)
         await self._in_thread(move, self._trees.directory)
         if not exchange.is_to_be_built(self._store):
+            # A write that failed may be in the file even so; without the journal, the
+            # next start would believe it.
+            await self._store.assure()
             self._unsettled = None
+
+    async def _put_back(self, running: Running, exchange: Exchange) -> None:
+        try:
+            await self._settle(exchange)
+        except Exception:
+            # The next start may find the new set in the file, and want this tree.
+            running.undo.discard(REMOVE_CLONE)
+            raise
 
     async def _end(self, exchange: Exchange) -> None:
         if self._unsettled is not None or self._rebuild.stale:
@@ -228,9 +239,9 @@ class Change:
         undo.afterwards("end the journal", lambda: self._end(exchange))
         undo.afterwards("build without it", self._restore)
         clone = self._trees.directory / str(exchange.new)
-        undo.add("remove the clone", lambda: self._in_thread(self._trees.remove, clone))
+        undo.add(REMOVE_CLONE, lambda: self._in_thread(self._trees.remove, clone))
         self._unsettled = exchange
-        undo.add("put the trees back", lambda: self._settle(exchange))
+        undo.add("put the trees back", lambda: self._put_back(running, exchange))
         undo.add("report the rollback", lambda: self._report_rollback(running))
         self._undo_record(running, exchange)
 

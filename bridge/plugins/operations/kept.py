@@ -30,8 +30,8 @@ class Pin:
     :ivar digest: The digest that its author signed, in hexadecimal digits.
     """
 
-    commit: Annotated[str, Text(40, like="[0-9a-f]+", least=40)]
-    digest: Annotated[str, Text(64, like="[0-9a-f]+", least=64)]
+    commit: Annotated[str, Text(40, like="[0-9a-f]{40}", least=40)]
+    digest: Annotated[str, Text(64, like="[0-9a-f]{64}", least=64)]
 
 
 def moved(detail: str) -> BridgeError:

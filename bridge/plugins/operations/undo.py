@@ -34,16 +34,24 @@ class Undo:
         """
         self._afterwards.setdefault(what, how)
 
+    def discard(self, what: str) -> None:
+        """Drop a step that was added, also while the others run."""
+        self._steps = [step for step in self._steps if step[0] != what]
+
     def keep(self) -> None:
         """Drop all steps: what was done stays."""
         self._steps, self._afterwards = [], {}
 
     async def run(self) -> None:
         """Roll everything back; a step that fails is logged, and the rest goes on."""
-        afterwards = reversed(self._afterwards.items())
-        for what, how in [*reversed(self._steps), *afterwards]:
-            try:
-                await how()
-            except Exception:  # noqa: BLE001
-                self._log.failure("undoing failed: {what}", what=what)
+        while self._steps:
+            await self._run_step(*self._steps.pop())
+        for what, how in reversed(self._afterwards.items()):
+            await self._run_step(what, how)
         self.keep()
+
+    async def _run_step(self, what: str, how: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            await how()
+        except Exception:  # noqa: BLE001
+            self._log.failure("undoing failed: {what}", what=what)

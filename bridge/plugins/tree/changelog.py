@@ -23,7 +23,7 @@ _VERSION: Final = re.compile(
 
 def read_changelog(root: Path, version: str, since: str) -> str:
     """
-    Return what the changelog of a tree says about the versions of an update.
+    Return the part of a changelog that is about the versions of an update.
 
     :param version: The tree's own version.
     :param since: The installed version; its section and older ones are left out.

@@ -50,7 +50,7 @@ class Changelog:
     :ivar notes: The sections of ``CHANGELOG.md`` about the versions after the installed
         one; empty without them. Plain text of others: never to be shown as HTML.
     :ivar commits: The commits since then, the newest first, at most 50; empty when
-        the host did not say in time.
+        the host did not answer in time.
     """
 
     notes: str

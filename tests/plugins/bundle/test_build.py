@@ -219,6 +219,7 @@ class PublishingTests(BuildCase):
         for shop in (self.shop, other):
             for source, to in (
                 (reference / "packages", "host/packages"),
+                (reference / "node_modules", "host/node_modules"),
                 (reference / "sample-plugin", "plugins/hello-bridge"),
                 (ROOT / "docs" / "template", "plugins/my-plugin"),
             ):

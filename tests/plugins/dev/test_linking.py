@@ -85,7 +85,7 @@ class LinkTests(LinkingTestCase):
         self.assertEqual(self.kept(), [LINK])
         self.assertEqual(
             self.bench.events,
-            ["push plugins mine", f"run {LINK}", f"push build ok {LINK}"],
+            ["push plugins mine", f"run {LINK}", "push build ok mine"],
         )
         (entry,) = self.bench.trees.listing({}).plugins
         self.assertEqual(entry.dev, True)
@@ -184,7 +184,7 @@ class RefusedTests(LinkingTestCase):
         self.bench.events.clear()
         self.assertEqual(self.refusal(), "build_failed: broken")
         pushed = [event for event in self.bench.events if "push build" in event]
-        self.assertEqual(pushed, [f"push build failed {LINK}", f"push build ok {LINK}"])
+        self.assertEqual(pushed, ["push build failed mine", "push build ok mine"])
         self.assertEqual(self.in_copy(), "export default 1;\n")
         self.assertEqual(self.bench.trees.linked, before)
         self.assertEqual(self.kept(), [LINK])

@@ -12,6 +12,7 @@ from bridge.plugins.installed.records import RECORDS, Record
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.store import Put, Store
+from bridge.store.generations import UnchangedError
 
 from .bench import (
     COMMIT,
@@ -396,7 +397,7 @@ class FaultTests(PipelineTestCase):
 
     def test_state_file(self):
         """A record that cannot be written takes the tree out again."""
-        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
+        self.bench.writes.failing = {"replace": UnchangedError(28, "No space left")}
         message = self.refusal(code=Code.INTERNAL)
         self.assertIn("state.json could not be written", message)
         self.assertEqual(self.events[-3:], ["move", "rollback", "answer"])

@@ -8,6 +8,7 @@ from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import RECORDS, Record
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Drop, Put
+from bridge.store.generations import UnchangedError
 
 from .bench import (
     COMMIT,
@@ -432,7 +433,7 @@ class RollbackTests(UpdateTestCase):
 
     def test_state_file(self):
         """A record that cannot be written leaves the old tree."""
-        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
+        self.bench.writes.failing = {"replace": UnchangedError(28, "No space left")}
         self.assertIn("could not be written", self.refusal(code=Code.INTERNAL))
         self.assertIn("update rollback", self.events)
 

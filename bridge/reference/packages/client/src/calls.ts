@@ -11,8 +11,10 @@ import {
 } from "./errors.js";
 import { type Fields, text } from "./json.js";
 import { ANSWER_MILLISECONDS, answerMilliseconds, isRead } from "./methods.js";
-import { LIMITS } from "./protocol.js";
+import type { LIMITS } from "./protocol.js";
 
+// By type, so that a page is not made to load all of the limits for this one.
+const FRAME_BYTES: (typeof LIMITS)["frameBytes"] = 8_388_608;
 const UTF8_BYTES_PER_UNIT = 3;
 
 export interface CallOptions {
@@ -74,8 +76,8 @@ export class Calls {
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
     const params = JSON.stringify(given);
-    if (isOver(params, LIMITS.frameBytes)) {
-      throw new RefusedError("bad_request", `params: over ${LIMITS.frameBytes} bytes of JSON`);
+    if (isOver(params, FRAME_BYTES)) {
+      throw new RefusedError("bad_request", `params: over ${FRAME_BYTES} bytes of JSON`);
     }
     let abort = (): void => undefined;
     try {

@@ -17,7 +17,7 @@ export type Broken = {
 export type Changelog = {
   /** The sections of `CHANGELOG.md` about the versions after the installed one; empty without them. Plain text of others: never to be shown as HTML. */
   notes: string;
-  /** The commits since then, the newest first, at most 50; empty when the host did not say in time. */
+  /** The commits since then, the newest first, at most 50; empty when the host did not answer in time. */
   commits: Array<LogEntry>;
 };
 
@@ -283,9 +283,9 @@ export type Override = {
 
 /** Exactly one tree, as a preview has shown it. */
 export type Pin = {
-  /** Its commit, in hexadecimal digits; 40 characters, matching [0-9a-f]+. */
+  /** Its commit, in hexadecimal digits; 40 characters, matching [0-9a-f]{40}. */
   commit: string;
-  /** The digest that its author signed, in hexadecimal digits; 64 characters, matching [0-9a-f]+. */
+  /** The digest that its author signed, in hexadecimal digits; 64 characters, matching [0-9a-f]{64}. */
   digest: string;
 };
 
@@ -528,7 +528,7 @@ export interface Methods {
       url: string;
       /** The `commit` and `digest` of a preview, which it has to be. */
       pin?: Pin | null;
-      /** The page's own name for the operation, fresh and random. A request with the `ref` of an earlier one gets the outcome of that one; 16 to 64 characters, matching [A-Za-z0-9_-]+. */
+      /** The page's own name for the operation, fresh and random. A request with the `ref` of an earlier one gets the outcome of that one; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
       ref?: string | null;
     };
     result: {
@@ -543,13 +543,13 @@ export interface Methods {
       url?: string | null;
       /** An installed plugin, at the URL it was installed from. */
       id?: string | null;
-      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]+. */
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
       ref?: string | null;
     };
     result: {
-      /** Its commit, in hexadecimal digits; 40 characters, matching [0-9a-f]+. */
+      /** Its commit, in hexadecimal digits; 40 characters, matching [0-9a-f]{40}. */
       commit: string;
-      /** The digest that its author signed, in hexadecimal digits; 64 characters, matching [0-9a-f]+. */
+      /** The digest that its author signed, in hexadecimal digits; 64 characters, matching [0-9a-f]{64}. */
       digest: string;
       /** Where it comes from. */
       url: string;
@@ -608,7 +608,7 @@ export interface Methods {
       id: string;
       /** The `commit` and `digest` of a preview, which it has to become. */
       pin?: Pin | null;
-      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]+. */
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
       ref?: string | null;
     };
     result: {

@@ -11,11 +11,14 @@ export interface Grant {
 export class Grants {
   readonly #caller: Caller;
   readonly #entry: { readonly ns: string; readonly key: string };
+  readonly #changed: () => void;
   #known: Promise<readonly Grant[]> | undefined;
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(caller: Caller, id: string) {
+  /** @param changed Called after each change that was saved. */
+  constructor(caller: Caller, id: string, changed = (): void => undefined) {
     this.#caller = caller;
+    this.#changed = changed;
     this.#entry = { ns: "host", key: `grants:${id}` };
   }
 
@@ -53,6 +56,7 @@ export class Grants {
       const value = to(await this.all());
       await this.#caller.call("state", "set", { ...this.#entry, value });
       this.#known = Promise.resolve(value);
+      this.#changed();
     });
     this.#writing = change.catch(() => undefined);
     return change;

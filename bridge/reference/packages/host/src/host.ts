@@ -1,31 +1,43 @@
-import { BridgeCard } from "./card.js";
-import { Catalogue } from "./catalogue.js";
-import { Connection, type Push } from "./connection.js";
-import { element } from "./dom.js";
-import { answerSnippets, pageTools } from "./evaluation.js";
+import { ClientLink, daemonOf } from "./clientlink.js";
+import type { Environment } from "./environment.js";
+import { evaluator, pageTools } from "./evaluation.js";
 import { DAEMON_SCOPE, HOST_SCOPE, Log, levelOf } from "./log.js";
-import { LogView } from "./logview.js";
-import { BuildNotice } from "./notice.js";
-import { Operations } from "./operations.js";
+import { Announcer } from "./manager/announcer.js";
+import { HostState } from "./manager/hoststate.js";
+import type { Link } from "./manager/link.js";
+import { LogBook } from "./manager/logbook.js";
+import { Manager } from "./manager/manager.js";
+import { type AddressBar, Navigation } from "./manager/navigation.js";
+import { Questions } from "./manager/questions.js";
+import { Shelf } from "./manager/shelf.js";
+import { Work } from "./manager/work.js";
 import { PluginCards } from "./plugincards.js";
 import type { Entry } from "./plugins.js";
 import type { Preferences } from "./preferences.js";
-import { Questions } from "./question.js";
-import { PluginPanel } from "./pluginpanel.js";
-import { type Runtime, type RuntimeParts, createRuntime } from "./runtime.js";
-import type { Environment } from "./environment.js";
+import { type PageRuntime, type RuntimeParts, createRuntime } from "./runtime.js";
+import { showPage } from "./view/app.js";
 import { fields, text } from "./wire.js";
 
-/** What the host can do with the page it runs on. */
+/** The page that the host runs on, as far as it is not drawn. */
 export interface Page extends Pick<RuntimeParts, "safe" | "leftSafeMode" | "storage"> {
+  readonly bar: AddressBar;
+  /** Lasts as long as the tab. */
+  readonly session: Pick<Storage, "getItem" | "setItem">;
   readonly reload: () => void;
+  /** Return a name that no other operation has. */
+  readonly newRef: () => string;
+}
+
+/** What the page's events go to. */
+export interface Host {
+  readonly runtime: PageRuntime;
+  readonly navigation: Navigation;
 }
 
 /**
  * Create the host and start it.
  *
  * @param root The element that shows the host; its content is replaced.
- * @returns The runtime of its plugins.
  */
 export function startHost(
   root: HTMLElement,
@@ -33,70 +45,59 @@ export function startHost(
   preferences: Preferences,
   environment: Environment,
   page: Page,
-): Runtime {
-  const connection = new Connection(environment, preferences.endpoint, preferences.token);
-  const log = new Log(environment, (frame) => connection.send(frame));
-  const view = new LogView(log);
+): Host {
+  const { later, now } = environment;
+  const link = new ClientLink(preferences.endpoint, preferences.token);
+  const { client } = link;
+  const log = new Log(now, (...line) => client.log(...line));
   const cards = new PluginCards();
   const questions = new Questions();
-
-  connection.opened.listen(() => log.flush());
   const runtime = createRuntime(table, {
     ...page,
-    daemon: connection,
+    daemon: daemonOf(link),
     log,
     environment,
     ask: (...words) => questions.ask(...words),
-    place: (manifest, logger) => {
-      const ui = cards.ui(manifest, logger);
-      const shown = cards.element.lastElementChild;
-      return { ui, remove: () => shown?.remove() };
-    },
+    place: (manifest, logger) => cards.place(manifest, logger),
   });
-  const plugins = runtime.manager;
-  const catalogue = new Catalogue(connection, log);
-  const operations = new Operations(connection, environment.later);
-  const notice = new BuildNotice(connection, page.reload);
-  const panel = new PluginPanel({ connection, catalogue, operations, plugins }, notice.element);
-
-  root.replaceChildren(
-    element(
-      "div",
-      { class: "columns" },
-      new BridgeCard(connection, preferences).element,
-      panel.element,
-    ),
-    cards.element,
-    view.element,
-    questions.element,
-  );
-
-  connection.pushes.listen((push) => listenIn(push, log));
-  connection.opened.listen(() => void catalogue.refresh());
-  noteStates(connection, log);
-  const host = { connection, log, catalogue, operations, runtime };
-  const scope = { host, manager: plugins, ...pageTools(environment.later) };
-  answerSnippets(connection, scope, log);
-  connection.check();
-  return runtime;
+  const memory = new HostState(link);
+  const navigation = new Navigation(page.bar);
+  const manager = new Manager({
+    link,
+    runtime,
+    shelf: new Shelf(link, memory, environment),
+    work: new Work({ link, storage: page.session, now, later, newRef: page.newRef }),
+    memory,
+    announcer: new Announcer(),
+    navigation,
+    questions,
+    book: new LogBook(log),
+    log,
+    preferences,
+    cards,
+    reload: page.reload,
+  });
+  logEvents(link, log);
+  showPage(root, manager);
+  // Developers know them by these names.
+  const host = { connection: link, log, runtime, page: manager };
+  const scope = { host, manager: runtime.manager, ...pageTools(later) };
+  client.onRemote(evaluator(scope));
+  return { runtime, navigation };
 }
 
 /** Show what the daemon logs, under its own scope so that it is not sent back. */
-function listenIn({ event, data }: Push, log: Log): void {
-  const { level, message } = fields(data);
-  if (event === "log") {
+function logEvents(link: Link, log: Log): void {
+  link.on("log", (data) => {
+    const { level, message } = fields(data);
     log.add(levelOf(text(level)), DAEMON_SCOPE, text(message));
-  } else if (event === "error") {
-    log.add("warn", DAEMON_SCOPE, text(message));
-  }
-}
-
-function noteStates(connection: Connection, log: Log): void {
+  });
+  link.on("error", (data) => log.add("warn", DAEMON_SCOPE, text(fields(data)["message"])));
   let known = "";
-  connection.changed.listen(() => {
-    if (connection.state !== known) {
-      known = connection.state;
-      const reason = connection.refusal === "" ? "" : ` (${connection.refusal})`;
+  link.changed.listen(() => {
+    if (link.state !== known) {
+      known = link.state;
+      const reason = link.reason === "" ? "" : ` (${link.reason})`;
       log.add("info", HOST_SCOPE, `the bridge is now ${known}${reason}`);
     }
   });

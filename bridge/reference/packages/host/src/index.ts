@@ -15,6 +15,8 @@ function takeEndpointFromAddress(preferences: Preferences): boolean {
   return taken;
 }
 
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
 /** The part of the address that asks for a page without plugins: `?safe`. */
 const SAFE = "safe";
 
@@ -24,22 +26,38 @@ function removeSafeFromAddress(): void {
   history.replaceState(null, "", address);
 }
 
+/** 22 characters of the URL-safe alphabet. */
+function newRef(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(22));
+  return Array.from(bytes, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+}
+
 const root = document.getElementById("host");
 if (root !== null) {
-  const storage = openStorage();
+  const storage = openStorage("localStorage");
   const preferences = new Preferences(storage);
   takeEndpointFromAddress(preferences);
-  const runtime = startHost(root, COMPILED_PLUGINS, preferences, browser, {
+  const { runtime, navigation } = startHost(root, COMPILED_PLUGINS, preferences, browser, {
     storage,
+    session: openStorage("sessionStorage"),
+    bar: {
+      read: () => location.hash,
+      write: (fragment) => {
+        location.hash = fragment;
+      },
+    },
     reload: () => location.reload(),
+    newRef,
     safe: new URLSearchParams(location.search).has(SAFE),
     leftSafeMode: removeSafeFromAddress,
   });
   addEventListener("pagehide", () => runtime.left());
-  // A link to the page that is already open only changes its fragment.
   addEventListener("hashchange", () => {
+    // A link to the page that is already open only changes its fragment.
     if (takeEndpointFromAddress(preferences)) {
       location.reload();
+    } else {
+      void navigation.follow();
     }
   });
 }

@@ -1,11 +1,6 @@
 import type { Logger } from "@bridge/plugin-api";
 
 import { Signal } from "./signal.js";
-import type { Environment } from "./environment.js";
-
-const GATHER_MILLISECONDS = 250;
-const FRAME_RECORDS = 200;
-const KEPT_RECORDS = 500;
 
 /** The scope of the daemon's own lines, which never go back to it. */
 export const DAEMON_SCOPE = "bridge";
@@ -31,25 +26,19 @@ export function describe(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
-/**
- * The page's log, mirrored to the daemon.
- *
- * Records are gathered for 250 ms; without a connection the newest 500 wait.
- */
+/** The page's log, mirrored to the daemon. */
 export class Log {
   readonly recorded = new Signal<LogRecord>();
-  readonly #environment: Pick<Environment, "later" | "now">;
-  readonly #deliver: (frame: object) => boolean;
-  #unsent: LogRecord[] = [];
-  #gathering = false;
+  readonly #now: () => number;
+  readonly #mirror: (level: Level, scope: string, message: string) => void;
 
-  /** @param deliver Sends a frame; returns whether it was sent. */
+  /** @param mirror Adds a line to the daemon's log of the page. */
   constructor(
-    environment: Pick<Environment, "later" | "now">,
-    deliver: (frame: object) => boolean,
+    now: () => number,
+    mirror: (level: Level, scope: string, message: string) => void,
   ) {
-    this.#environment = environment;
-    this.#deliver = deliver;
+    this.#now = now;
+    this.#mirror = mirror;
   }
 
   /** A logger for one scope, such as a plugin's id. */
@@ -63,34 +52,11 @@ export class Log {
   }
 
   add(level: Level, scope: string, message: string): void {
-    const record = { level, scope, message: String(message), ts: this.#environment.now() };
-    this.recorded.emit(record);
-    if (scope === DAEMON_SCOPE) {
-      return;
-    }
-    this.#unsent.push(record);
-    this.#unsent.splice(0, this.#unsent.length - KEPT_RECORDS);
-    this.#gather();
-  }
-
-  /** Send what waits; called when a connection opens. */
-  flush(): void {
-    while (this.#unsent.length > 0) {
-      const records = this.#unsent.slice(0, FRAME_RECORDS);
-      if (!this.#deliver({ type: "logs", records })) {
-        return;
-      }
-      this.#unsent = this.#unsent.slice(records.length);
-    }
-  }
-
-  #gather(): void {
-    if (!this.#gathering) {
-      this.#gathering = true;
-      this.#environment.later(GATHER_MILLISECONDS, () => {
-        this.#gathering = false;
-        this.flush();
-      });
+    // A plugin may pass anything.
+    const words = String(message);
+    this.recorded.emit({ level, scope, message: words, ts: this.#now() });
+    if (scope !== DAEMON_SCOPE) {
+      this.#mirror(level, scope, words);
     }
   }
 }

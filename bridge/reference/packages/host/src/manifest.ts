@@ -13,6 +13,8 @@ export interface Manifest {
   readonly hosts: readonly string[];
   readonly events: readonly string[];
   readonly actions: readonly string[];
+  /** The plugins that have to run before it. */
+  readonly dependencies: readonly string[];
 }
 
 /** Read a manifest; `undefined` when it has no usable id. */
@@ -36,5 +38,6 @@ export function readManifest(value: unknown): Manifest | undefined {
     hosts: texts(manifest["hosts"]),
     events: texts(manifest["events"]),
     actions: texts(manifest["actions"]),
+    dependencies: texts(manifest["dependencies"]),
   };
 }

@@ -135,7 +135,6 @@ export class PageRuntime implements Runtime {
       return false;
     }
     this.manager.find(id)?.instance?.revoked(permission);
-    this.#changed.emit();
     return true;
   }
 
@@ -223,7 +222,8 @@ export class PageRuntime implements Runtime {
   }
 
   #grantsOf(id: string): Grants {
-    const known = this.#grants.get(id) ?? new Grants(this.#parts.daemon, id);
+    const changed = (): void => this.#changed.emit();
+    const known = this.#grants.get(id) ?? new Grants(this.#parts.daemon, id, changed);
     this.#grants.set(id, known);
     return known;
   }

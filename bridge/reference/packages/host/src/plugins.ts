@@ -61,6 +61,7 @@ export class Plugins {
   readonly changed = new Signal();
   readonly #parts: PluginParts;
   readonly #compiled = new Map<string, Compiled>();
+  readonly #starts = new Map<string, Promise<void>>();
   // So that a page that froze has one plugin that was being loaded.
   readonly #oneAtATime = concurrencyLimiter(1);
 
@@ -80,10 +81,13 @@ export class Plugins {
     return this.#compiled.get(id);
   }
 
-  /** Start every plugin that waits and is on; none can keep another from starting. */
+  /**
+   * Start every plugin that waits and is on, after those it depends on.
+   *
+   * No other can keep a plugin from starting.
+   */
   async start(): Promise<void> {
-    const waiting = this.all.filter(({ stage }) => stage === "waiting");
-    await Promise.all(waiting.map((compiled) => this.#startIfOn(compiled)));
+    await Promise.all(this.all.filter(canStart).map((compiled) => this.#begin(compiled)));
   }
 
   /** Safe mode is over: what it held waits to be started. */
@@ -104,7 +108,8 @@ export class Plugins {
     const compiled = this.#compiled.get(id);
     if (compiled?.stage === "off" && !compiled.spent) {
       this.#become(compiled, "waiting");
-      await this.#startIfOn(compiled);
+      // And what has missed it.
+      await this.start();
     }
     this.changed.emit();
     return compiled?.stage !== "off";
@@ -149,6 +154,12 @@ export class Plugins {
     });
   }
 
+  #begin(compiled: Compiled): Promise<void> {
+    const start = this.#startIfOn(compiled);
+    this.#starts.set(compiled.manifest.id, start);
+    return start;
+  }
+
   async #startIfOn(compiled: Compiled): Promise<void> {
     const { id } = compiled.manifest;
     if (!this.#parts.isOn(id)) {
@@ -156,6 +167,11 @@ export class Plugins {
       return;
     }
     this.#become(compiled, "starting");
+    const missing = await this.#missing(compiled.manifest);
+    if (missing !== "") {
+      this.#become(compiled, "failed", missing);
+      return;
+    }
     try {
       compiled.instance = await this.#parts.makeInstance(compiled.manifest);
     } catch (e) {
@@ -178,6 +194,31 @@ export class Plugins {
       // Switched off in the meantime.
       await this.switchOff(id);
     }
+  }
+
+  /** What a plugin depends on and lacks, in words; empty when it lacks nothing. */
+  async #missing({ id, dependencies }: Manifest): Promise<string> {
+    // Those that start together have all begun after this.
+    await Promise.resolve();
+    for (const other of dependencies) {
+      if (this.#needs(other, id, new Set())) {
+        return `it and ${other} depend on each other`;
+      }
+      await this.#starts.get(other);
+      if (this.#compiled.get(other)?.stage !== "running") {
+        return `it depends on ${other}, which does not run`;
+      }
+    }
+    return "";
+  }
+
+  #needs(id: string, wanted: string, seen: Set<string>): boolean {
+    if (id === wanted || seen.has(id)) {
+      return id === wanted;
+    }
+    seen.add(id);
+    const dependencies = this.#compiled.get(id)?.manifest.dependencies ?? [];
+    return dependencies.some((other) => this.#needs(other, wanted, seen));
   }
 
   async #activate(compiled: Compiled, instance: Instance): Promise<void> {
@@ -234,6 +275,11 @@ export class Plugins {
     compiled.error = error;
     this.changed.emit();
   }
+}
+
+// One that was not evaluated failed because of what it depends on.
+function canStart({ stage, spent }: Compiled): boolean {
+  return stage === "waiting" || (stage === "failed" && !spent);
 }
 
 function isOver({ stage, spent }: Compiled): boolean {

@@ -1,11 +1,11 @@
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** The browser's store, or one that lasts as long as the page when that is closed. */
-export function openStorage(): Store {
+/** A browser's store, or one that lasts as long as the page when that is closed. */
+export function openStorage(name: "localStorage" | "sessionStorage"): Store {
   try {
-    const { localStorage } = window;
-    localStorage.getItem("");
-    return localStorage;
+    const store = window[name];
+    store.getItem("");
+    return store;
   } catch {
     const values = new Map<string, string>();
     return {

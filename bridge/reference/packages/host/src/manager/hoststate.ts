@@ -1,0 +1,64 @@
+import { Signal } from "../signal.js";
+import { fields } from "../wire.js";
+import type { Link } from "./link.js";
+
+const AUTO_CHECK = "updates:auto";
+const CHECKED = "updates:checked";
+const SKIPPED = "skip:";
+
+/** What the manager remembers in the daemon's state, for every browser. */
+export class HostState {
+  readonly changed = new Signal();
+  readonly #link: Link;
+  #entries: { readonly [key: string]: unknown } = {};
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  async read(): Promise<void> {
+    const answer = fields(await this.#link.call("state/list", { ns: "host" }));
+    this.#entries = fields(answer["entries"]);
+    this.changed.emit();
+  }
+
+  /** Whether updates are looked for once a day. */
+  get checksDaily(): boolean {
+    return this.#entries[AUTO_CHECK] !== false;
+  }
+
+  setChecksDaily(on: boolean): Promise<void> {
+    return this.#set(AUTO_CHECK, on);
+  }
+
+  /** When updates were last looked for, in milliseconds since the epoch; 0 for never. */
+  get checkedAt(): number {
+    const at = this.#entries[CHECKED];
+    return typeof at === "number" ? at : 0;
+  }
+
+  setCheckedAt(at: number): Promise<void> {
+    return this.#set(CHECKED, at);
+  }
+
+  /** The commit that is skipped for a plugin; empty for none. */
+  skipped(id: string): string {
+    const commit = this.#entries[SKIPPED + id];
+    return typeof commit === "string" ? commit : "";
+  }
+
+  skip(id: string, commit: string): Promise<void> {
+    return this.#set(SKIPPED + id, commit);
+  }
+
+  /** Forget what is remembered of a plugin that is removed. */
+  async forget(id: string): Promise<void> {
+    await this.#link.call("state/delete", { ns: "host", key: SKIPPED + id });
+  }
+
+  async #set(key: string, value: unknown): Promise<void> {
+    await this.#link.call("state/set", { ns: "host", key, value });
+    this.#entries = { ...this.#entries, [key]: value };
+    this.changed.emit();
+  }
+}

@@ -1,0 +1,372 @@
+import { Signal } from "../signal.js";
+import { fields, texts } from "../wire.js";
+import type { Log } from "../log.js";
+import type { PluginCards } from "../plugincards.js";
+import type { Preferences } from "../preferences.js";
+import type { Runtime } from "../runtime.js";
+import type { Announcer } from "./announcer.js";
+import { type Preview, readPreview } from "./entries.js";
+import type { HostState } from "./hoststate.js";
+import type { Link, Standing, Step } from "./link.js";
+import type { LogBook } from "./logbook.js";
+import type { Navigation } from "./navigation.js";
+import type { Questions } from "./questions.js";
+import type { Route } from "./route.js";
+import { type Row, rowsOf } from "./rows.js";
+import type { Shelf } from "./shelf.js";
+import type { Task, Work } from "./work.js";
+import { type Problem, count, explain } from "./words.js";
+
+interface Parts {
+  readonly link: Link;
+  readonly runtime: Runtime;
+  readonly shelf: Shelf;
+  readonly work: Work;
+  readonly memory: HostState;
+  readonly announcer: Announcer;
+  readonly navigation: Navigation;
+  readonly questions: Questions;
+  readonly book: LogBook;
+  readonly log: Log;
+  readonly preferences: Preferences;
+  readonly cards: PluginCards;
+  readonly reload: () => void;
+}
+
+/** What the views show, and what the user can do with plugins. */
+export class Manager {
+  readonly link: Link;
+  readonly runtime: Runtime;
+  readonly shelf: Shelf;
+  readonly work: Work;
+  readonly memory: HostState;
+  readonly announcer: Announcer;
+  readonly navigation: Navigation;
+  readonly questions: Questions;
+  readonly book: LogBook;
+  readonly log: Log;
+  readonly preferences: Preferences;
+  readonly cards: PluginCards;
+  readonly reload: () => void;
+  /** Everything whose changes the views follow. */
+  readonly signals: readonly Signal[];
+  #updatingAll = false;
+  #wasConnected = false;
+  #isConnected = false;
+  #trouble: "" | "absent" | "lost" | "stalled" = "";
+  #buildErrors: readonly string[] = [];
+  #rebuilt = false;
+
+  constructor(parts: Parts) {
+    this.link = parts.link;
+    this.runtime = parts.runtime;
+    this.shelf = parts.shelf;
+    this.work = parts.work;
+    this.memory = parts.memory;
+    this.announcer = parts.announcer;
+    this.navigation = parts.navigation;
+    this.questions = parts.questions;
+    this.book = parts.book;
+    this.log = parts.log;
+    this.preferences = parts.preferences;
+    this.cards = parts.cards;
+    this.reload = parts.reload;
+    const ofRuntime = new Signal();
+    parts.runtime.on(() => ofRuntime.emit());
+    this.signals = [
+      parts.link.changed,
+      ofRuntime,
+      parts.shelf.changed,
+      parts.work.changed,
+      parts.memory.changed,
+      parts.navigation.changed,
+      parts.cards.changed,
+    ];
+    parts.work.ended.listen((task) => this.#settle(task));
+    parts.link.changed.listen(() => this.#follow());
+    parts.link.on("build", (data) => this.#built(data));
+  }
+
+  /** Whether the page can show nothing before it is connected or paired. */
+  get mustConnect(): boolean {
+    const { state } = this.link;
+    return state === "unpaired" || (!this.#wasConnected && state !== "connected");
+  }
+
+  /** What is wrong with the connection, while something is. */
+  get trouble(): "" | "absent" | "lost" | "stalled" {
+    return this.#trouble;
+  }
+
+  /** The state of the connection in a word or two. */
+  get standingWords(): string {
+    switch (this.link.state) {
+      case "connected":
+        return "Connected";
+      case "stalled":
+        return "Not answering";
+      case "unpaired":
+        return "Not paired";
+      case "absent":
+        return "Not running";
+      case "waiting":
+        return "Connection lost";
+      default:
+        return this.#trouble === "" ? "Connecting…" : "Not connected";
+    }
+  }
+
+  /** What is shown; where the address names nothing, the start. */
+  get route(): Route {
+    const running = this.runtime.plugins().some(({ stage }) => stage === "running");
+    return this.navigation.route ?? { view: running ? "home" : "plugins" };
+  }
+
+  /** Whether the bridge is older than what this page needs. */
+  get isBridgeOld(): boolean {
+    return this.link.state === "connected" && !this.link.has("plugins/preview");
+  }
+
+  /** The last build that failed; empty when the last one did not. */
+  get buildErrors(): readonly string[] {
+    return this.#buildErrors;
+  }
+
+  /** Whether the page's bundle was replaced since it was loaded. */
+  get isRebuilt(): boolean {
+    return this.#rebuilt;
+  }
+
+  pair(token: string): void {
+    this.preferences.token = token;
+    this.link.pair(token);
+  }
+
+  moveTo(endpoint: string): void {
+    this.preferences.endpoint = endpoint;
+    this.link.moveTo(endpoint);
+  }
+
+  /** Forget the pairing code, and ask for another. */
+  unpair(): void {
+    this.preferences.token = "";
+    this.link.moveTo(this.link.endpoint);
+  }
+
+  /** Read everything again; called when a connection opens. */
+  async #readAll(): Promise<void> {
+    await this.work.refresh();
+    await this.memory.read();
+    await this.shelf.refresh();
+    await this.shelf.checkDaily();
+  }
+
+  get rows(): readonly Row[] {
+    const { shelf, runtime } = this;
+    return rowsOf(
+      shelf.entries,
+      runtime.plugins(),
+      (id) => shelf.isChanged(id),
+      (id) => runtime.enabled(id),
+    );
+  }
+
+  nameOf(id: string): string {
+    return this.rows.find((row) => row.id === id)?.name ?? id;
+  }
+
+  get updatingAll(): boolean {
+    return this.#updatingAll;
+  }
+
+  /**
+   * Look at a plugin before it is installed or updated; nothing changes.
+   *
+   * @param what The address of a repository, or the id of an installed plugin.
+   */
+  async tryPreview(
+    what: { readonly url: string } | { readonly id: string },
+    signal: AbortSignal,
+    onProgress: (step: Step) => void,
+  ): Promise<{ readonly preview: Preview } | { readonly problem: Problem }> {
+    try {
+      const found = await this.link.operate("plugins/preview", what, { signal, onProgress });
+      return { preview: readPreview(found) };
+    } catch (e) {
+      return { problem: explain(e, "preview") };
+    }
+  }
+
+  install({ url, commit, digest, manifest }: Preview): Promise<Task> {
+    return this.work.run("install", manifest.name, { url, pin: { commit, digest } });
+  }
+
+  update(id: string, preview?: Preview): Promise<Task> {
+    const pin = preview && { pin: { commit: preview.commit, digest: preview.digest } };
+    return this.work.run("update", this.nameOf(id), { id, ...pin });
+  }
+
+  /** Update every plugin that has one; a failure does not keep the others from it. */
+  async updateAll(): Promise<void> {
+    this.#updatingAll = true;
+    const failed: string[] = [];
+    const updates = this.shelf.updates.map(({ id }) => id);
+    try {
+      for (const id of updates) {
+        if ((await this.update(id)).outcome !== "done") {
+          failed.push(id);
+        }
+      }
+    } finally {
+      this.#updatingAll = false;
+      this.work.changed.emit();
+    }
+    const done = updates.length - failed.length;
+    this.announcer.polite(failed.length === 0 ? `${done} updated.` : `${done} updated, ${failed.length} failed.`);
+    const [first] = failed;
+    if (first !== undefined) {
+      this.navigation.go({ view: "plugin", id: first, page: "" });
+    }
+  }
+
+  uninstall(id: string): Promise<Task> {
+    return this.work.run("uninstall", this.nameOf(id), { id });
+  }
+
+  forgetKey(keyId: string, name: string): Promise<Task> {
+    return this.work.run("forget_key", name, { keyId });
+  }
+
+  /**
+   * Switch a plugin on or off.
+   *
+   * @returns What went wrong, for the user; empty when nothing did.
+   */
+  async setEnabled(id: string, on: boolean): Promise<string> {
+    const name = this.nameOf(id);
+    const outcome = await this.runtime.setEnabled(id, on);
+    if (outcome === "not-saved") {
+      const words = `Couldn't save. ${name} is still ${on ? "off" : "on"}.`;
+      this.announcer.urgent(words);
+      return words;
+    }
+    const then = outcome === "reload" ? " after a reload" : "";
+    this.announcer.polite(`${name} is ${on ? "on" : "off"}${then}.`);
+    return "";
+  }
+
+  /** The words for an operation that has ended. */
+  outcomeWords({ aim, name, id, outcome, problem }: Task): string {
+    const row = this.rows.find((one) => one.id === id);
+    const what = row?.name || name || id || "It";
+    // After a reload in the meantime, it may run already.
+    const reload = row === undefined || row.reload;
+    if (outcome !== "done") {
+      return problem?.words ?? "It was cancelled. Nothing changed.";
+    }
+    switch (aim) {
+      case "install":
+        return `${what} is installed.${reload ? " Reload to start it." : ""}`;
+      case "update":
+        return `${what} is updated.${reload ? " Reload to use it." : ""}`;
+      case "uninstall":
+        return `${what} was removed.`;
+      case "forget_key":
+        return "The key is forgotten.";
+      default:
+        return "Done.";
+    }
+  }
+
+  /** The one line about updates; empty when nothing is known of any. */
+  get updateWords(): string {
+    const { checking, checkedAt, updates, problem } = this.shelf;
+    if (checking) {
+      return "Looking for updates…";
+    }
+    if (problem !== undefined) {
+      return problem.words;
+    }
+    if (updates.length > 0) {
+      return count(updates.length, "update");
+    }
+    return checkedAt === 0 ? "" : `Up to date (${hourAndMinute(checkedAt)})`;
+  }
+
+  #follow(): void {
+    const { state } = this.link;
+    if (state === "connected") {
+      const opened = !this.#isConnected;
+      const words = this.#trouble === "" && this.#wasConnected ? "" : "Connected.";
+      this.#isConnected = true;
+      this.#wasConnected = true;
+      this.#trouble = "";
+      if (words !== "") {
+        this.announcer.polite(words);
+      }
+      if (opened) {
+        void this.#readAll().catch((e: unknown) => {
+          this.log.add("warn", "host", `the bridge could not be read: ${explain(e).details}`);
+        });
+      }
+      return;
+    }
+    this.#isConnected &&= state === "stalled";
+    const trouble = TROUBLES[state];
+    if (this.#wasConnected && trouble !== undefined && trouble !== this.#trouble) {
+      this.#trouble = trouble;
+      this.announcer.polite(TROUBLE_WORDS[trouble]);
+    }
+  }
+
+  #built(data: unknown): void {
+    const { ok, errors } = fields(data);
+    this.#rebuilt ||= ok === true;
+    this.#buildErrors = ok === true ? [] : texts(errors);
+    this.shelf.changed.emit();
+  }
+
+  #settle(task: Task): void {
+    const words = this.outcomeWords(task);
+    if (task.outcome === "done") {
+      this.announcer.polite(words);
+    } else {
+      this.announcer.urgent(words);
+    }
+    void this.#afterwards(task).catch(() => undefined);
+  }
+
+  async #afterwards({ aim, id, outcome }: Task): Promise<void> {
+    if (outcome === "done" && aim === "uninstall") {
+      await this.memory.forget(id);
+      await this.runtime.forget(id);
+    }
+    await this.shelf.refresh();
+  }
+}
+
+const TROUBLES: { readonly [state in Standing]?: "absent" | "lost" | "stalled" } = {
+  absent: "absent",
+  waiting: "lost",
+  stalled: "stalled",
+};
+
+/** What is wrong with the connection, in a sentence. */
+export const TROUBLE_WORDS = {
+  absent: "The bridge isn't running. Start it, then try again.",
+  lost: "Connection lost. Trying again.",
+  stalled: "The bridge isn't answering. If this lasts, restart it.",
+} as const;
+
+/** A time of day, such as `14:02`. */
+export function hourAndMinute(at: number): string {
+  return new Date(at).toTimeString().slice(0, 5);
+}
+
+/** A day for people, such as `3 Mar 2026`. */
+export function day(at: number | string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime())
+    ? ""
+    : date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+}

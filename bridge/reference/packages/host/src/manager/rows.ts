@@ -1,0 +1,137 @@
+import type { PluginState, Stage } from "../runtime.js";
+import type { Entry } from "./entries.js";
+
+export type Status =
+  | Stage
+  | "changed"
+  | "left-out"
+  | "new"
+  | "removed"
+  | "turning-off"
+  | "turning-on";
+
+/** One plugin, as the list shows it; a plugin has one row, whatever is known of it. */
+export interface Row {
+  readonly id: string;
+  readonly name: string;
+  /** Of what runs, or else of what is installed. */
+  readonly version: string;
+  /** What is installed; `undefined` when that is nothing, or not known. */
+  readonly entry: Entry | undefined;
+  readonly status: Status;
+  /** The status in a sentence. */
+  readonly words: string;
+  /** What a developer may want to know about it; often empty. */
+  readonly details: string;
+  readonly enabled: boolean;
+  /** Whether a reload changes it. */
+  readonly reload: boolean;
+}
+
+/**
+ * Merge the installed plugins and those of this page's bundle.
+ *
+ * @param entries What is installed; `undefined` while that is not known.
+ * @param isChanged Whether a plugin was installed again since the page was loaded.
+ * @param switchOf Whether a plugin that is not in the bundle is switched on.
+ */
+export function rowsOf(
+  entries: readonly Entry[] | undefined,
+  compiled: readonly PluginState[],
+  isChanged: (id: string) => boolean,
+  switchOf: (id: string) => boolean,
+): readonly Row[] {
+  const byId = new Map(compiled.map((plugin) => [plugin.id, plugin]));
+  const installed = (entries ?? []).map((entry) => {
+    const plugin = byId.get(entry.id);
+    byId.delete(entry.id);
+    return installedRow(entry, plugin, isChanged(entry.id), switchOf(entry.id));
+  });
+  const rest = [...byId.values()].map((plugin) => leftRow(plugin, entries !== undefined));
+  return [...installed, ...rest].sort((one, other) => one.name.localeCompare(other.name));
+}
+
+type Shown = Pick<Row, "status" | "words" | "reload"> & { readonly details?: string };
+
+function installedRow(
+  entry: Entry,
+  plugin: PluginState | undefined,
+  changed: boolean,
+  on: boolean,
+): Row {
+  const shown = plugin === undefined ? absent(entry, on) : present(entry, plugin, changed);
+  return {
+    id: entry.id,
+    name: entry.name,
+    version: plugin?.version || entry.version,
+    entry,
+    details: "",
+    enabled: plugin?.enabled ?? on,
+    ...shown,
+  };
+}
+
+function absent({ leftOut }: Entry, on: boolean): Shown {
+  if (leftOut !== "") {
+    const words = "It can't be built, so it isn't in this page.";
+    return { status: "left-out", words, reload: false, details: leftOut };
+  }
+  return on
+    ? { status: "new", words: "Starts after a reload.", reload: true }
+    : { status: "off", words: "Off, still installed.", reload: false };
+}
+
+function present(entry: Entry, plugin: PluginState, changed: boolean): Shown {
+  if (entry.leftOut !== "") {
+    const words = `${plugin.version} is running. The installed one can't be built.`;
+    return { status: "left-out", words, reload: false, details: entry.leftOut };
+  }
+  if (plugin.needsReload) {
+    return plugin.enabled
+      ? { status: "turning-on", words: "Starts after a reload.", reload: true }
+      : { status: "turning-off", words: "Turns off after a reload.", reload: true };
+  }
+  if (plugin.stage === "running" && (entry.version !== plugin.version || changed)) {
+    const next = entry.version === plugin.version ? "the changed one" : entry.version;
+    const words = `${plugin.version} is running; ${next} starts after a reload.`;
+    return { status: "changed", words, reload: true };
+  }
+  const held = plugin.stage === "held" && !plugin.enabled;
+  return { ...of(held ? { ...plugin, stage: "off" } : plugin), reload: changed };
+}
+
+function leftRow(plugin: PluginState, known: boolean): Row {
+  const shown: Shown = known
+    ? { status: "removed", words: "Removed. It disappears after a reload.", reload: true }
+    : of(plugin);
+  const { id, name, version, enabled } = plugin;
+  return { id, name, version, entry: undefined, details: "", enabled, ...shown };
+}
+
+const STAGES: { readonly [stage in Stage]: string } = {
+  waiting: "Waiting for the bridge.",
+  starting: "Starting…",
+  running: "Running.",
+  failed: "Didn't start.",
+  off: "Off, still installed.",
+  held: "Doesn't run in safe mode.",
+};
+
+function of({ stage, error }: PluginState): Shown {
+  return { status: stage, words: STAGES[stage], reload: false, details: error };
+}
+
+/** The version and the status of a row, which may name the version itself. */
+export function versionAndWords({ version, words }: Row): readonly [string, string] {
+  return [words.startsWith(version) ? "" : version, words];
+}
+
+/** The rows that a search and a tag leave. */
+export function matching(rows: readonly Row[], search: string, tag: string): readonly Row[] {
+  const words = search.toLowerCase().split(/\s+/);
+  return rows.filter(({ id, name, entry }) => {
+    const tags = entry?.tags ?? [];
+    const all = [id, name, entry?.description, entry?.author, ...tags].join(" ").toLowerCase();
+    return (tag === "" || tags.includes(tag)) && words.every((word) => all.includes(word));
+  });
+}

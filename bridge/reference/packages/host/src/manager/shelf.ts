@@ -1,0 +1,140 @@
+import type { Environment, Later } from "../environment.js";
+import { Signal } from "../signal.js";
+import { type Entry, type Key, type Update, readEntries, readKeys, readUpdates } from "./entries.js";
+import type { HostState } from "./hoststate.js";
+import type { Link } from "./link.js";
+import { type Problem, explain } from "./words.js";
+
+// The daemon answers in time, and looks on at the repositories that are slower.
+const SLOW_MILLISECONDS = 3_000;
+const LOOK_AGAIN_MILLISECONDS = 8_000;
+const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
+
+/** The installed plugins, their updates and the accepted keys, as the daemon has them. */
+export class Shelf {
+  readonly changed = new Signal();
+  readonly #link: Link;
+  readonly #memory: HostState;
+  readonly #now: () => number;
+  readonly #later: Later;
+  #entries: ReadonlyMap<string, Entry> | undefined;
+  // What was installed when this page was loaded, and so is in its bundle.
+  #loaded: ReadonlyMap<string, Entry> | undefined;
+  #updates: readonly Update[] = [];
+  #keys: readonly Key[] | undefined;
+  #checking = false;
+  #checkedAt = 0;
+  #problem: Problem | undefined;
+
+  constructor(link: Link, memory: HostState, { now, later }: Environment) {
+    this.#link = link;
+    this.#memory = memory;
+    this.#now = now;
+    this.#later = later;
+    // The push lacks the plugins that cannot be used.
+    link.on("plugins", () => void this.refresh().catch(() => undefined));
+  }
+
+  /** `undefined` before the daemon was asked. */
+  get entries(): readonly Entry[] | undefined {
+    return this.#entries === undefined ? undefined : [...this.#entries.values()];
+  }
+
+  find(id: string): Entry | undefined {
+    return this.#entries?.get(id);
+  }
+
+  /** Whether a plugin is not what it was when the page was loaded. */
+  isChanged(id: string): boolean {
+    const [before, now] = [this.#loaded?.get(id), this.#entries?.get(id)];
+    return before?.commit !== now?.commit || before?.updatedAt !== now?.updatedAt;
+  }
+
+  /** The updates that are neither installed by now nor skipped. */
+  get updates(): readonly Update[] {
+    return this.#updates.filter(({ id, latest }) => {
+      const entry = this.#entries?.get(id);
+      return (
+        entry !== undefined && entry.commit !== latest && this.#memory.skipped(id) !== latest
+      );
+    });
+  }
+
+  update(id: string): Update | undefined {
+    return this.updates.find((update) => update.id === id);
+  }
+
+  get checking(): boolean {
+    return this.#checking;
+  }
+
+  /** When this page last looked for updates; 0 for never. */
+  get checkedAt(): number {
+    return this.#checkedAt;
+  }
+
+  /** Why the last check failed. */
+  get problem(): Problem | undefined {
+    return this.#problem;
+  }
+
+  /** The accepted keys; `undefined` before the daemon was asked. */
+  get keys(): readonly Key[] | undefined {
+    return this.#keys;
+  }
+
+  key(keyId: string): Key | undefined {
+    return this.#keys?.find((key) => key.keyId === keyId);
+  }
+
+  async refresh(): Promise<void> {
+    this.#take(await this.#link.call("plugins/list"));
+    await this.refreshKeys();
+  }
+
+  async refreshKeys(): Promise<void> {
+    this.#keys = readKeys(await this.#link.call("plugins/keys"));
+    this.changed.emit();
+  }
+
+  /** Look for updates when that is wanted and was not done for a day. */
+  async checkDaily(): Promise<void> {
+    const due = this.#now() - this.#memory.checkedAt >= DAY_MILLISECONDS;
+    if (this.#memory.checksDaily && due && (this.entries ?? []).length > 0) {
+      await this.check();
+    }
+  }
+
+  /** Look for updates; a failure is kept in `problem`. */
+  async check(): Promise<void> {
+    this.#checking = true;
+    this.#problem = undefined;
+    this.changed.emit();
+    const began = this.#now();
+    try {
+      await this.#readUpdates();
+      if (this.#now() - began >= SLOW_MILLISECONDS) {
+        const again = (): void => void this.#readUpdates().catch(() => undefined);
+        this.#later(LOOK_AGAIN_MILLISECONDS, again);
+      }
+      await this.#memory.setCheckedAt(this.#checkedAt).catch(() => undefined);
+    } catch (e) {
+      this.#problem = explain(e);
+    } finally {
+      this.#checking = false;
+      this.changed.emit();
+    }
+  }
+
+  async #readUpdates(): Promise<void> {
+    this.#updates = readUpdates(await this.#link.call("plugins/check_updates"));
+    this.#checkedAt = this.#now();
+    this.changed.emit();
+  }
+
+  #take(data: unknown): void {
+    this.#entries = new Map(readEntries(data).map((entry) => [entry.id, entry]));
+    this.#loaded ??= this.#entries;
+    this.changed.emit();
+  }
+}

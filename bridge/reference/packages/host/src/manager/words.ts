@@ -1,0 +1,122 @@
+/** Why something failed, and what is being done, as people read it. */
+
+/** A failure that can be shown. */
+export interface Problem {
+  /** What happened and what it means, in one or two sentences. */
+  readonly words: string;
+  /** The daemon's own message, for those who want to know; often empty. */
+  readonly details: string;
+  /** The prefix or code it is about, such as `denied`. */
+  readonly kind: string;
+}
+
+/** What was to be done, as it begins a sentence about a failure. */
+export type Aim = "install" | "update" | "uninstall" | "preview" | "forget_key" | "";
+
+const NOT_DONE: { readonly [aim in Aim]: string } = {
+  install: "Not installed",
+  update: "Not updated",
+  uninstall: "Not removed",
+  preview: "This can't be installed",
+  forget_key: "Not forgotten",
+  "": "Nothing changed",
+};
+
+// By the prefix of a refusal.  `~` stands for what was not done.
+const REFUSALS: { readonly [prefix: string]: string } = {
+  already_installed: "You have this plugin already.",
+  approval_unavailable: "This computer can't show the question. Nothing changed.",
+  build_failed: "~: the page can't be built with it.",
+  busy: "The bridge is busy with another plugin. Try again in a moment.",
+  cancelled: "Cancelled. Nothing changed.",
+  clone_failed: "The repository couldn't be downloaded.",
+  denied: "Not confirmed, so nothing changed.",
+  downgrade: "The repository has an older version than yours. Nothing changed.",
+  invalid_id: "~: no plugin may have this id.",
+  manifest_invalid: "~: its plugin.json breaks a rule.",
+  moved: "It changed since you looked. Nothing was installed.",
+  no_manifest: "This isn't a plugin: the repository has no plugin.json.",
+  not_cancellable: "Finishing; too late to cancel.",
+  not_https: "The address has to start with https://.",
+  not_installed: "This plugin isn't installed any more.",
+  not_trusted: "The author's key wasn't accepted, so nothing changed.",
+  policy: "~: its code breaks the safety rules.",
+  private_address: "This is on your own network, so the bridge didn't look at it.",
+  reinstall_required: "It was installed without a key. Uninstall it, then install it again.",
+  unsigned: "~: it isn't properly signed.",
+};
+
+// By code, for everything else.
+const FAILURES: { readonly [code: string]: string } = {
+  aborted: "Cancelled. Nothing changed.",
+  bad_request: "The bridge refused this.",
+  internal: "Something went wrong in the bridge. Its log has the details.",
+  rate_limited: "Too much at once. Wait a moment, then try again.",
+  lost: "The connection was lost. The bridge may still be working on it.",
+  pairing: "This page isn't paired with the bridge.",
+  timeout: "The bridge didn't answer in time. It may still be working on it.",
+  unavailable: "The bridge can't do this now. Try again in a moment.",
+  unknown_method: "Update the bridge to do this.",
+  unknown_service: "Update the bridge to do this.",
+};
+
+/** Explain a failure; anything may have been thrown. */
+export function explain(thrown: unknown, aim: Aim = ""): Problem {
+  const { code, message } = failureOf(thrown);
+  const [, prefix = "", detail = ""] = /^([a-z_]+)(?::\s*(.*))?$/s.exec(message) ?? [];
+  const refusal = lookUp(REFUSALS, prefix);
+  if (refusal !== undefined) {
+    const words = refusal.replace("~", NOT_DONE[aim]);
+    return { words, details: detail, kind: prefix };
+  }
+  const words = lookUp(FAILURES, code) ?? "Something went wrong.";
+  return { words, details: message, kind: code };
+}
+
+function failureOf(thrown: unknown): { readonly code: string; readonly message: string } {
+  if (!(thrown instanceof Error)) {
+    return { code: "", message: String(thrown) };
+  }
+  if (thrown.name === "AbortError") {
+    return { code: "aborted", message: "" };
+  }
+  const code = "code" in thrown ? String(thrown.code) : "";
+  return { code, message: thrown.message };
+}
+
+// What an operation is doing, by the step that the daemon names.
+const STEPS: { readonly [step: string]: string } = {
+  awaiting_confirmation: "Answer the question on your computer's desktop",
+  clone: "Downloading",
+  validate: "Reading its plugin.json",
+  policy: "Checking its code",
+  signature: "Checking its signature",
+  compare: "Comparing it with yours",
+  move: "Putting it in place",
+  build: "Building the page",
+  rollback: "Undoing it",
+  remove: "Removing it",
+};
+
+/** What the daemon does during a step, for people. */
+export function stepWords(step: string): string {
+  return lookUp(STEPS, step) ?? "Working";
+}
+
+/** A time left, such as `1:58`. */
+export function clock(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** A number of things: `1 plugin`, `2 plugins`. */
+export function count(many: number, one: string, more = `${one}s`): string {
+  return `${many} ${many === 1 ? one : more}`;
+}
+
+function lookUp<Value>(
+  table: { readonly [name: string]: Value },
+  name: string,
+): Value | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

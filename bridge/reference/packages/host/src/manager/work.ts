@@ -1,0 +1,359 @@
+import { Signal } from "../signal.js";
+import { fields, list, text } from "../wire.js";
+import type { Link, Step } from "./link.js";
+import { type Aim, type Problem, explain } from "./words.js";
+
+const OWN_KEY = "plugin-bridge.operations";
+const KEPT = 20;
+// The operations that the daemon knows by the page's own name for them.
+const RESUMED: ReadonlySet<string> = new Set(["install", "update"]);
+// An operation of another page is asked about until it ends.
+const ASK_AGAIN_MILLISECONDS = 5_000;
+
+export type Outcome = "" | "done" | "refused" | "cancelled";
+
+/** An operation on plugins, under way or ended. */
+export interface Task {
+  readonly ref: string;
+  /** The daemon's name of it; empty until that is known. */
+  readonly operation: string;
+  readonly aim: Aim;
+  /** The plugin's id; empty while it is not known. */
+  readonly id: string;
+  /** The plugin's name, or where it comes from; empty while neither is known. */
+  readonly name: string;
+  /** Empty before the first one. */
+  readonly step: string;
+  /** When the step began; 0 when that was before this page was loaded. */
+  readonly stepSince: number;
+  readonly cancellable: boolean;
+  readonly cancelling: boolean;
+  /** Empty while it is under way. */
+  readonly outcome: Outcome;
+  readonly problem: Problem | undefined;
+  /** Whether this page, or the same before a reload, began it. */
+  readonly own: boolean;
+}
+
+/** What is remembered of an operation of this page. */
+interface Own {
+  readonly ref: string;
+  readonly name: string;
+}
+
+interface Needs {
+  readonly link: Link;
+  readonly storage: Pick<Storage, "getItem" | "setItem">;
+  readonly now: () => number;
+  readonly later: (milliseconds: number, work: () => void) => () => void;
+  readonly newRef: () => string;
+}
+
+/** The operations under way, and those that ended and were not dismissed yet. */
+export class Work {
+  readonly changed = new Signal();
+  /** An operation of this page ended. */
+  readonly ended = new Signal<Task>();
+  readonly #needs: Needs;
+  readonly #tasks = new Map<string, Task>();
+  readonly #dismissed = new Set<string>();
+  readonly #running = new Set<string>();
+  #askAgain = (): void => undefined;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+    needs.link.on("progress", (data) => this.#advance(readStep(data)));
+    needs.link.on("build", () => void this.refresh());
+    needs.link.changed.listen(() => this.changed.emit());
+  }
+
+  /** The oldest first. */
+  get tasks(): readonly Task[] {
+    return [...this.#tasks.values()];
+  }
+
+  /** Whether an operation is under way. */
+  get busy(): boolean {
+    return this.tasks.some(({ outcome }) => outcome === "");
+  }
+
+  /** The operation under way for a plugin. */
+  of(id: string): Task | undefined {
+    return this.tasks.find((task) => task.id === id && task.outcome === "");
+  }
+
+  /**
+   * Run an operation.
+   *
+   * @param name The plugin's name, or where it comes from.
+   * @returns How it ended; never rejects.
+   */
+  async run(
+    aim: Exclude<Aim, "">,
+    name: string,
+    params: { readonly [key: string]: unknown },
+  ): Promise<Task> {
+    const ref = this.#needs.newRef();
+    this.#remember({ ref, name });
+    this.#running.add(ref);
+    this.#dropEnded();
+    this.#put({ ...NEW, ref, aim, name, id: text(params["id"]), own: true });
+    try {
+      const result = await this.#request(ref, aim, params);
+      return this.#end(ref, "done", undefined, fields(fields(result)["plugin"]));
+    } catch (e) {
+      const problem = explain(e, aim);
+      return this.#end(ref, problem.kind === "cancelled" ? "cancelled" : "refused", problem);
+    } finally {
+      this.#running.delete(ref);
+    }
+  }
+
+  #request(ref: string, aim: Exclude<Aim, "">, params: object): Promise<unknown> {
+    const { link } = this.#needs;
+    const onProgress = (step: Step): void => this.#step(ref, step);
+    return aim === "install" || aim === "update"
+      ? link.operate(`plugins/${aim}`, params, { ref, onProgress })
+      : link.call(`plugins/${aim}`, params);
+  }
+
+  /** Ask the daemon to stop an operation; it may be too late. */
+  async cancel(ref: string): Promise<Problem | undefined> {
+    const task = this.#tasks.get(ref);
+    if (task === undefined || task.operation === "") {
+      return undefined;
+    }
+    this.#change(ref, { cancelling: true });
+    try {
+      await this.#needs.link.call("plugins/cancel", { operation: task.operation });
+      return undefined;
+    } catch (e) {
+      this.#change(ref, { cancelling: false, cancellable: false });
+      return explain(e);
+    }
+  }
+
+  /** Show an ended operation no more. */
+  dismiss(ref: string): void {
+    this.#dismissed.add(ref);
+    this.#tasks.delete(ref);
+    this.changed.emit();
+  }
+
+  /** Ask the daemon what is under way; called when a connection opens. */
+  async refresh(): Promise<void> {
+    this.#askAgain();
+    if (!this.#needs.link.has("plugins/operations")) {
+      return;
+    }
+    const answer = fields(await this.#needs.link.call("plugins/operations").catch(() => ({})));
+    const own = this.#own();
+    const listed = list(answer["operations"]).map(fields);
+    for (const operation of listed) {
+      this.#merge(operation, own);
+    }
+    this.#forgetForeign(new Set(listed.map((operation) => this.#refOf(readStep(operation)))));
+    if (this.tasks.some((task) => task.outcome === "" && !this.#running.has(task.ref))) {
+      const { later } = this.#needs;
+      this.#askAgain = later(ASK_AGAIN_MILLISECONDS, () => void this.refresh());
+    }
+  }
+
+  #merge(operation: { readonly [name: string]: unknown }, own: readonly Own[]): void {
+    const ref = this.#refOf(readStep(operation));
+    const known = this.#tasks.get(ref);
+    const mine = own.find((one) => one.ref === ref);
+    const outcome = outcomeOf(operation["outcome"]);
+    // A list that was asked for earlier may be older than what is known by now.
+    const isEnded = known !== undefined && known.outcome !== "";
+    if (isEnded || this.#running.has(ref) || this.#dismissed.has(ref)) {
+      return;
+    }
+    if (outcome !== "" && mine === undefined) {
+      // Whoever began it learns how it ended; here, the list changes.
+      this.#tasks.delete(ref);
+      return;
+    }
+    const aim = aimOf(text(operation["op"]));
+    const error = fields(operation["error"]);
+    const plugin = fields(fields(operation["result"])["plugin"]);
+    const task: Task = {
+      ...(known ?? NEW),
+      ref,
+      aim,
+      operation: text(operation["operation"]),
+      id: text(operation["id"]) || text(plugin["id"]) || (known?.id ?? ""),
+      name: text(plugin["name"]) || (known?.name ?? mine?.name ?? ""),
+      step: text(operation["step"]),
+      cancellable: operation["cancellable"] === true,
+      own: mine !== undefined,
+      outcome,
+      problem: outcome === "" || outcome === "done" ? undefined : explainWire(error, aim),
+    };
+    this.#put(task);
+    if (outcome !== "" && known?.outcome !== outcome) {
+      this.#forgetRef(ref);
+      this.ended.emit(task);
+    }
+  }
+
+  // What this page calls an operation: a removal has no name that the page chose.
+  #refOf({ ref, operation, id }: Step & { readonly ref: string }): string {
+    const own = this.tasks.find(
+      (task) =>
+        task.operation === operation ||
+        (task.operation === "" &&
+          task.outcome === "" &&
+          !RESUMED.has(task.aim) &&
+          (task.id === id || task.id === "")),
+    );
+    return ref || (own?.ref ?? operation);
+  }
+
+  // Another page's operation that is not listed any more has ended.
+  #forgetForeign(listed: ReadonlySet<string>): void {
+    for (const { ref, outcome, own } of this.tasks) {
+      const isLost = !this.#running.has(ref) && !listed.has(ref);
+      if (isLost && (outcome === "" || !own)) {
+        this.#tasks.delete(ref);
+      }
+    }
+    this.changed.emit();
+  }
+
+  #advance(step: Step & { readonly ref: string }): void {
+    const ref = this.#refOf(step);
+    if (step.op === "preview" || step.op === "reach_host" || ref === "") {
+      return;
+    }
+    if (!this.#tasks.has(ref)) {
+      this.#put({ ...NEW, ref, aim: aimOf(step.op), id: step.id });
+      void this.refresh();
+    }
+    this.#step(ref, step);
+  }
+
+  #step(ref: string, { operation, id, step, cancellable }: Step): void {
+    const task = this.#tasks.get(ref);
+    if (task === undefined || task.outcome !== "") {
+      return;
+    }
+    const stepSince = task.step === step ? task.stepSince : this.#needs.now();
+    this.#change(ref, {
+      operation: operation || task.operation,
+      id: id || task.id,
+      step,
+      stepSince,
+      cancellable,
+    });
+  }
+
+  #end(
+    ref: string,
+    outcome: Outcome,
+    problem?: Problem,
+    plugin: { readonly [name: string]: unknown } = {},
+  ): Task {
+    const task = this.#tasks.get(ref) ?? NEW;
+    const ended: Task = {
+      ...task,
+      id: text(plugin["id"]) || task.id,
+      name: text(plugin["name"]) || task.name,
+      outcome,
+      problem,
+      cancellable: false,
+      cancelling: false,
+    };
+    this.#put(ended);
+    this.#forgetRef(ref);
+    this.ended.emit(ended);
+    return ended;
+  }
+
+  #change(ref: string, change: Partial<Task>): void {
+    const task = this.#tasks.get(ref);
+    if (task !== undefined) {
+      this.#put({ ...task, ...change });
+    }
+  }
+
+  #put(task: Task): void {
+    this.#tasks.set(task.ref, task);
+    this.changed.emit();
+  }
+
+  #dropEnded(): void {
+    for (const { ref, outcome } of this.tasks) {
+      if (outcome !== "") {
+        this.dismiss(ref);
+      }
+    }
+  }
+
+  #own(): readonly Own[] {
+    try {
+      const kept: unknown = JSON.parse(this.#needs.storage.getItem(OWN_KEY) ?? "[]");
+      return list(kept).map(fields).map(({ ref, name }) => ({ ref: text(ref), name: text(name) }));
+    } catch {
+      return [];
+    }
+  }
+
+  // Its outcome is shown: the page does not show it again after a reload.
+  #forgetRef(ref: string): void {
+    this.#write(this.#own().filter((own) => own.ref !== ref));
+  }
+
+  // Before the request goes out: after a reload the page must know which ones are its own.
+  #remember(own: Own): void {
+    this.#write([...this.#own(), own].slice(-KEPT));
+  }
+
+  #write(own: readonly Own[]): void {
+    this.#needs.storage.setItem(OWN_KEY, JSON.stringify(own));
+  }
+}
+
+const NEW: Task = {
+  ref: "",
+  operation: "",
+  aim: "",
+  id: "",
+  name: "",
+  step: "",
+  stepSince: 0,
+  cancellable: false,
+  cancelling: false,
+  outcome: "",
+  problem: undefined,
+  own: false,
+};
+
+/** Read the data of a `progress` push. */
+export function readStep(data: unknown): Step & { readonly ref: string } {
+  const step = fields(data);
+  return {
+    operation: text(step["operation"]),
+    ref: text(step["ref"]),
+    op: text(step["op"]),
+    id: text(step["id"]),
+    step: text(step["step"]),
+    message: text(step["message"]),
+    cancellable: step["cancellable"] === true,
+  };
+}
+
+function aimOf(op: string): Aim {
+  return op === "install" || op === "update" || op === "uninstall" || op === "forget_key"
+    ? op
+    : "";
+}
+
+function outcomeOf(value: unknown): Outcome {
+  return value === "done" || value === "refused" || value === "cancelled" ? value : "";
+}
+
+function explainWire(error: { readonly [name: string]: unknown }, aim: Aim): Problem {
+  const thrown = Object.assign(new Error(text(error["message"])), { code: text(error["code"]) });
+  return explain(thrown, aim);
+}

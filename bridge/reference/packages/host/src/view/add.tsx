@@ -1,0 +1,282 @@
+/** @jsx h */
+/** Adding a plugin: first look at it, then install it. */
+
+import { Fragment, h } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { hostAndPath, suggestion } from "../manager/address.js";
+import type { Preview } from "../manager/entries.js";
+import { type Manager, day } from "../manager/manager.js";
+import { fragmentOf } from "../manager/route.js";
+import type { Problem } from "../manager/words.js";
+import type { ViewProps } from "./app.js";
+import { Button, ButtonLink, Details, Field, Title } from "./parts.js";
+import { Back, Fingerprint } from "./plugin.js";
+import { Wants } from "./wants.js";
+
+const SLOW_MILLISECONDS = 10_000;
+
+type Phase =
+  | { readonly name: "asked" }
+  | { readonly name: "looking"; readonly step: string; readonly since: number }
+  | { readonly name: "found"; readonly preview: Preview }
+  | { readonly name: "refused"; readonly problem: Problem };
+
+/** Asks for a preview, and follows it; the last one counts. */
+export function usePreview(manager: Manager) {
+  const [phase, setPhase] = useState<Phase>({ name: "asked" });
+  const abort = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => abort.current?.abort(), []);
+  const look = async (what: { url: string } | { id: string }): Promise<void> => {
+    abort.current?.abort();
+    const mine = new AbortController();
+    abort.current = mine;
+    const since = Date.now();
+    setPhase({ name: "looking", step: "", since });
+    manager.announcer.polite("Downloading and checking…");
+    const result = await manager.tryPreview(what, mine.signal, ({ step }) => {
+      if (abort.current === mine) {
+        setPhase({ name: "looking", step, since });
+      }
+    });
+    if (abort.current !== mine) {
+      return;
+    }
+    if ("problem" in result) {
+      setPhase({ name: "refused", problem: result.problem });
+      manager.announcer.urgent(result.problem.words);
+    } else {
+      setPhase({ name: "found", preview: result.preview });
+    }
+  };
+  const stop = (): void => {
+    abort.current?.abort();
+    abort.current = undefined;
+    setPhase({ name: "asked" });
+  };
+  return { phase, look, stop };
+}
+
+/** What is shown while a preview is made. */
+export function Looking(props: {
+  readonly manager: Manager;
+  readonly step: string;
+  readonly since: number;
+  readonly onCancel: () => void;
+}) {
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    const left = props.since + SLOW_MILLISECONDS - Date.now();
+    const timer = setTimeout(() => setSlow(true), Math.max(0, left));
+    return () => clearTimeout(timer);
+  }, [props.since]);
+  const asks = props.step === "awaiting_confirmation";
+  const words = asks
+    ? "This is on your own network. Answer on your desktop."
+    : "Downloading and checking…";
+  return (
+    <div class="row wrap" id="looking">
+      <p class="busy">
+        {words}
+        {slow && !asks ? " This can take 2 minutes." : ""}
+      </p>
+      <Button id="cancel-look" onPress={props.onCancel}>
+        Cancel
+      </Button>
+    </div>
+  );
+}
+
+/** Why there is no preview. */
+export function LookRefused(props: { readonly problem: Problem; readonly onAgain: () => void }) {
+  const { problem, onAgain } = props;
+  return (
+    <div class="error stack tight" id="look-refused">
+      <p>{problem.words}</p>
+      {problem.details === "" ? null : (
+        <Details>
+          <p>{problem.details}</p>
+        </Details>
+      )}
+      <div class="actions">
+        <Button id="look-again" onPress={onAgain}>
+          Look again
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+export function AddView({ manager }: ViewProps) {
+  const [url, setUrl] = useState("");
+  const [error, setError] = useState("");
+  const { phase, look, stop } = usePreview(manager);
+  const meant = suggestion(url);
+  const begin = (address: string): void => {
+    const problem = address.trim() === "" ? "Enter the address of a repository." : "";
+    setError(problem);
+    if (problem === "" && suggestion(address) === undefined) {
+      void look({ url: address.trim() });
+      return;
+    }
+    manager.announcer.urgent(problem || (suggestion(address)?.words ?? ""));
+    focusOnAddress();
+  };
+  return (
+    <section class="stack" id="add-view">
+      <Back />
+      <Title>Add a plugin</Title>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          begin(url);
+        }}
+      >
+        <Field
+          id="install-url"
+          label="Address of its repository"
+          mode="url"
+          placeholder="https://"
+          value={url}
+          error={error}
+          onValue={(value) => {
+            setUrl(value);
+            setError("");
+            if (phase.name !== "asked") {
+              stop();
+            }
+          }}
+        >
+          <button type="submit" id="look" class={phase.name === "found" ? "" : "primary"}>
+            Look at it
+          </button>
+        </Field>
+      </form>
+      {meant === undefined ? null : (
+        <div class="row wrap" id="suggestion">
+          <p>
+            {meant.words} {meant.words.endsWith("?") ? null : <code>{meant.url}</code>}
+          </p>
+          <Button
+            id="use-suggestion"
+            onPress={() => {
+              setUrl(meant.url);
+              begin(meant.url);
+              focusOnAddress();
+            }}
+          >
+            Use this
+          </Button>
+        </div>
+      )}
+      {phase.name === "looking" ? (
+        <Looking
+          manager={manager}
+          step={phase.step}
+          since={phase.since}
+          onCancel={() => {
+            stop();
+            manager.announcer.polite("Cancelled.");
+            focusOnAddress();
+          }}
+        />
+      ) : null}
+      {phase.name === "refused" ? (
+        <LookRefused problem={phase.problem} onAgain={() => begin(url)} />
+      ) : null}
+      {phase.name === "found" ? (
+        <PreviewPanel
+          manager={manager}
+          preview={phase.preview}
+          onLeave={() => {
+            stop();
+            focusOnAddress();
+          }}
+        />
+      ) : null}
+    </section>
+  );
+}
+
+function focusOnAddress(): void {
+  document.getElementById("install-url")?.focus();
+}
+
+interface PreviewProps extends ViewProps {
+  readonly preview: Preview;
+  readonly onLeave: () => void;
+}
+
+function PreviewPanel({ manager, preview, onLeave }: PreviewProps) {
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => title.current?.focus(), [preview]);
+  const { manifest, url, installed } = preview;
+  const [host, path] = hostAndPath(url);
+  const install = async (): Promise<void> => {
+    const { outcome, id } = await manager.install(preview);
+    if (outcome === "done") {
+      manager.navigation.go({ view: "plugin", id, page: "" });
+    }
+  };
+  return (
+    <div class="card stack" id="preview">
+      <h3 tabIndex={-1} ref={title}>
+        {manifest.name} {manifest.version}
+      </h3>
+      <p>
+        {manifest.author === "" ? null : `By ${manifest.author}. `}
+        From <strong>{host}</strong> <span class="dim">{path}</span>
+      </p>
+      {manifest.description === "" ? null : <p>{manifest.description}</p>}
+      <Signer manager={manager} preview={preview} />
+      {installed === undefined ? (
+        <Wants entry={manifest} />
+      ) : (
+        <p>You have {installed.version} already.</p>
+      )}
+      <div class="actions">
+        {installed === undefined ? (
+          <Button
+            id="install"
+            kind="primary"
+            off={manager.work.busy || manager.link.state !== "connected"}
+            onPress={() => void install()}
+          >
+            Install
+          </Button>
+        ) : (
+          <ButtonLink
+            id="see-changes"
+            kind="primary"
+            href={fragmentOf({ view: "plugin", id: manifest.id, page: "update" })}
+          >
+            See changes
+          </ButtonLink>
+        )}
+        <Button onPress={onLeave}>Not now</Button>
+      </div>
+      <Details>
+        <p>
+          <code>{manifest.id}</code>, commit <code>{preview.commit}</code>
+        </p>
+      </Details>
+    </div>
+  );
+}
+
+/** Who signed it, and whether the user knows them. */
+export function Signer({ manager, preview }: ViewProps & { readonly preview: Preview }) {
+  const { trusted, trustedAt, keyId } = preview;
+  if (trusted) {
+    const since = trustedAt === 0 ? "" : ` since ${day(trustedAt)}`;
+    return <p class="good">Signed by an author you have trusted{since}.</p>;
+  }
+  return (
+    <Fragment>
+      <p class="warn">
+        You don't know this author's key. Compare it with the one they published.
+      </p>
+      <Fingerprint manager={manager} keyId={keyId} />
+    </Fragment>
+  );
+}

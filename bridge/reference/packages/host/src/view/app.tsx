@@ -1,0 +1,232 @@
+/** @jsx h */
+/** The whole page: navigation, one banner, and a view. */
+
+import { Component, type ComponentChildren, h, render } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+
+import { HOST_SCOPE, describe } from "../log.js";
+import type { Manager } from "../manager/manager.js";
+import { type Route, fragmentOf } from "../manager/route.js";
+import { AddView } from "./add.js";
+import { Banner } from "./banner.js";
+import { ConnectView } from "./connect.js";
+import { Dialog } from "./dialog.js";
+import { HomeView } from "./home.js";
+import { KeysView } from "./keys.js";
+import { LiveRegions } from "./live.js";
+import { LogView } from "./logview.js";
+import { Button, Title, useChanges } from "./parts.js";
+import { PermissionsView } from "./permissions.js";
+import { PluginView } from "./plugin.js";
+import { PluginListView } from "./pluginlist.js";
+import { PluginSettingsView } from "./pluginsettings.js";
+import { SettingsView } from "./settings.js";
+import { UpdateView } from "./update.js";
+
+/** Draw the page into `root`, and again whenever something changes. */
+export function showPage(root: HTMLElement, manager: Manager): void {
+  root.replaceChildren();
+  render(<App manager={manager} />, root);
+}
+
+export interface ViewProps {
+  readonly manager: Manager;
+}
+
+function App({ manager }: ViewProps) {
+  useChanges(...manager.signals);
+  const connect = manager.mustConnect;
+  const route = manager.route;
+  const shown = connect ? "connect" : fragmentOf(route);
+  useFocusOnTitle(shown);
+  return (
+    <div class="app" data-state={manager.link.state}>
+      <Header manager={manager} route={connect ? undefined : route} />
+      <LiveRegions announcer={manager.announcer} />
+      <main>
+        {connect ? null : <Banner manager={manager} />}
+        <Boundary manager={manager} shown={shown}>
+          {connect ? <ConnectView manager={manager} /> : <Panes manager={manager} route={route} />}
+        </Boundary>
+        <HomeView manager={manager} shown={!connect && route.view === "home"} />
+      </main>
+      <Dialog questions={manager.questions} />
+    </div>
+  );
+}
+
+interface BoundaryProps extends ViewProps {
+  /** What is shown in it. */
+  readonly shown: string;
+  readonly children: ComponentChildren;
+}
+
+/** Keeps the rest of the page when a view fails. */
+class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
+  override state = { failed: "" };
+
+  override componentDidCatch(error: unknown): void {
+    this.props.manager.log.add("error", HOST_SCOPE, `a view failed: ${describe(error)}`);
+    this.setState({ failed: this.props.shown });
+  }
+
+  override render() {
+    return this.state.failed === this.props.shown ? (
+      <section class="panel stack">
+        <Title>Something went wrong</Title>
+        <p>This part of the page can't be shown. The log has the details.</p>
+        <div class="actions">
+          <Button onPress={this.props.manager.reload}>Reload</Button>
+        </div>
+      </section>
+    ) : (
+      this.props.children
+    );
+  }
+}
+
+/**
+ * Move the focus to the title of a view that was opened.
+ *
+ * And to the title when what had the focus has disappeared: else the focus would fall
+ * back to the page's start.
+ */
+function useFocusOnTitle(shown: string): void {
+  const before = useRef(shown);
+  const last = useRef<Element | null>(null);
+  useEffect(() => {
+    const note = (): void => {
+      last.current = document.activeElement;
+    };
+    const rescue = (): void => {
+      const lost = last.current !== null && !last.current.isConnected;
+      if (lost && document.activeElement === document.body) {
+        newestTitle()?.focus();
+      }
+    };
+    document.addEventListener("focusin", note);
+    const observer = new MutationObserver(rescue);
+    observer.observe(document.body, { childList: true, subtree: true });
+    return () => {
+      document.removeEventListener("focusin", note);
+      observer.disconnect();
+    };
+  }, []);
+  useLayoutEffect(() => {
+    const title = newestTitle();
+    document.title = title === undefined ? "Bridge" : `${title.textContent} · Bridge`;
+    if (before.current !== shown) {
+      before.current = shown;
+      title?.focus();
+    }
+  });
+}
+
+/** The title of the pane that was opened last. */
+function newestTitle(): HTMLElement | undefined {
+  const titles = [...document.querySelectorAll<HTMLElement>("[data-title]")];
+  return titles.filter((title) => title.checkVisibility()).at(-1);
+}
+
+function Header({ manager, route }: ViewProps & { readonly route: Route | undefined }) {
+  const { updates } = manager.shelf;
+  const many = manager.rows.length;
+  const link = (
+    view: "home" | "plugins" | "log" | "settings",
+    label: string,
+    more = "",
+    badge = 0,
+  ) => (
+    <a
+      href={fragmentOf({ view })}
+      aria-current={route !== undefined && sectionOf(route) === view ? "page" : undefined}
+    >
+      {label}
+      {more === "" ? null : <span class="count">{more}</span>}
+      {badge === 0 ? null : (
+        <span class="count badge">
+          {badge}
+          <span class="hidden"> {badge === 1 ? "update" : "updates"}</span>
+        </span>
+      )}
+    </a>
+  );
+  return (
+    <header class="top">
+      <h1>
+        <svg viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="8" />
+          <path d="M5 21h22M9 21v-5a7 7 0 0 1 14 0v5M16 9v12" />
+        </svg>
+        Bridge
+      </h1>
+      <a class="pill" id="bridge-state" href={fragmentOf({ view: "settings" })}>
+        {manager.standingWords}
+      </a>
+      {route === undefined ? null : (
+        <nav aria-label="Views">
+          {link("home", "Home")}
+          {link("plugins", "Plugins", many === 0 ? "" : String(many), updates.length)}
+          {link("log", "Log")}
+          {link("settings", "Settings")}
+        </nav>
+      )}
+    </header>
+  );
+}
+
+function sectionOf({ view }: Route): string {
+  switch (view) {
+    case "plugin":
+    case "add":
+      return "plugins";
+    case "keys":
+      return "settings";
+    default:
+      return view;
+  }
+}
+
+function Panes({ manager, route }: ViewProps & { readonly route: Route }) {
+  switch (route.view) {
+    case "home":
+      return null;
+    case "log":
+      return <LogView manager={manager} />;
+    case "settings":
+      return <SettingsView manager={manager} />;
+    case "keys":
+      return <KeysView manager={manager} />;
+    default:
+      return (
+        <div class="panes" data-detail={route.view !== "plugins"}>
+          <PluginListView manager={manager} selected={route.view === "plugin" ? route.id : ""} />
+          {route.view === "plugins" && manager.rows.length === 0 ? null : (
+            <div class="detail">
+              <Detail manager={manager} route={route} />
+            </div>
+          )}
+        </div>
+      );
+  }
+}
+
+function Detail({ manager, route }: ViewProps & { readonly route: Route }) {
+  if (route.view === "add") {
+    return <AddView manager={manager} />;
+  }
+  if (route.view !== "plugin") {
+    return <p class="empty">Choose a plugin to see more of it.</p>;
+  }
+  const { id, page } = route;
+  switch (page) {
+    case "":
+      return <PluginView key={id} manager={manager} id={id} />;
+    case "update":
+      return <UpdateView key={id} manager={manager} id={id} />;
+    case "settings":
+      return <PluginSettingsView key={id} manager={manager} id={id} />;
+    case "permissions":
+      return <PermissionsView key={id} manager={manager} id={id} />;
+  }
+}

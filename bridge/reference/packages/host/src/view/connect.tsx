@@ -1,0 +1,146 @@
+/** @jsx h */
+import { h } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { readEndpoint } from "../preferences.js";
+import type { ViewProps } from "./app.js";
+import { Button, Copy, Details, Field, Title, useAfter } from "./parts.js";
+
+const PRINT_TOKEN = "plugin-bridge run --host reference --print-token";
+const PATIENCE_MILLISECONDS = 400;
+
+/** Finding the daemon, and pairing with it. */
+export function ConnectView({ manager }: ViewProps) {
+  const { link } = manager;
+  const [code, setCode] = useState("");
+  const form = useRef<HTMLFormElement>(null);
+  const { words, urgent } = useWords(manager);
+  useEffect(() => {
+    if (urgent) {
+      manager.announcer.urgent(words);
+      form.current?.querySelector("input")?.focus();
+    } else if (words !== "") {
+      manager.announcer.polite(words);
+    }
+  }, [words, urgent]);
+  const pair = (): void => {
+    const token = code.trim();
+    if (token === "") {
+      form.current?.querySelector("input")?.focus();
+      return;
+    }
+    setCode("");
+    manager.pair(token);
+  };
+  return (
+    <section class="panel narrow stack" id="connect">
+      <Title>Connect</Title>
+      <p id="connect-words" class={urgent ? "error" : undefined} data-state={link.state}>
+        {words}
+      </p>
+      {link.state === "absent" || link.state === "waiting" ? (
+        <div class="actions">
+          <Button id="retry" kind="primary" onPress={() => link.retry()}>
+            {link.state === "absent" ? "Try again" : "Try now"}
+          </Button>
+        </div>
+      ) : null}
+      <form
+        ref={form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          pair();
+        }}
+      >
+        <Field id="token" label="Pairing code" type="password" value={code} onValue={setCode}>
+          <button type="submit" id="pair" class="primary">
+            Pair
+          </button>
+        </Field>
+      </form>
+      <div class="stack tight">
+        <p class="dim">To get the code, run this in a terminal:</p>
+        <div class="row command">
+          <code>{PRINT_TOKEN}</code>
+          <Copy text={PRINT_TOKEN} announcer={manager.announcer} name="Copy the command" />
+        </div>
+      </div>
+      <Details summary="Address">
+        <AddressForm manager={manager} />
+      </Details>
+    </section>
+  );
+}
+
+function useWords({ link }: ViewProps["manager"]): { words: string; urgent: boolean } {
+  const { state, reason } = link;
+  const slow = useAfter(PATIENCE_MILLISECONDS, state);
+  const kept = useRef({ words: "", urgent: false });
+  const found = wordsOf(state, reason);
+  if (found !== undefined) {
+    kept.current = found;
+  } else if (slow) {
+    kept.current = { words: "Connecting…", urgent: false };
+  }
+  return kept.current;
+}
+
+function wordsOf(state: string, reason: string): { words: string; urgent: boolean } | undefined {
+  switch (state) {
+    case "absent":
+      return { words: "The bridge isn't running. Start it, then try again.", urgent: false };
+    case "waiting":
+      return { words: "Couldn't connect. Trying again.", urgent: false };
+    case "unpaired":
+      if (reason === "refused") {
+        return { words: "That code didn't work. Copy all of it.", urgent: true };
+      }
+      return reason === "rotated"
+        ? { words: "The pairing code was replaced. Pair again.", urgent: true }
+        : { words: "Paste the pairing code to connect this page.", urgent: false };
+    default:
+      return undefined;
+  }
+}
+
+/** Where the daemon listens. */
+export function AddressForm({ manager }: ViewProps) {
+  const [address, setAddress] = useState(manager.link.endpoint);
+  const [error, setError] = useState("");
+  const use = (): void => {
+    const endpoint = readEndpoint(address);
+    setError(
+      endpoint === undefined
+        ? "Enter http://127.0.0.1 or http://localhost, followed by a colon and a port."
+        : "",
+    );
+    if (endpoint === undefined) {
+      manager.announcer.urgent("This isn't an address of this computer.");
+      document.getElementById("endpoint")?.focus();
+    } else {
+      setAddress(endpoint);
+      manager.moveTo(endpoint);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        use();
+      }}
+    >
+      <Field
+        id="endpoint"
+        label="Address of the bridge"
+        mode="url"
+        value={address}
+        onValue={setAddress}
+        error={error}
+      >
+        <button type="submit" id="endpoint-save">
+          Use
+        </button>
+      </Field>
+    </form>
+  );
+}

@@ -1,0 +1,79 @@
+/** @jsx h */
+/** The authors' keys that were accepted. */
+
+import { h } from "preact";
+import { useEffect } from "preact/hooks";
+
+import type { Key } from "../manager/entries.js";
+import { type Manager, day } from "../manager/manager.js";
+import { fragmentOf } from "../manager/route.js";
+import type { ViewProps } from "./app.js";
+import { Button, Title } from "./parts.js";
+import { Back, Fingerprint } from "./plugin.js";
+
+export function KeysView({ manager }: ViewProps) {
+  const { keys } = manager.shelf;
+  useEffect(() => {
+    void manager.shelf.refreshKeys().catch(() => undefined);
+  }, []);
+  return (
+    <section class="panel stack" id="keys">
+      <Back href={fragmentOf({ view: "settings" })} label="Settings" />
+      <Title>Authors' keys</Title>
+      <p class="dim">
+        Each plugin is signed with its author's key. You accepted these; plugins signed with one
+        of them install without a question about the key.
+      </p>
+      {keys === undefined ? <p>Waiting for the bridge.</p> : null}
+      {keys?.length === 0 ? <p class="empty">No keys yet.</p> : null}
+      <ul class="keys">
+        {(keys ?? []).map((key) => (
+          <KeyRow key={key.keyId} manager={manager} of={key} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function KeyRow({ manager, of }: ViewProps & { readonly of: Key }) {
+  const { keyId, trustedAt, installed, seenFor } = of;
+  const names = (installed.length > 0 ? installed : seenFor).map((id) => manager.nameOf(id));
+  const signs = installed.length > 0 ? "signs" : "once signed";
+  return (
+    <li data-testid={`key-${keyId}`}>
+      <Fingerprint manager={manager} keyId={keyId} />
+      <p>
+        Trusted since {day(trustedAt)}
+        {names.length === 0 ? "" : `; ${signs} ${names.join(", ")}`}.
+      </p>
+      <div class="actions">
+        <Button
+          kind="danger"
+          name={`Forget the key ${keyId}`}
+          off={manager.work.busy || manager.link.state !== "connected"}
+          onPress={() => void forget(manager, of, names)}
+        >
+          Forget…
+        </Button>
+      </div>
+    </li>
+  );
+}
+
+async function forget(manager: Manager, { keyId }: Key, names: readonly string[]): Promise<void> {
+  const sure = await manager.questions.ask(
+    "Forget this key?",
+    "Plugins stay. You'll be asked next time something is signed with it.",
+    { yes: "Forget", no: "Keep it", danger: true },
+  );
+  if (!sure) {
+    return;
+  }
+  const keys = manager.shelf.keys ?? [];
+  const at = keys.findIndex((key) => key.keyId === keyId);
+  const next = keys[at + 1] ?? keys[at - 1];
+  const { outcome } = await manager.forgetKey(keyId, names.join(", ") || keyId);
+  if (outcome === "done" && next !== undefined) {
+    document.querySelector<HTMLElement>(`[data-testid="key-${next.keyId}"] button`)?.focus();
+  }
+}

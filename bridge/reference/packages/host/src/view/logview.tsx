@@ -1,0 +1,155 @@
+/** @jsx h */
+/** The newest lines of the page's log and of the daemon's. */
+
+import { API_VERSION } from "@bridge/plugin-api";
+import { h } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import type { Level } from "../log.js";
+import { diagnostics } from "../manager/diagnostics.js";
+import { LEVELS, type Line, filtered, lineText } from "../manager/logbook.js";
+import type { Manager } from "../manager/manager.js";
+import { count } from "../manager/words.js";
+import { fields, list, text } from "../wire.js";
+import type { ViewProps } from "./app.js";
+import { Button, Copy, Field, Select, Title, useChanges } from "./parts.js";
+
+const LEVEL_WORDS: { readonly [level in Level]: string } = {
+  debug: "Everything",
+  info: "Information",
+  warn: "Warnings and errors",
+  error: "Errors only",
+};
+
+export function LogView({ manager }: ViewProps) {
+  const { book } = manager;
+  useChanges(book.changed);
+  const [level, setLevel] = useState<Level>("info");
+  const [scope, setScope] = useState("");
+  const [search, setSearch] = useState("");
+  const [paused, setPaused] = useState<readonly Line[] | undefined>(undefined);
+  const [report, setReport] = useState("");
+  const lines = filtered(paused ?? book.lines, { level, scope, search });
+  const scopes = [...new Set(book.lines.map((line) => line.scope))].sort();
+  return (
+    <section class="panel stack wide" id="log">
+      <Title>Log</Title>
+      <div class="row wrap filter">
+        <Select
+          id="log-level"
+          label="Level"
+          value={level}
+          options={LEVELS.map((value) => ({ value, label: LEVEL_WORDS[value] }))}
+          onValue={(value) => setLevel(LEVELS.find((known) => known === value) ?? "info")}
+        />
+        <Select
+          id="log-scope"
+          label="From"
+          value={scope}
+          options={["", ...scopes].map((value) => ({ value, label: value || "All" }))}
+          onValue={setScope}
+        />
+        <Field id="log-find" type="search" label="Find" value={search} onValue={setSearch} />
+      </div>
+      <Lines lines={lines} />
+      <div class="actions">
+        <Button
+          id="log-pause"
+          onPress={() => setPaused(paused === undefined ? book.lines : undefined)}
+        >
+          {paused === undefined ? "Pause" : "Go on"}
+        </Button>
+        <Copy
+          id="log-copy"
+          name="Copy the lines"
+          text={() => lines.map(lineText).join("\n")}
+          done={() => `Copied ${count(lines.length, "line")}.`}
+          announcer={manager.announcer}
+        />
+        <Button
+          id="log-clear"
+          onPress={() => {
+            book.clear();
+            setPaused(undefined);
+            manager.announcer.polite("The log is empty.");
+          }}
+        >
+          Clear
+        </Button>
+        <Button
+          id="diagnostics"
+          onPress={() => void makeReport(manager).then((made) => setReport(made))}
+        >
+          Copy diagnostics…
+        </Button>
+      </div>
+      {report === "" ? null : <Report manager={manager} report={report} />}
+    </section>
+  );
+}
+
+function Lines({ lines }: { readonly lines: readonly Line[] }) {
+  const box = useRef<HTMLOListElement>(null);
+  const atEnd = useRef(true);
+  useEffect(() => {
+    if (atEnd.current && box.current !== null) {
+      box.current.scrollTop = box.current.scrollHeight;
+    }
+  });
+  if (lines.length === 0) {
+    return <p class="empty" id="log-empty">Nothing yet.</p>;
+  }
+  return (
+    <ol
+      id="log-lines"
+      tabIndex={0}
+      aria-label="Lines"
+      ref={box}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        atEnd.current = scrollTop + clientHeight >= scrollHeight - 8;
+      }}
+    >
+      {lines.map(({ number, level, scope, message, ts }) => (
+        <li key={number} data-level={level}>
+          <time>{new Date(ts).toTimeString().slice(0, 8)}</time>
+          <span class="level">{level}</span>
+          <span class="scope">{scope}</span>
+          <span class="message">{message}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+async function makeReport(manager: Manager): Promise<string> {
+  const { link, book, rows } = manager;
+  const answer = await link.call("notify/targets").catch(() => ({}));
+  const targets = list(fields(answer)["targets"]).map(fields);
+  return diagnostics({
+    daemon: link.version,
+    api: API_VERSION,
+    browser: navigator.userAgent,
+    state: [link.state, link.reason].join(" ").trim(),
+    closes: link.closes,
+    rows,
+    targets: targets.map(({ name, health }) => ({ name: text(name), health: text(health) })),
+    lines: book.lines,
+  });
+}
+
+function Report({ manager, report }: ViewProps & { readonly report: string }) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => area.current?.focus(), [report]);
+  return (
+    <div class="card stack" id="report">
+      <label for="report-text">Diagnostics</label>
+      <p id="report-help">Read it before you share it.</p>
+      <textarea id="report-text" aria-describedby="report-help" rows={12} readOnly ref={area}>
+        {report}
+      </textarea>
+      <div class="actions">
+        <Copy text={report} announcer={manager.announcer} name="Copy the diagnostics" />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+/** @jsx h */
+/** What one plugin may do, and what the user allowed it. */
+
+import { h } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import type { Manager } from "../manager/manager.js";
+import { fragmentOf } from "../manager/route.js";
+import { PERMISSIONS_FOOT } from "../permissionwords.js";
+import type { PermissionState } from "../runtime.js";
+import type { ViewProps } from "./app.js";
+import { Button, Title } from "./parts.js";
+import { Back } from "./plugin.js";
+import { Want, Wants } from "./wants.js";
+
+export function PermissionsView({ manager, id }: ViewProps & { readonly id: string }) {
+  const [states, setStates] = useState<readonly PermissionState[] | undefined>(undefined);
+  const read = async (): Promise<void> => {
+    try {
+      setStates(await manager.runtime.grants(id));
+    } catch {
+      // Without a connection; what the manifest declares is shown instead.
+      setStates(undefined);
+    }
+  };
+  useEffect(() => {
+    void read();
+    return manager.runtime.on(() => void read());
+  }, [id]);
+  const entry = manager.shelf.find(id);
+  const known = states !== undefined && states.length > 0;
+  return (
+    <section class="stack" id="permissions">
+      <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={manager.nameOf(id)} />
+      <Title>Permissions of {manager.nameOf(id)}</Title>
+      {known ? <Granted manager={manager} id={id} states={states} /> : null}
+      {!known && entry !== undefined ? <Wants entry={entry} /> : null}
+      {!known && entry === undefined ? <p>Waiting for the bridge.</p> : null}
+    </section>
+  );
+}
+
+interface GrantedProps extends ViewProps {
+  readonly id: string;
+  readonly states: readonly PermissionState[];
+}
+
+function Granted({ manager, id, states }: GrantedProps) {
+  const group = (title: string, optional: boolean) => {
+    const shown = states.filter((state) => state.optional === optional);
+    return shown.length === 0 ? null : (
+      <div class="stack tight">
+        <h3>{title}</h3>
+        <ul class="wants">
+          {shown.map((state) => (
+            <Want key={state.permission} permission={state.permission} names={state.named}>
+              <Allowed manager={manager} id={id} state={state} />
+            </Want>
+          ))}
+        </ul>
+      </div>
+    );
+  };
+  return (
+    <div class="stack">
+      {group("Needed", false)}
+      {group("When used", true)}
+      <p class="dim small">{PERMISSIONS_FOOT}</p>
+    </div>
+  );
+}
+
+function Allowed(props: ViewProps & { readonly id: string; readonly state: PermissionState }) {
+  const { manager, id, state } = props;
+  if (state.granted.length === 0) {
+    return null;
+  }
+  return (
+    <div class="row wrap allowed">
+      <p>You allowed it to {state.granted.map(({ words }) => words).join(", and to ")}.</p>
+      <Button
+        name={`Take back: ${state.label}`}
+        off={manager.link.state !== "connected"}
+        onPress={() => void takeBack(manager, id, state.permission)}
+      >
+        Take back
+      </Button>
+    </div>
+  );
+}
+
+async function takeBack(manager: Manager, id: string, permission: string): Promise<void> {
+  const buttons = [...document.querySelectorAll<HTMLElement>("#permissions .allowed button")];
+  const at = buttons.findIndex((button) => button === document.activeElement);
+  if (await manager.runtime.revoke(id, permission)) {
+    manager.announcer.polite("It will ask again.");
+    (buttons[at + 1] ?? buttons[at - 1])?.focus();
+  } else {
+    manager.announcer.urgent("Couldn't save. It is still allowed.");
+  }
+}

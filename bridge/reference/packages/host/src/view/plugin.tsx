@@ -1,0 +1,197 @@
+/** @jsx h */
+import { type ComponentChildren, Fragment, h } from "preact";
+
+import { hostAndPath } from "../manager/address.js";
+import type { Entry } from "../manager/entries.js";
+import { type Manager, day } from "../manager/manager.js";
+import { fragmentOf } from "../manager/route.js";
+import { type Row, versionAndWords } from "../manager/rows.js";
+import { count } from "../manager/words.js";
+import type { ViewProps } from "./app.js";
+import { Button, ButtonLink, Copy, Details, Outside, Title } from "./parts.js";
+import { PluginSwitch } from "./pluginlist.js";
+
+interface PluginProps extends ViewProps {
+  readonly id: string;
+}
+
+/** One plugin: what it is, and what can be done with it. */
+export function PluginView({ manager, id }: PluginProps) {
+  const row = manager.rows.find((one) => one.id === id);
+  if (row === undefined) {
+    return <Missing manager={manager} />;
+  }
+  return (
+    <section class="stack" id="plugin">
+      <Back />
+      <div class="row heading">
+        <Title>{row.name}</Title>
+        <PluginSwitch manager={manager} row={row} />
+      </div>
+      <Standing row={row} />
+      <Acts manager={manager} row={row} />
+      {row.entry === undefined ? null : <About manager={manager} entry={row.entry} />}
+    </section>
+  );
+}
+
+/** To the list, where the list is not shown. */
+export function Back({ href = fragmentOf({ view: "plugins" }), label = "Plugins" }) {
+  return (
+    <a class="back" href={href}>
+      ‹ {label}
+    </a>
+  );
+}
+
+function Missing({ manager }: ViewProps) {
+  const waits = manager.shelf.entries === undefined;
+  return (
+    <section class="stack">
+      <Back />
+      <Title>{waits ? "A plugin" : "Not here"}</Title>
+      <p>{waits ? "Waiting for the bridge." : "This plugin isn't installed."}</p>
+    </section>
+  );
+}
+
+function Standing({ row }: { readonly row: Row }) {
+  const { status, entry, details } = row;
+  const author = entry?.author ?? "";
+  return (
+    <div class="stack tight">
+      <p class="status" data-status={status} id="plugin-words">
+        {versionAndWords(row).filter((word) => word !== "").join(" · ")}
+        {author === "" ? "" : ` By ${author}.`}
+      </p>
+      {entry?.dev === true ? <p>Being developed on this computer.</p> : null}
+      {(entry?.description ?? "") === "" ? null : <p>{entry?.description}</p>}
+      {details === "" ? null : (
+        <Details>
+          <pre>{details}</pre>
+        </Details>
+      )}
+    </div>
+  );
+}
+
+function Acts({ manager, row }: ViewProps & { readonly row: Row }) {
+  const { id, entry } = row;
+  const page = (name: "update" | "settings" | "permissions"): string =>
+    fragmentOf({ view: "plugin", id, page: name });
+  const update = manager.shelf.update(id);
+  return (
+    <div class="actions">
+      {update === undefined ? null : (
+        <ButtonLink id="see-update" kind="primary" href={page("update")}>
+          Update…
+        </ButtonLink>
+      )}
+      <ButtonLink href={page("settings")}>Settings</ButtonLink>
+      <ButtonLink href={page("permissions")}>Permissions</ButtonLink>
+      {entry === undefined || entry.dev ? null : (
+        <Button
+          id="uninstall"
+          kind="danger"
+          off={manager.work.busy || manager.link.state !== "connected"}
+          onPress={() => void uninstall(manager, row)}
+        >
+          Uninstall…
+        </Button>
+      )}
+    </div>
+  );
+}
+
+async function uninstall(manager: Manager, { id, name }: Row): Promise<void> {
+  const sure = await manager.questions.ask(
+    `Uninstall ${name}?`,
+    "Its settings are removed, too. The bridge asks you once more, on your desktop. " +
+      "To stop it only for a while, turn it off instead.",
+    { yes: "Uninstall", no: "Keep it", danger: true },
+  );
+  if (!sure) {
+    return;
+  }
+  const next = nextOf(manager, id);
+  const { outcome } = await manager.uninstall(id);
+  if (outcome === "done") {
+    manager.navigation.go({ view: "plugins" });
+    focusWhenThere(next === "" ? "#add" : `[data-row="${next}"]`);
+  }
+}
+
+function nextOf({ rows }: Manager, id: string): string {
+  const at = rows.findIndex((row) => row.id === id);
+  return (rows[at + 1] ?? rows[at - 1])?.id ?? "";
+}
+
+function focusWhenThere(selector: string): void {
+  // After the view has changed and moved the focus to its title.
+  setTimeout(() => document.querySelector<HTMLElement>(selector)?.focus(), 50);
+}
+
+function About({ manager, entry }: ViewProps & { readonly entry: Entry }) {
+  const [host, path] = hostAndPath(entry.url);
+  const key = manager.shelf.key(entry.keyId);
+  const facts: readonly (readonly [string, ComponentChildren])[] = [
+    ["Source", entry.url && <Outside url={entry.url}>{`${host} ${path}`}</Outside>],
+    ["Homepage", entry.homepage && <Outside url={entry.homepage}>{entry.homepage}</Outside>],
+    ["Tags", entry.tags.join(", ")],
+    ["Installed", day(entry.installedAt)],
+    ["Updated", entry.updatedAt === entry.installedAt ? "" : day(entry.updatedAt)],
+    [
+      "Author's key",
+      key && (
+        <a href={fragmentOf({ view: "keys" })}>
+          trusted since {day(key.trustedAt)}
+        </a>
+      ),
+    ],
+  ];
+  return (
+    <Fragment>
+      <h3>About</h3>
+      <Facts facts={facts} />
+      <Details id="plugin-details">
+        <Facts
+          facts={[
+            ["Id", <code>{entry.id}</code>],
+            ["Commit", entry.commit && <code>{entry.commit}</code>],
+            ["Address", entry.url && <code>{entry.url}</code>],
+            ["Fingerprint", entry.keyId && <Fingerprint manager={manager} keyId={entry.keyId} />],
+          ]}
+        />
+        <p class="dim small">
+          {count(entry.permissions.length + entry.optionalPermissions.length, "permission")} asked
+          for, {count(entry.hosts.length, "site")} named.
+        </p>
+      </Details>
+    </Fragment>
+  );
+}
+
+/** A key's fingerprint, and a button that copies it. */
+export function Fingerprint({ manager, keyId }: ViewProps & { readonly keyId: string }) {
+  return (
+    <span class="row wrap">
+      <code class="fingerprint">{keyId}</code>
+      <Copy text={keyId} announcer={manager.announcer} name={`Copy the fingerprint ${keyId}`} />
+    </span>
+  );
+}
+
+/** Terms and what they are; those without a value are left out. */
+export function Facts(props: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
+  const shown = props.facts.filter(([, value]) => value !== "" && value !== undefined);
+  return (
+    <dl class="facts">
+      {shown.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

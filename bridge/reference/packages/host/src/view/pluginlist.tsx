@@ -1,0 +1,174 @@
+/** @jsx h */
+import { h } from "preact";
+import { useState } from "preact/hooks";
+
+import { fragmentOf } from "../manager/route.js";
+import { type Row, matching, versionAndWords } from "../manager/rows.js";
+import type { ViewProps } from "./app.js";
+import { Button, ButtonLink, Field, Select, Switch, Title } from "./parts.js";
+
+const FEW = 6;
+
+/** Every plugin, with its switch. */
+export function PluginListView({ manager, selected }: ViewProps & { readonly selected: string }) {
+  const [search, setSearch] = useState("");
+  const [tag, setTag] = useState("");
+  const { rows } = manager;
+  const many = rows.length > FEW;
+  const found = many ? matching(rows, search, tag) : rows;
+  return (
+    <section class="list stack" id="plugins">
+      <Title>Plugins</Title>
+      {rows.length === 0 ? null : <UpdateLine manager={manager} />}
+      {many ? (
+        <Filter
+          rows={rows}
+          search={search}
+          tag={tag}
+          onSearch={(words) => setSearch(words)}
+          onTag={setTag}
+        />
+      ) : null}
+      <ul class="plugins" id="plugin-list">
+        {found.map((row) => (
+          <PluginRow key={row.id} manager={manager} row={row} selected={row.id === selected} />
+        ))}
+      </ul>
+      {found.length > 0 ? null : (
+        <div class="stack">
+          <p class="empty" id="plugin-list-empty">
+            {rows.length === 0 ? emptyWords(manager) : `Nothing matches “${search || tag}”.`}
+          </p>
+          {rows.length === 0 ? null : (
+            <div class="actions">
+              <Button
+                onPress={() => {
+                  setSearch("");
+                  setTag("");
+                  document.getElementById("search")?.focus();
+                }}
+              >
+                Clear
+              </Button>
+            </div>
+          )}
+        </div>
+      )}
+      <div class="actions">
+        <ButtonLink id="add" kind="primary" href={fragmentOf({ view: "add" })}>
+          Add a plugin
+        </ButtonLink>
+      </div>
+    </section>
+  );
+}
+
+function emptyWords({ shelf, link }: ViewProps["manager"]): string {
+  return shelf.entries === undefined && link.state !== "connected"
+    ? "Waiting for the bridge."
+    : "No plugins yet.";
+}
+
+function UpdateLine({ manager }: ViewProps) {
+  const { shelf } = manager;
+  const { updates } = shelf;
+  const off = shelf.checking || manager.link.state !== "connected";
+  return (
+    <div class="row wrap updates">
+      {manager.updateWords === "" ? null : (
+        <p id="updates-status" class={updates.length > 0 ? "strong" : "dim"}>
+          {manager.updateWords}
+        </p>
+      )}
+      {updates.length > 1 ? (
+        <Button
+          id="update-all"
+          kind="primary"
+          off={manager.work.busy || manager.updatingAll}
+          onPress={() => void manager.updateAll()}
+        >
+          Update all
+        </Button>
+      ) : null}
+      <Button
+        id="check-updates"
+        kind="quiet"
+        off={off}
+        onPress={() => void check(manager)}
+      >
+        Check for updates
+      </Button>
+    </div>
+  );
+}
+
+async function check(manager: ViewProps["manager"]): Promise<void> {
+  await manager.shelf.check();
+  manager.announcer.polite(manager.updateWords);
+}
+
+function Filter(props: {
+  readonly rows: readonly Row[];
+  readonly search: string;
+  readonly tag: string;
+  readonly onSearch: (words: string) => void;
+  readonly onTag: (tag: string) => void;
+}) {
+  const tags = [...new Set(props.rows.flatMap(({ entry }) => entry?.tags ?? []))].sort();
+  const all = { value: "", label: "All tags" };
+  return (
+    <div class="row wrap filter">
+      <Field id="search" type="search" label="Search" value={props.search} onValue={props.onSearch} />
+      {tags.length === 0 ? null : (
+        <Select
+          id="tag"
+          label="Tag"
+          value={props.tag}
+          options={[all, ...tags.map((value) => ({ value, label: value }))]}
+          onValue={props.onTag}
+        />
+      )}
+    </div>
+  );
+}
+
+function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: boolean }) {
+  const { manager, row, selected } = props;
+  const { id, name } = row;
+  const [version, words] = versionAndWords(row);
+  const update = manager.shelf.update(id);
+  const href = fragmentOf({ view: "plugin", id, page: "" });
+  return (
+    <li data-testid={`plugin-${id}`} data-status={row.status}>
+      <div class="what">
+        <a href={href} aria-current={selected ? "true" : undefined} data-row={id}>
+          <span data-testid={`plugin-name-${id}`}>{name}</span>
+        </a>
+        <p class="status" data-testid={`plugin-status-${id}`}>
+          <span class="dim" data-testid={`plugin-version-${id}`}>
+            {version}
+          </span>{" "}
+          {words}
+        </p>
+        {update === undefined ? null : <p class="strong small">There is an update.</p>}
+      </div>
+      <PluginSwitch manager={manager} row={row} />
+    </li>
+  );
+}
+
+/** The switch of a plugin; none for what is not installed any more. */
+export function PluginSwitch({ manager, row }: ViewProps & { readonly row: Row }) {
+  if (row.status === "removed") {
+    return null;
+  }
+  return (
+    <Switch
+      id={`switch-${row.id}`}
+      label={row.name}
+      on={row.enabled}
+      off={manager.link.state !== "connected"}
+      onChange={(on) => void manager.setEnabled(row.id, on)}
+    />
+  );
+}

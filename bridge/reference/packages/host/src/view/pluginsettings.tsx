@@ -1,0 +1,254 @@
+/** @jsx h */
+/** The settings of one plugin, as a form made from its schema. */
+
+import type { Json } from "@bridge/plugin-api";
+import { h } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import type { Manager } from "../manager/manager.js";
+import { fragmentOf } from "../manager/route.js";
+import { type KeyedField, type Schema, type Values, problemOf } from "../runtime.js";
+import type { ViewProps } from "./app.js";
+import { Button, Field, Select, Switch, Title } from "./parts.js";
+import { Back } from "./plugin.js";
+import { PluginSwitch } from "./pluginlist.js";
+
+interface PluginProps extends ViewProps {
+  readonly id: string;
+}
+
+export function PluginSettingsView({ manager, id }: PluginProps) {
+  const row = manager.rows.find((one) => one.id === id);
+  const schema = manager.runtime.settingsSchema(id);
+  const name = manager.nameOf(id);
+  return (
+    <section class="stack" id="plugin-settings">
+      <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={name} />
+      <Title>Settings of {name}</Title>
+      {schema === undefined && row !== undefined && !row.enabled ? (
+        <div class="row wrap">
+          <p>Turn it on to change these.</p>
+          <PluginSwitch manager={manager} row={row} />
+        </div>
+      ) : null}
+      {schema === undefined && row?.enabled !== false ? (
+        <p>{row === undefined ? "This plugin isn't installed." : row.words}</p>
+      ) : null}
+      {schema?.length === 0 ? <p id="no-settings">It has none.</p> : null}
+      {schema === undefined || schema.length === 0 ? null : (
+        <Form key={id} manager={manager} id={id} schema={schema} />
+      )}
+    </section>
+  );
+}
+
+type Draft = { readonly [key: string]: Json };
+
+function Form({ manager, id, schema }: PluginProps & { readonly schema: Schema }) {
+  const { runtime, announcer, navigation } = manager;
+  const [draft, setDraft] = useState<Draft>({});
+  const [problems, setProblems] = useState<{ readonly [key: string]: string }>({});
+  const saved = runtime.settings(id);
+  const dirty = Object.keys(draft).length > 0;
+  useEffect(() => {
+    navigation.guard(dirty ? () => mayLeave(manager) : undefined);
+    return () => navigation.guard(undefined);
+  }, [dirty]);
+
+  const change = (field: KeyedField, written: Json): void => {
+    setDraft({ ...draft, [field.key]: written });
+    const problem = problemOf(field, readValue(field, written));
+    const { [field.key]: _, ...others } = problems;
+    // A mistake is pointed out when saving; but one that is corrected goes at once.
+    setProblems(problem === "" ? others : problems);
+  };
+  const save = async (): Promise<void> => {
+    if (!dirty) {
+      announcer.polite("Nothing has changed.");
+      return;
+    }
+    const values = valuesOf(schema, saved, draft);
+    const found = problemsOf(schema, values);
+    setProblems(found);
+    const wrong = schema.find(({ key }) => key in found);
+    if (wrong !== undefined) {
+      announcer.urgent(`${wrong.label}: ${String(found[wrong.key])}`);
+      document.getElementById(`setting-${wrong.key}`)?.focus();
+      return;
+    }
+    const saving = await runtime.saveSettings(id, values);
+    if (saving.outcome === "saved") {
+      setDraft({});
+      announcer.polite("Saved.");
+    } else {
+      setProblems(saving.outcome === "invalid" ? saving.problems : {});
+      announcer.urgent("Couldn't save. Nothing changed.");
+    }
+  };
+  const reset = async (): Promise<void> => {
+    const sure = await manager.questions.ask(
+      "Reset these settings?",
+      "Each one gets the value that the plugin's author chose.",
+      { yes: "Reset", no: "Keep them", danger: true },
+    );
+    if (sure && (await runtime.resetSettings(id)).outcome === "saved") {
+      setDraft({});
+      setProblems({});
+      announcer.polite("Reset.");
+    }
+  };
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      {schema.map((field) => (
+        <SettingField
+          key={field.key}
+          field={field}
+          value={draft[field.key] ?? saved[field.key] ?? field.default}
+          problem={problems[field.key] ?? ""}
+          onValue={(value) => change(field, value)}
+        />
+      ))}
+      <div class="actions">
+        <button type="submit" class="primary" id="save" aria-disabled={!dirty}>
+          Save
+        </button>
+        <Button id="reset" onPress={() => void reset()}>
+          Reset…
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function mayLeave(manager: Manager): Promise<boolean> {
+  return manager.questions.ask("Leave without saving?", "Your changes would be lost.", {
+    yes: "Leave",
+    no: "Stay",
+    danger: true,
+  });
+}
+
+/** The value of what is in a field: a number is written as a text. */
+function readValue(field: KeyedField, written: Json): Json {
+  if (field.type !== "number" || typeof written !== "string") {
+    return written;
+  }
+  return written.trim() === "" ? "" : Number(written);
+}
+
+function valuesOf(schema: Schema, saved: Values, draft: Draft): Values {
+  return Object.fromEntries(
+    schema.map((field) => {
+      const written = draft[field.key] ?? saved[field.key] ?? field.default;
+      return [field.key, readValue(field, written)];
+    }),
+  );
+}
+
+function problemsOf(schema: Schema, values: Values): { readonly [key: string]: string } {
+  const found = schema.map((field) => [field.key, problemOf(field, values[field.key])] as const);
+  return Object.fromEntries(found.filter(([, problem]) => problem !== ""));
+}
+
+interface SettingProps {
+  readonly field: KeyedField;
+  readonly value: Json;
+  readonly problem: string;
+  readonly onValue: (value: Json) => void;
+}
+
+function SettingField({ field, value, problem, onValue }: SettingProps) {
+  const id = `setting-${field.key}`;
+  const help = field.help ?? "";
+  switch (field.type) {
+    case "boolean":
+      return (
+        <div class="field">
+          <div class="row wrap">
+            <p>{field.label}</p>
+            <Switch id={id} label={field.label} on={value === true} onChange={onValue} />
+          </div>
+          {help === "" ? null : <p class="dim small">{help}</p>}
+        </div>
+      );
+    case "choice":
+      return (
+        <Select
+          id={id}
+          label={field.label}
+          value={String(value)}
+          options={field.options}
+          onValue={onValue}
+          help={help}
+        />
+      );
+    case "number":
+      return (
+        <Field
+          id={id}
+          label={field.label}
+          mode={field.integer === true ? "numeric" : "decimal"}
+          value={String(value)}
+          onValue={onValue}
+          help={[limits(field), help].filter((words) => words !== "").join(" ")}
+          error={problem}
+        />
+      );
+    case "text":
+      return field.multiline === true ? (
+        <LongText id={id} label={field.label} value={String(value)} help={help} problem={problem} onValue={onValue} />
+      ) : (
+        <Field
+          id={id}
+          label={field.label}
+          value={String(value)}
+          onValue={onValue}
+          help={help}
+          error={problem}
+        />
+      );
+  }
+}
+
+function limits({ min, max }: Extract<KeyedField, { type: "number" }>): string {
+  if (min !== undefined && max !== undefined) {
+    return `${min} to ${max}.`;
+  }
+  if (min !== undefined) {
+    return `At least ${min}.`;
+  }
+  return max === undefined ? "" : `At most ${max}.`;
+}
+
+function LongText(props: {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly help: string;
+  readonly problem: string;
+  readonly onValue: (value: string) => void;
+}) {
+  const { id, problem } = props;
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      <textarea
+        id={id}
+        rows={5}
+        aria-invalid={problem === "" ? undefined : "true"}
+        aria-describedby={`${id}-help`}
+        onInput={(event) => props.onValue(event.currentTarget.value)}
+        value={props.value}
+      />
+      <p class={problem === "" ? "dim small" : "error"} id={`${id}-help`}>
+        {problem || props.help}
+      </p>
+    </div>
+  );
+}

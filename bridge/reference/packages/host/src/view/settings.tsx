@@ -1,0 +1,167 @@
+/** @jsx h */
+/** The settings of the page itself. */
+
+import { h } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import type { Manager } from "../manager/manager.js";
+import { fragmentOf } from "../manager/route.js";
+import { explain } from "../manager/words.js";
+import { fields, list, text, texts } from "../wire.js";
+import type { ViewProps } from "./app.js";
+import { AddressForm } from "./connect.js";
+import { Button, ButtonLink, Details, Switch, Title } from "./parts.js";
+
+export function SettingsView({ manager }: ViewProps) {
+  return (
+    <section class="panel stack" id="settings">
+      <Title>Settings</Title>
+      <Connection manager={manager} />
+      <UpdateCheck manager={manager} />
+      <Notifications manager={manager} />
+      <div class="stack tight">
+        <h3>Authors' keys</h3>
+        <div class="actions">
+          <ButtonLink href={fragmentOf({ view: "keys" })}>See the keys</ButtonLink>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function Connection({ manager }: ViewProps) {
+  const { link } = manager;
+  return (
+    <div class="stack tight">
+      <h3>Connection</h3>
+      <p id="bridge-version">
+        {manager.standingWords.replace("…", "")}.
+        {link.version === "" ? "" : ` The bridge is version ${link.version}.`}
+      </p>
+      <div class="actions">
+        <Button id="recheck" onPress={() => link.retry()}>
+          Check it now
+        </Button>
+        <Button id="unpair" onPress={() => manager.unpair()}>
+          Use another code
+        </Button>
+      </div>
+      <Details summary="Address">
+        <AddressForm manager={manager} />
+      </Details>
+    </div>
+  );
+}
+
+function UpdateCheck({ manager }: ViewProps) {
+  const { memory, announcer } = manager;
+  const change = async (on: boolean): Promise<void> => {
+    try {
+      await memory.setChecksDaily(on);
+      announcer.polite(on ? "Updates are looked for once a day." : "Not any more.");
+    } catch {
+      announcer.urgent("Couldn't save. Nothing changed.");
+    }
+  };
+  return (
+    <div class="stack tight">
+      <h3 id="updates-title">Updates</h3>
+      <div class="row wrap">
+        <p>Look for updates once a day</p>
+        <Switch
+          id="daily"
+          label="Look for updates once a day"
+          on={memory.checksDaily}
+          off={manager.link.state !== "connected"}
+          onChange={(on) => void change(on)}
+        />
+      </div>
+    </div>
+  );
+}
+
+interface Target {
+  readonly name: string;
+  readonly description: string;
+  readonly health: string;
+}
+
+const HEALTH: { readonly [health: string]: string } = {
+  up: "works",
+  down: "isn't running",
+};
+
+function Notifications({ manager }: ViewProps) {
+  const [targets, setTargets] = useState<readonly Target[] | undefined>(undefined);
+  const connected = manager.link.state === "connected";
+  useEffect(() => {
+    if (connected) {
+      void readTargets(manager).then((read) => setTargets(read));
+    }
+  }, [connected]);
+  return (
+    <div class="stack tight">
+      <h3>Notifications</h3>
+      {targets === undefined ? <p>Waiting for the bridge.</p> : null}
+      {targets?.length === 0 ? <p class="empty">There is nowhere to show any.</p> : null}
+      <ul class="targets">
+        {(targets ?? []).map((target) => (
+          <TargetRow key={target.name} manager={manager} target={target} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+async function readTargets(manager: Manager): Promise<readonly Target[] | undefined> {
+  const answer = await manager.link.call("notify/targets").catch(() => undefined);
+  return answer === undefined ? undefined : list(fields(answer)["targets"]).map(fields).map((target) => ({
+    name: text(target["name"]),
+    description: text(target["description"]),
+    health: text(target["health"]),
+  }));
+}
+
+function TargetRow({ manager, target }: ViewProps & { readonly target: Target }) {
+  const [result, setResult] = useState("");
+  const { name, description, health } = target;
+  const test = async (): Promise<void> => {
+    const words = await sendTest(manager, name);
+    setResult(words);
+    manager.announcer.polite(words);
+  };
+  const standing = HEALTH[health];
+  return (
+    <li data-testid={`target-${name}`}>
+      <p>
+        <strong>{name}</strong>
+        {standing === undefined ? "" : `, ${standing}`}
+        <span class="dim"> {description}</span>
+      </p>
+      <div class="row wrap">
+        <Button name={`Send a test to ${name}`} onPress={() => void test()}>
+          Send a test
+        </Button>
+        <p class="dim" data-testid={`test-${name}`}>
+          {result}
+        </p>
+      </div>
+    </li>
+  );
+}
+
+async function sendTest(manager: Manager, name: string): Promise<string> {
+  const title = "A test from the plugin page";
+  try {
+    const answer = fields(
+      await manager.link.call("notify/send", { title, content: "It works.", sinks: [name] }),
+    );
+    if (texts(answer["delivered"]).includes(name)) {
+      return "Sent. You should see it now.";
+    }
+    const [failed] = list(answer["failed"]).map(fields);
+    return `It wasn't shown. ${text(failed?.["error"])}`.trim();
+  } catch (e) {
+    return explain(e).words;
+  }
+}

@@ -1,0 +1,181 @@
+/** @jsx h */
+/** What an update changes, before it is made. */
+
+import { h } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { type Changelog, type Changes, type Preview, gains } from "../manager/entries.js";
+import type { Manager } from "../manager/manager.js";
+import { fragmentOf } from "../manager/route.js";
+import { wordsOf } from "../permissionwords.js";
+import { LookRefused, Looking, Signer, usePreview } from "./add.js";
+import type { ViewProps } from "./app.js";
+import { Button, Details, Title } from "./parts.js";
+import { Back } from "./plugin.js";
+import { Want, riskyFirst } from "./wants.js";
+
+export function UpdateView({ manager, id }: ViewProps & { readonly id: string }) {
+  const { phase, look, stop } = usePreview(manager);
+  const connected = manager.link.state === "connected";
+  const here = fragmentOf({ view: "plugin", id, page: "" });
+  useEffect(() => {
+    if (connected && phase.name === "asked") {
+      void look({ id });
+    }
+  }, [connected]);
+  const leave = (): void => manager.navigation.go({ view: "plugin", id, page: "" });
+  return (
+    <section class="stack" id="update">
+      <Back href={here} label={manager.nameOf(id)} />
+      <Title>Update {manager.nameOf(id)}</Title>
+      {phase.name === "looking" || phase.name === "asked" ? (
+        <Looking
+          manager={manager}
+          step={phase.name === "looking" ? phase.step : ""}
+          since={phase.name === "looking" ? phase.since : 0}
+          onCancel={() => {
+            stop();
+            leave();
+          }}
+        />
+      ) : null}
+      {phase.name === "refused" ? (
+        <LookRefused problem={phase.problem} onAgain={() => void look({ id })} />
+      ) : null}
+      {phase.name === "found" ? (
+        <Found manager={manager} id={id} preview={phase.preview} onLeave={leave} />
+      ) : null}
+    </section>
+  );
+}
+
+interface FoundProps extends ViewProps {
+  readonly id: string;
+  readonly preview: Preview;
+  readonly onLeave: () => void;
+}
+
+function Found({ manager, id, preview, onLeave }: FoundProps) {
+  const { installed, manifest, commit } = preview;
+  const before = installed?.version ?? "";
+  if (installed !== undefined && installed.commit === commit) {
+    return <p id="nothing-new">{before} is the newest there is.</p>;
+  }
+  return (
+    <div class="card stack" id="update-found">
+      <p class="versions">
+        <strong>{before}</strong> › <strong>{manifest.version}</strong>
+      </p>
+      {gains(preview.changes) ? (
+        <p class="warn">
+          {manifest.version} asks for more. {before} runs on until you agree.
+        </p>
+      ) : null}
+      <ChangeList changes={preview.changes} />
+      {preview.trusted ? null : <Signer manager={manager} preview={preview} />}
+      <WhatChanged changelog={preview.changelog} />
+      <div class="actions">
+        <Button
+          id="update-now"
+          kind="primary"
+          off={manager.work.busy || manager.link.state !== "connected"}
+          onPress={() => void run(manager, id, preview)}
+        >
+          Update
+        </Button>
+        <Button id="skip" onPress={() => void skip(manager, id, preview, onLeave)}>
+          Skip
+        </Button>
+        <Button onPress={onLeave}>Not now</Button>
+      </div>
+      <Details>
+        <p>
+          Commit <code>{commit}</code>
+        </p>
+      </Details>
+    </div>
+  );
+}
+
+async function run(manager: Manager, id: string, preview: Preview): Promise<void> {
+  const { outcome } = await manager.update(id, preview);
+  if (outcome === "done") {
+    manager.navigation.go({ view: "plugin", id, page: "" });
+  }
+}
+
+async function skip(
+  manager: Manager,
+  id: string,
+  preview: Preview,
+  onLeave: () => void,
+): Promise<void> {
+  const commit = manager.shelf.update(id)?.latest ?? preview.commit;
+  try {
+    await manager.memory.skip(id, commit);
+    manager.announcer.polite(`${preview.manifest.version} is skipped.`);
+    onLeave();
+  } catch {
+    manager.announcer.urgent("Couldn't save. The update isn't skipped.");
+  }
+}
+
+const KINDS = { hosts: "Site", actions: "Action", events: "Event" } as const;
+
+function ChangeList({ changes }: { readonly changes: Changes }) {
+  const { permissions, optionalPermissions } = changes;
+  const kinds = ["hosts", "actions", "events"] as const;
+  const lostPermissions = [...permissions.lost, ...optionalPermissions.lost];
+  const lost = [
+    ...lostPermissions.map((permission) => wordsOf(permission).label),
+    ...kinds.flatMap((kind) => changes[kind].lost),
+  ];
+  if (!gains(changes) && lost.length === 0) {
+    return <p class="dim">It asks for nothing new.</p>;
+  }
+  return (
+    <ul class="wants" id="changes">
+      {riskyFirst(permissions.gained).map((permission) => (
+        <Want key={permission} permission={permission}>
+          <p class="tag">New</p>
+        </Want>
+      ))}
+      {riskyFirst(optionalPermissions.gained).map((permission) => (
+        <Want key={permission} permission={permission}>
+          <p class="tag">New, when used</p>
+        </Want>
+      ))}
+      {kinds.flatMap((kind) =>
+        changes[kind].gained.map((name) => (
+          <li class="want" key={`${kind} ${name}`}>
+            <p>
+              <strong>{KINDS[kind]}</strong> <code>{name}</code>
+            </p>
+            <p class="tag">New</p>
+          </li>
+        )),
+      )}
+      {lost.length === 0 ? null : <li class="want dim">No longer: {lost.join(", ")}</li>}
+    </ul>
+  );
+}
+
+function WhatChanged({ changelog }: { readonly changelog: Changelog }) {
+  const { notes, behind, commits } = changelog;
+  if (notes === "" && commits.length === 0) {
+    return null;
+  }
+  const many = behind >= 50 ? "50 or more" : String(behind);
+  return (
+    <Details summary={behind === 0 ? "What changed" : `What changed (${many})`} id="changelog">
+      {notes === "" ? null : <pre class="notes">{notes}</pre>}
+      <ul class="changelog">
+        {commits.map(({ day, summary }, n) => (
+          <li key={n}>
+            <time class="dim">{day}</time> {summary}
+          </li>
+        ))}
+      </ul>
+    </Details>
+  );
+}

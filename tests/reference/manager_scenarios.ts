@@ -1,0 +1,549 @@
+/** The plugin manager, without its views. */
+
+import { hostAndPath, openable, suggestion } from "../../bridge/reference/packages/host/src/manager/address.js";
+import { diagnostics, redacted } from "../../bridge/reference/packages/host/src/manager/diagnostics.js";
+import {
+  gains,
+  readEntries,
+  readKeys,
+  readPreview,
+  readUpdates,
+} from "../../bridge/reference/packages/host/src/manager/entries.js";
+import { filtered } from "../../bridge/reference/packages/host/src/manager/logbook.js";
+import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/manager/route.js";
+import { matching, rowsOf } from "../../bridge/reference/packages/host/src/manager/rows.js";
+import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/manager/words.js";
+import { answered, connectedManager, openManager, refused, runs } from "./managerstand.js";
+import { equal } from "./world.js";
+
+const NEVER = (): boolean => false;
+const ALWAYS = (): boolean => true;
+
+function installed(id: string, more: object = {}): object {
+  return { id, name: id, version: "1.0.0", commit: "a".repeat(40), updatedAt: "x", ...more };
+}
+
+/** A promise, and what settles it. */
+function later(): { promise: Promise<unknown>; resolve(value: unknown): void; reject(e: Error): void } {
+  let resolve = (_: unknown): void => undefined;
+  let reject = (_: Error): void => undefined;
+  const promise = new Promise<unknown>((done, failed) => {
+    resolve = done;
+    reject = failed;
+  });
+  return { promise, resolve, reject };
+}
+
+export const managerScenarios = {
+  suggested_addresses() {
+    const found = (written: string): string => suggestion(written)?.url ?? "";
+    equal(found("ana/bio"), "https://github.com/ana/bio");
+    equal(found(" git@gitlab.com:group/sub/bio.git "), "https://gitlab.com/group/sub/bio");
+    equal(found("ssh://git@forge.example:22/ana/bio"), "https://forge.example/ana/bio");
+    equal(found("http://forge.example/ana/bio"), "https://forge.example/ana/bio");
+    equal(found("git://forge.example/ana/bio"), "https://forge.example/ana/bio");
+    equal(found("github.com/ana/bio"), "https://github.com/ana/bio");
+    equal(found("https://github.com/ana/bio/tree/main"), "https://github.com/ana/bio");
+    equal(found("https://gitlab.com/a/b/-/tree/main/x"), "https://gitlab.com/a/b");
+    const usable = ["https://github.com/ana/bio", "https://github.com/ana/bio.git", "", "bio", "a b"];
+    equal(usable.map(found), ["", "", "", "", ""]);
+    const branch = suggestion("https://github.com/ana/bio/blob/main/x.ts");
+    equal(branch?.words, "Only a repository's default branch works.");
+  },
+
+  shown_addresses() {
+    equal(hostAndPath("https://forge.example:1/ana/bio.git"), ["forge.example:1", "/ana/bio"]);
+    equal(hostAndPath("nothing"), ["nothing", ""]);
+    equal(["https://a.b", "http://a.b", "javascript:1", "file:///x", "https://"].map(openable), [
+      "https://a.b",
+      "http://a.b",
+      "",
+      "",
+      "",
+    ]);
+  },
+
+  routes() {
+    const all = ["#/home", "#/plugins", "#/plugins/some-one", "#/plugins/some-one/update", "#/log"];
+    for (const fragment of all) {
+      const route = readRoute(fragment);
+      equal(route === undefined ? "" : fragmentOf(route), fragment);
+    }
+    const none = ["", "#", "#/", "#/nowhere", "#/plugins/A!", "#/plugins/x-y/z", "#/log/x", "#endpoint=x"];
+    equal(none.filter((fragment) => readRoute(fragment) !== undefined), []);
+  },
+
+  a_plugin_has_one_row() {
+    const entries = readEntries({
+      plugins: [
+        installed("changed-one", { version: "2.0.0" }),
+        installed("left-out"),
+        installed("new-one"),
+        installed("off-one"),
+        installed("same-one"),
+      ],
+      broken: [
+        { id: "left-out", reason: "its files changed" },
+        { id: "gone-tree", reason: "its tree is gone" },
+      ],
+    });
+    const compiled = [
+      runs("changed-one"),
+      runs("left-out"),
+      runs("off-one", { stage: "off", enabled: false }),
+      runs("removed-one"),
+      runs("same-one"),
+    ];
+    const rows = rowsOf(entries, compiled, NEVER, ALWAYS);
+    equal(rows.map(({ id, status, reload }) => [id, status, reload]), [
+      ["changed-one", "changed", true],
+      ["gone-tree", "left-out", false],
+      ["left-out", "left-out", false],
+      ["new-one", "new", true],
+      ["off-one", "off", false],
+      ["removed-one", "removed", true],
+      ["same-one", "running", false],
+    ]);
+    const words = rows.find(({ id }) => id === "changed-one")?.words;
+    equal(words, "1.0.0 is running; 2.0.0 starts after a reload.");
+    equal(rows.find(({ id }) => id === "left-out")?.details, "its files changed");
+  },
+
+  rows_before_the_daemon_answered() {
+    const rows = rowsOf(undefined, [runs("some-one"), runs("other", { stage: "waiting" })], NEVER, ALWAYS);
+    equal(rows.map(({ status, reload }) => [status, reload]), [["waiting", false], ["running", false]]);
+  },
+
+  switches_that_wait_for_a_reload() {
+    const entries = readEntries({ plugins: [installed("some-one"), installed("other")] });
+    const compiled = [
+      runs("some-one", { enabled: false, needsReload: true }),
+      runs("other", { stage: "off", needsReload: true }),
+    ];
+    const rows = rowsOf(entries, compiled, NEVER, ALWAYS);
+    equal(rows.map(({ status, reload }) => [status, reload]), [
+      ["turning-on", true],
+      ["turning-off", true],
+    ]);
+    const [off] = rowsOf(entries.slice(0, 1), [], NEVER, NEVER);
+    equal([off?.status, off?.enabled], ["off", false]);
+  },
+
+  changed_files_of_one_version() {
+    const entries = readEntries({ plugins: [installed("some-one")] });
+    const [row] = rowsOf(entries, [runs("some-one")], ALWAYS, ALWAYS);
+    equal(row?.words, "1.0.0 is running; the changed one starts after a reload.");
+  },
+
+  search_and_tags() {
+    const plugins = [
+      installed("bio-updater", { name: "Bio Updater", tags: ["profile"], author: "Ana" }),
+      installed("patches", { description: "Fixes the library" }),
+    ];
+    const rows = rowsOf(readEntries({ plugins }), [], NEVER, ALWAYS);
+    const found = (search: string, tag = ""): string[] =>
+      matching(rows, search, tag).map(({ id }) => id);
+    equal(found(""), ["bio-updater", "patches"]);
+    equal(found("ANA bio"), ["bio-updater"]);
+    equal(found("library"), ["patches"]);
+    equal(found("", "profile"), ["bio-updater"]);
+    equal(found("library", "profile"), []);
+  },
+
+  nonsense_from_the_daemon() {
+    for (const nonsense of [undefined, null, 7, "x", [], {}, { plugins: [7], updates: 7, keys: "" }]) {
+      equal(readEntries(nonsense), []);
+      equal(readUpdates(nonsense), []);
+      equal(readKeys(nonsense), []);
+      const preview = readPreview(nonsense);
+      equal([preview.url, preview.trusted, gains(preview.changes)], ["", false, false]);
+      equal(preview.installed === undefined, true);
+    }
+  },
+
+  what_an_update_gains() {
+    const changes = (kind: string, gained: string[]): boolean =>
+      gains(readPreview({ changes: { [kind]: { gained, lost: ["x"] } } }).changes);
+    for (const kind of ["permissions", "optionalPermissions", "hosts", "actions", "events"]) {
+      equal([changes(kind, ["y"]), changes(kind, [])], [true, false]);
+    }
+  },
+
+  failures_in_words() {
+    const words = (message: string, code = "bad_request"): string =>
+      explain(refused(message, code), "install").words;
+    equal(words("denied: the prompt was dismissed"), "Not confirmed, so nothing changed.");
+    equal(words("denied"), "Not confirmed, so nothing changed.");
+    equal(words("unsigned: plugin.sig is missing"), "Not installed: it isn't properly signed.");
+    equal(explain(refused("policy: main.ts:3"), "update").words, "Not updated: its code breaks the safety rules.");
+    const policy = explain(refused("policy:main.ts:3 eval"));
+    equal([policy.kind, policy.details], ["policy", "main.ts:3 eval"]);
+    equal(words("constructor: x"), "The bridge refused this.");
+    equal(words("whatever", "internal").includes("log"), true);
+    equal(explain(new DOMException("x", "AbortError")).words, "Cancelled. Nothing changed.");
+    equal(explain(new Error("oh")).words, "Something went wrong.");
+    equal(explain("oh").details, "oh");
+    equal([stepWords("clone"), stepWords("toString")], ["Downloading", "Working"]);
+    equal([clock(118_000), clock(-5), clock(61_001)], ["1:58", "0:00", "1:02"]);
+    equal([count(1, "update"), count(2, "update")], ["1 update", "2 updates"]);
+  },
+
+  async connection_in_words() {
+    const { manager, link, said } = openManager();
+    equal([manager.mustConnect, manager.standingWords], [true, "Connecting…"]);
+    link.become("absent");
+    equal([manager.mustConnect, manager.trouble], [true, ""]);
+    link.become("connected");
+    equal([manager.mustConnect, said], [false, ["Connected."]]);
+    link.become("stalled");
+    equal([manager.trouble, manager.standingWords], ["stalled", "Not answering"]);
+    link.become("waiting");
+    link.become("detecting");
+    equal([manager.trouble, manager.mustConnect], ["lost", false]);
+    link.become("waiting");
+    link.become("connected");
+    equal(manager.trouble, "");
+    equal(said.slice(1), [
+      "The bridge isn't answering. If this lasts, restart it.",
+      "Connection lost. Trying again.",
+      "Connected.",
+    ]);
+    link.become("unpaired", "rotated");
+    equal(manager.mustConnect, true);
+    await answered();
+  },
+
+  async everything_is_read_after_each_connection() {
+    const { link } = await connectedManager();
+    const read = ["plugins/operations", "state/list", "plugins/list", "plugins/keys"];
+    equal(link.calls.map(([method]) => method), read);
+    link.become("stalled");
+    link.become("connected");
+    await answered();
+    equal(link.calls.length, read.length);
+    link.become("waiting");
+    link.become("connected");
+    await answered();
+    equal(link.calls.length, 2 * read.length);
+  },
+
+  async updates_are_looked_for_daily() {
+    const stand = openManager();
+    const { link, world, manager } = stand;
+    link.answers.set("plugins/list", () => ({ plugins: [installed("some-one")] }));
+    link.answers.set("plugins/check_updates", () => ({
+      updates: [{ id: "some-one", latest: "b".repeat(40) }],
+    }));
+    await world.pass(100_000_000);
+    link.become("connected");
+    await answered();
+    equal(link.called("plugins/check_updates").length, 1);
+    equal([link.stored.get("updates:checked"), manager.updateWords], [100_000_000, "1 update"]);
+    const again = async (): Promise<number> => {
+      link.become("waiting");
+      link.become("connected");
+      await answered();
+      return link.called("plugins/check_updates").length;
+    };
+    equal(await again(), 1);
+    await world.pass(24 * 60 * 60 * 1000);
+    equal(await again(), 2);
+    await manager.memory.setChecksDaily(false);
+    await world.pass(24 * 60 * 60 * 1000);
+    equal(await again(), 2);
+  },
+
+  async updates_do_not_stay() {
+    const { manager, link, world } = await connectedManager([installed("some-one")]);
+    await world.pass(1);
+    const latest = "b".repeat(40);
+    link.answers.set("plugins/check_updates", () => ({ updates: [{ id: "some-one", latest }] }));
+    await manager.shelf.check();
+    equal(manager.updateWords, "1 update");
+    await manager.memory.skip("some-one", latest);
+    equal(manager.updateWords, `Up to date (${clockOf(1)})`);
+    await manager.memory.skip("some-one", "");
+    equal(manager.shelf.updates.length, 1);
+    link.answers.set("plugins/list", () => ({ plugins: [installed("some-one", { commit: latest })] }));
+    link.push("plugins", {});
+    await answered();
+    equal(manager.shelf.updates.length, 0);
+    link.answers.set("plugins/check_updates", () => {
+      throw refused("", "rate_limited");
+    });
+    await manager.shelf.check();
+    equal(manager.updateWords, "Too much at once. Wait a moment, then try again.");
+  },
+
+  async an_install_in_steps() {
+    const { manager, link, said, session } = await connectedManager();
+    const answer = later();
+    link.answers.set("plugins/install", () => answer.promise);
+    const preview = readPreview({
+      url: "https://a.example/x",
+      commit: "c",
+      digest: "d",
+      manifest: { id: "some-one", name: "Some One" },
+    });
+    const ended = manager.install(preview);
+    await answered();
+    equal(link.called("plugins/install"), [
+      { url: "https://a.example/x", pin: { commit: "c", digest: "d" }, ref: "ref-1" },
+    ]);
+    const own = '[{"ref":"ref-1","name":"Some One"}]';
+    equal(session.getItem("plugin-bridge.operations"), own);
+    link.step({ step: "awaiting_confirmation" });
+    const [task] = manager.work.tasks;
+    equal([task?.name, task?.step, task?.cancellable], ["Some One", "awaiting_confirmation", true]);
+    link.answers.set("plugins/list", () => ({
+      plugins: [installed("some-one", { name: "Some One" })],
+    }));
+    answer.resolve({ plugin: { id: "some-one", name: "Some One" } });
+    const { outcome, id } = await ended;
+    equal([outcome, id], ["done", "some-one"]);
+    equal(said.at(-1), "Some One is installed. Reload to start it.");
+    // Shown, so not shown again after a reload.
+    equal(session.getItem("plugin-bridge.operations"), "[]");
+    await answered();
+    equal(manager.rows.map(({ status }) => status), ["new"]);
+  },
+
+  async a_list_that_comes_late() {
+    const { manager, link } = await connectedManager();
+    const list = later();
+    link.answers.set("plugins/operations", () => list.promise);
+    const refreshed = manager.work.refresh();
+    await manager.work.run("install", "x", { url: "https://a.b/c" });
+    const entry = { operation: "1", op: "install", ref: "ref-1", step: "build" };
+    list.resolve({ operations: [entry] });
+    await refreshed;
+    equal(manager.work.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
+  },
+
+  async a_refused_install() {
+    const { manager, link, said } = await connectedManager();
+    link.answers.set("plugins/install", () => {
+      throw refused("denied: the user declined");
+    });
+    const { outcome, problem } = await manager.work.run("install", "x", { url: "https://a.b/c" });
+    equal([outcome, problem?.kind], ["refused", "denied"]);
+    equal(said.at(-1), "!Not confirmed, so nothing changed.");
+    manager.work.dismiss("ref-1");
+    equal(manager.work.tasks, []);
+  },
+
+  async a_cancelled_operation() {
+    const { manager, link } = await connectedManager();
+    const answer = later();
+    link.answers.set("plugins/update", () => answer.promise);
+    const ended = manager.update("some-one");
+    await answered();
+    equal((await manager.work.cancel("ref-1")) === undefined, true);
+    equal(link.called("plugins/cancel"), []);
+    link.step({ operation: "7", step: "clone" });
+    await manager.work.cancel("ref-1");
+    equal(link.called("plugins/cancel"), [{ operation: "7" }]);
+    equal(manager.work.tasks[0]?.cancelling, true);
+    answer.reject(refused("cancelled: it was cancelled"));
+    equal((await ended).outcome, "cancelled");
+  },
+
+  async too_late_to_cancel() {
+    const { manager, link } = await connectedManager();
+    const answer = later();
+    link.answers.set("plugins/update", () => answer.promise);
+    link.answers.set("plugins/cancel", () => {
+      throw refused("not_cancellable: it commits already");
+    });
+    const ended = manager.update("some-one");
+    await answered();
+    link.step({ operation: "7", step: "build" });
+    equal((await manager.work.cancel("ref-1"))?.words, "Finishing; too late to cancel.");
+    equal(manager.work.tasks.map(({ cancelling, cancellable }) => [cancelling, cancellable]), [
+      [false, false],
+    ]);
+    answer.resolve({});
+    await ended;
+  },
+
+  async an_install_found_again_after_a_reload() {
+    const stand = openManager();
+    const { link, manager, session, said, world } = stand;
+    session.setItem("plugin-bridge.operations", '[{"ref":"mine","name":"Some One"}]');
+    const entry = { operation: "1", op: "install", id: null, ref: "mine", step: "clone", cancellable: true };
+    const foreign = { ...entry, operation: "2", ref: "theirs", op: "update", id: "other" };
+    link.answers.set("plugins/operations", () => ({ operations: [entry, foreign] }));
+    link.become("connected");
+    await answered();
+    equal(manager.work.tasks.map(({ ref, own, name }) => [ref, own, name]), [
+      ["mine", true, "Some One"],
+      ["theirs", false, ""],
+    ]);
+    const ended = {
+      ...entry,
+      outcome: "refused",
+      error: { code: "bad_request", message: "denied: the user declined" },
+    };
+    link.answers.set("plugins/operations", () => ({
+      operations: [ended, { ...foreign, outcome: "done", result: {} }],
+    }));
+    await world.pass(5_000);
+    await answered();
+    const tasks = manager.work.tasks.filter(({ own }) => own);
+    equal(tasks.map(({ outcome, problem }) => [outcome, problem?.kind]), [["refused", "denied"]]);
+    equal(said.at(-1), "!Not confirmed, so nothing changed.");
+    equal(session.getItem("plugin-bridge.operations"), "[]");
+  },
+
+  async operations_of_other_pages() {
+    const { link, manager } = await connectedManager();
+    const step = { operation: "9", op: "update", id: "other", ref: null, step: "clone" };
+    link.answers.set("plugins/operations", () => ({ operations: [{ ...step, cancellable: true }] }));
+    link.push("progress", { ...step, cancellable: true });
+    await answered();
+    equal(manager.work.tasks.map(({ own, id }) => [own, id]), [[false, "other"]]);
+    link.push("progress", { operation: "10", op: "preview", id: null, ref: null, step: "clone" });
+    equal(manager.work.tasks.length, 1);
+    link.answers.set("plugins/operations", () => ({ operations: [] }));
+    link.push("build", { ok: true });
+    await answered();
+    equal(manager.work.tasks, []);
+  },
+
+  async a_removal_has_no_reference() {
+    const { link, manager, runtime } = await connectedManager([installed("some-one")]);
+    const answer = later();
+    link.answers.set("plugins/uninstall", () => answer.promise);
+    const ended = manager.uninstall("some-one");
+    await answered();
+    equal(link.called("plugins/uninstall"), [{ id: "some-one" }]);
+    const step = { operation: "3", op: "uninstall", id: "some-one", ref: null, cancellable: true };
+    link.push("progress", { ...step, step: "awaiting_confirmation" });
+    await answered();
+    equal(manager.work.tasks.map(({ operation, step: now }) => [operation, now]), [
+      ["3", "awaiting_confirmation"],
+    ]);
+    answer.resolve({});
+    await ended;
+    await answered();
+    equal(runtime.forgotten, ["some-one"]);
+    equal(link.called("state/delete"), [{ ns: "host", key: "skip:some-one" }]);
+  },
+
+  async update_all_goes_on() {
+    const plugins = ["one-x", "two-x", "three-x"].map((id) => installed(id));
+    const { manager, link, said, bar } = await connectedManager(plugins);
+    const updates = ["one-x", "two-x", "three-x"].map((id) => ({ id, latest: "b".repeat(40) }));
+    link.answers.set("plugins/check_updates", () => ({ updates }));
+    await manager.shelf.check();
+    link.answers.set("plugins/update", ({ id }) => {
+      if (id === "two-x") {
+        throw refused("denied: no");
+      }
+      return {};
+    });
+    await manager.updateAll();
+    equal(link.called("plugins/update").map((params) => (params as { id: string }).id), [
+      "one-x",
+      "two-x",
+      "three-x",
+    ]);
+    equal(said.at(-1), "2 updated, 1 failed.");
+    equal(bar.fragment, "#/plugins/two-x");
+  },
+
+  async a_switch_that_is_not_saved() {
+    const { manager, runtime, said } = await connectedManager([installed("some-one")]);
+    runtime.switched = "not-saved";
+    equal(await manager.setEnabled("some-one", false), "Couldn't save. some-one is still on.");
+    equal(said.at(-1), "!Couldn't save. some-one is still on.");
+    runtime.switched = "reload";
+    await manager.setEnabled("some-one", false);
+    equal(said.at(-1), "some-one is off after a reload.");
+  },
+
+  async a_failed_build() {
+    const { manager, link } = await connectedManager();
+    link.push("build", { ok: false, errors: ["no"] });
+    equal([manager.buildErrors, manager.isRebuilt], [["no"], false]);
+    link.push("build", { ok: true, plugins: [] });
+    equal([manager.buildErrors, manager.isRebuilt], [[], true]);
+  },
+
+  async unsaved_changes_hold_the_page() {
+    const { manager, bar } = await connectedManager();
+    const { navigation } = manager;
+    const go = async (fragment: string): Promise<string> => {
+      bar.fragment = fragment;
+      await navigation.follow();
+      return bar.fragment;
+    };
+    equal(await go("#/plugins/some-one/settings"), "#/plugins/some-one/settings");
+    let leaves = false;
+    navigation.guard(() => Promise.resolve(leaves));
+    equal(await go("#/home"), "#/plugins/some-one/settings");
+    leaves = true;
+    equal(await go("#/home"), "#/home");
+    equal(navigation.route, { view: "home" });
+    equal(await go("#/log"), "#/log");
+  },
+
+  async questions_one_after_another() {
+    const { manager } = await connectedManager();
+    const { questions } = manager;
+    const answers = [questions.ask("One?", "x"), questions.ask("Two?", "y")];
+    equal(questions.current?.title, "One?");
+    questions.answer(true);
+    equal(questions.current?.title, "Two?");
+    questions.answer(false);
+    equal(questions.current === undefined, true);
+    equal(await Promise.all(answers), [true, false]);
+  },
+
+  log_filter() {
+    const lines = [
+      { number: 1, level: "debug" as const, scope: "host", message: "one", ts: 0 },
+      { number: 2, level: "warn" as const, scope: "bio", message: "Two", ts: 0 },
+      { number: 3, level: "error" as const, scope: "bridge", message: "three", ts: 0 },
+    ];
+    const found = (filter: object): number[] =>
+      filtered(lines, { level: "debug", scope: "", search: "", ...filter }).map((line) => line.number);
+    equal(found({}), [1, 2, 3]);
+    equal(found({ level: "warn" }), [2, 3]);
+    equal(found({ scope: "bio" }), [2]);
+    equal(found({ search: "TWO" }), [2]);
+  },
+
+  diagnostics_hold_no_secrets() {
+    const token = "8dTj5DPWSET2KLYtb9ii-0xPbHCmjBnxh5_bgCa9oLg";
+    const text = diagnostics({
+      daemon: "1.2.3",
+      api: "0.1.0",
+      browser: "a browser",
+      state: "connected",
+      closes: ["1006"],
+      rows: rowsOf(readEntries({ plugins: [installed("some-one")] }), [], NEVER, ALWAYS),
+      targets: [{ name: "overlay", health: "up" }],
+      lines: [
+        {
+          number: 1,
+          level: "warn",
+          scope: "bio",
+          message: `GET https://me:pw@api.example/v1/secret?key=1 from /home/ana/x with ${token}`,
+          ts: 0,
+        },
+      ],
+    });
+    for (const secret of ["secret", "pw", "ana", token]) {
+      equal(text.includes(secret), false);
+    }
+    for (const known of ["daemon 1.2.3", "api.example", "some-one 1.0.0 new", "overlay up", "1006"]) {
+      equal(text.includes(known), true);
+    }
+    equal(redacted("a".repeat(40)), "a".repeat(40));
+  },
+};
+
+function clockOf(at: number): string {
+  return new Date(at).toTimeString().slice(0, 5);
+}

@@ -1,0 +1,237 @@
+/** A connection that the scenarios answer, and a manager on it. */
+
+import { Log } from "../../bridge/reference/packages/host/src/log.js";
+import { Announcer } from "../../bridge/reference/packages/host/src/manager/announcer.js";
+import { HostState } from "../../bridge/reference/packages/host/src/manager/hoststate.js";
+import type {
+  Link,
+  Standing,
+  Step,
+} from "../../bridge/reference/packages/host/src/manager/link.js";
+import { LogBook } from "../../bridge/reference/packages/host/src/manager/logbook.js";
+import { Manager } from "../../bridge/reference/packages/host/src/manager/manager.js";
+import { Navigation } from "../../bridge/reference/packages/host/src/manager/navigation.js";
+import { Questions } from "../../bridge/reference/packages/host/src/manager/questions.js";
+import { Shelf } from "../../bridge/reference/packages/host/src/manager/shelf.js";
+import { Work } from "../../bridge/reference/packages/host/src/manager/work.js";
+import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
+import type { PluginState, Runtime, Switched } from "../../bridge/reference/packages/host/src/runtime.js";
+import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
+import { Memory } from "./pagestand.js";
+import { World, settle } from "./world.js";
+
+type Answer = (params: { readonly [name: string]: unknown }) => unknown;
+
+/** A refusal, as the client throws it. */
+export function refused(message: string, code = "bad_request"): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+export class FakeLink implements Link {
+  readonly changed = new Signal();
+  readonly closes: readonly string[] = [];
+  readonly endpoint = "http://127.0.0.1:42081";
+  state: Standing = "connected";
+  reason = "";
+  version = "1.2.3";
+  /** What was called, with its parameters. */
+  readonly calls: [method: string, params: object][] = [];
+  readonly answers = new Map<string, Answer>();
+  readonly stored = new Map<string, unknown>();
+  lacks = "";
+  readonly #listeners = new Signal<{ readonly event: string; readonly data: unknown }>();
+  #progress = (_: Step): void => undefined;
+
+  has(method: string): boolean {
+    return method !== this.lacks;
+  }
+
+  called(method: string): object[] {
+    return this.calls.filter(([name]) => name === method).map(([, params]) => params);
+  }
+
+  async call(method: string, params: object = {}): Promise<unknown> {
+    this.calls.push([method, params]);
+    await settle();
+    const answer = this.answers.get(method);
+    if (answer !== undefined) {
+      return answer(params as never);
+    }
+    const { key, value } = params as { key: string; value: unknown };
+    switch (method) {
+      case "state/list":
+        return { entries: Object.fromEntries(this.stored) };
+      case "state/set":
+        this.stored.set(key, value);
+        return {};
+      case "state/delete":
+        this.stored.delete(key);
+        return {};
+      default:
+        return {};
+    }
+  }
+
+  operate(
+    method: string,
+    params: object,
+    { ref, onProgress }: { readonly ref?: string; onProgress(step: Step): void },
+  ): Promise<unknown> {
+    this.#progress = onProgress;
+    return this.call(method, ref === undefined ? params : { ...params, ref });
+  }
+
+  /** Report a step of the operation that was begun last. */
+  step(step: Partial<Step>): void {
+    this.#progress({ operation: "7", op: "", id: "", step: "", message: "", cancellable: true, ...step });
+  }
+
+  on(event: string, listener: (data: unknown) => void): () => void {
+    return this.#listeners.listen((push) => {
+      if (push.event === event) {
+        listener(push.data);
+      }
+    });
+  }
+
+  push(event: string, data: unknown): void {
+    this.#listeners.emit({ event, data });
+  }
+
+  become(state: Standing, reason = ""): void {
+    this.state = state;
+    this.reason = reason;
+    this.changed.emit();
+  }
+
+  pair(): void {
+    this.become("detecting");
+  }
+
+  moveTo(): void {
+    this.become("detecting");
+  }
+
+  retry(): void {
+    this.become("detecting");
+  }
+}
+
+/** A plugin of the bundle that runs. */
+export function runs(id: string, more: Partial<PluginState> = {}): PluginState {
+  return {
+    id,
+    name: id,
+    version: "1.0.0",
+    description: "",
+    stage: "running",
+    error: "",
+    enabled: true,
+    needsReload: false,
+    ...more,
+  };
+}
+
+/** A runtime without plugins of its own. */
+export class FakeRuntime {
+  states: PluginState[] = [];
+  switched: Switched = "done";
+  readonly forgotten: string[] = [];
+  safeMode = { active: false, suspects: [] };
+  readonly #changed = new Signal();
+
+  plugins(): readonly PluginState[] {
+    return this.states;
+  }
+
+  enabled(id: string): boolean {
+    return this.states.find((state) => state.id === id)?.enabled ?? true;
+  }
+
+  setEnabled(): Promise<Switched> {
+    return Promise.resolve(this.switched);
+  }
+
+  forget(id: string): Promise<void> {
+    this.forgotten.push(id);
+    return Promise.resolve();
+  }
+
+  on(change: () => void): () => void {
+    return this.#changed.listen(change);
+  }
+}
+
+export interface ManagerStand {
+  readonly manager: Manager;
+  readonly link: FakeLink;
+  readonly runtime: FakeRuntime;
+  readonly world: World;
+  readonly session: Memory;
+  /** What screen readers announce; urgent lines begin with `!`. */
+  readonly said: string[];
+  /** The fragment in the address bar. */
+  readonly bar: { fragment: string };
+}
+
+/** Open a page that is not connected yet. */
+export function openManager(session = new Memory()): ManagerStand {
+  const world = new World();
+  const link = new FakeLink();
+  link.state = "detecting";
+  const runtime = new FakeRuntime();
+  const memory = new HostState(link);
+  const bar = { fragment: "" };
+  const announcer = new Announcer();
+  const said: string[] = [];
+  announcer.announced.listen(({ words, urgent }) => said.push(urgent ? `!${words}` : words));
+  const { now, later } = world;
+  const log = new Log(now, () => undefined);
+  let refs = 0;
+  const newRef = (): string => {
+    refs += 1;
+    return `ref-${refs}`;
+  };
+  const navigation = new Navigation({
+    read: () => bar.fragment,
+    write: (fragment) => {
+      bar.fragment = fragment;
+    },
+  });
+  const manager = new Manager({
+    link,
+    runtime: runtime as unknown as Runtime,
+    shelf: new Shelf(link, memory, world),
+    work: new Work({ link, storage: session, now, later, newRef }),
+    memory,
+    announcer,
+    navigation,
+    questions: new Questions(),
+    book: new LogBook(log),
+    log,
+    preferences: new Preferences(new Memory()),
+    cards: { changed: new Signal() } as never,
+    reload: () => undefined,
+  });
+  return { manager, link, runtime, world, session, said, bar };
+}
+
+/** Wait until everything that was asked for is answered. */
+export async function answered(): Promise<void> {
+  for (let call = 0; call < 12; call += 1) {
+    await settle();
+  }
+}
+
+/** Open a page, and connect it to a daemon with these plugins. */
+export async function connectedManager(
+  plugins: readonly object[] = [],
+  states: PluginState[] = [],
+): Promise<ManagerStand> {
+  const stand = openManager();
+  stand.runtime.states = states;
+  stand.link.answers.set("plugins/list", () => ({ plugins, broken: [] }));
+  stand.link.become("connected");
+  await answered();
+  return stand;
+}

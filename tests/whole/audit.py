@@ -1,0 +1,99 @@
+"""Checks that hold for every state of a page: axe, no overflow, nothing too small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from selenium.webdriver import Chrome
+
+from ..npm import npm_package
+
+AXE: Final = "axe-core@4.10.3"
+# The last is a window of 1280 at 200 %.
+WIDTHS: Final = ((320, 1), (400, 1), (1000, 1), (2560, 1), (640, 2))
+HEIGHT: Final = 900
+ARTEFACTS: Final = Path(__file__).parents[2] / "artefacts" / "page"
+
+_OVERFLOW = """
+const wide = document.documentElement.scrollWidth - window.innerWidth;
+if (wide <= 0) return [];
+const out = [...document.querySelectorAll('body *')].filter(
+  (e) => e.checkVisibility() && e.getBoundingClientRect().right > window.innerWidth + 1,
+);
+return out.slice(0, 5).map((e) => `${e.tagName}#${e.id}.${e.className} ${wide}`);
+"""
+# Of pointer targets; links inside of sentences may be lower (WCAG 2.5.8).
+_SMALL = """
+const targets = document.querySelectorAll('button, a[href], input, select, summary');
+return [...targets].filter((e) => {
+  const { width, height } = e.getBoundingClientRect();
+  if (!e.checkVisibility() || e.closest('dd, p')) return false;
+  return Math.max(height, e.closest('li')?.getBoundingClientRect().height ?? 0) < 44;
+}).map((e) => `${e.tagName}#${e.id} ${e.textContent}`);
+"""
+_AXE = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {resultTypes: ['violations']}).then(
+  ({violations}) => done(violations.map(({id, nodes}) =>
+    `${id}: ${nodes.map(({html}) => html.slice(0, 160)).slice(0, 3).join(' | ')}`)),
+  (e) => done([String(e)]),
+);
+"""
+
+
+class Auditor:
+    """Looks at one state of a page in several windows."""
+
+    def __init__(self, chrome: Chrome) -> None:
+        self._chrome = chrome
+        self._axe = (npm_package(AXE) / "axe.min.js").read_text("utf-8")
+
+    def problems(self, name: str) -> list[str]:
+        """
+        Return what is wrong with the page as it is; keeps pictures of it.
+
+        :param name: Of the state; also of the pictures.
+        """
+        found = []
+        for width, scale in WIDTHS:
+            self.resize(width, scale)
+            over: list[str] = self._run(_OVERFLOW)
+            found += [f"{name}, {width} px: wider than the window: {o}" for o in over]
+        self.resize(320, 1, dark=True)
+        self._picture(f"{name}-320-dark")
+        found += [f"{name}, narrow and dark: {one}" for one in self._violations()]
+        small: list[str] = self._run(_SMALL)
+        found += [f"{name}: too small: {one}" for one in small]
+        self.resize(1200, 1)
+        self._picture(f"{name}-1200")
+        found += [f"{name}, wide and light: {one}" for one in self._violations()]
+        return found
+
+    def resize(self, width: int, scale: int, *, dark: bool = False) -> None:
+        """Show the page in a window of this width, with less motion when dark."""
+        size = {"width": width, "height": HEIGHT, "deviceScaleFactor": scale}
+        self._command("Emulation.setDeviceMetricsOverride", {**size, "mobile": False})
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {
+                "name": "prefers-reduced-motion",
+                "value": "reduce" if dark else "no-preference",
+            },
+        ]
+        self._command("Emulation.setEmulatedMedia", {"features": features})
+
+    def _violations(self) -> list[str]:
+        self._run(f"if (!window.axe) {{ {self._axe} }}")
+        found: list[str] = self._chrome.execute_async_script(_AXE)
+        return found
+
+    def _picture(self, name: str) -> None:
+        ARTEFACTS.mkdir(parents=True, exist_ok=True)
+        assert self._chrome.save_screenshot(str(ARTEFACTS / f"{name}.png"))
+
+    def _run(self, script: str) -> Any:
+        return self._chrome.execute_script(script)
+
+    def _command(self, name: str, params: dict[str, Any]) -> None:
+        self._chrome.execute_cdp_cmd(name, params)

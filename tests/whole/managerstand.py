@@ -1,0 +1,364 @@
+"""
+A stand for the page of the reference host: everything behind it is real.
+
+One browser, one daemon, one git server and one desktop serve many tests, since starting
+them takes longer than most of the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+from attrs import define, field
+
+from bridge.plugins.tree.signature import sign_tree
+from bridge.settings.host import load_profile
+
+from ..forge import ForgeProcess, start_forge_process
+from ..freedesktop.buses import program
+from ..freedesktop.session import Session
+from ..reference.bundling import REFERENCE
+from .browser import Browser, open_browser
+from .daemon import Daemon, command, environment, run, running, set_up
+
+PROFILE: Final = load_profile("reference")
+SEED: Final = b"\x07" * 32
+OTHER_SEED: Final = b"\x08" * 32
+PATIENCE_SECONDS: Final = 30.0
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".map": "application/json",
+}
+_CARD = """\
+import { definePlugin } from '@bridge/plugin-api';
+
+export default definePlugin({
+  id: '%s',
+  activate(ctx) {
+    ctx.ui.card('%s').text('It runs.');
+  },
+});
+"""
+
+
+@define(eq=False)
+class Desktop:
+    """A desktop with dunst, on which a person confirms or denies."""
+
+    session: Session = field(factory=Session)
+    _dunst: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the notification server; its menu chooses Confirm."""
+        menu = self.session.home / "menu"
+        menu.write_text("#!/bin/sh\nexec grep -m1 Confirm\n")
+        menu.chmod(0o755)
+        config = self.session.home / "dunstrc"
+        options = f"dmenu = {menu}\nheight = 400\nhistory_length = 1000\n"
+        config.write_text(f"[global]\n{options}")
+        self._dunst = self.session.serve(
+            program("dunst", "dunst"), "-conf", str(config)
+        )
+        self.until(self.session.has_server, "there is a notification server")
+
+    def stop(self) -> None:
+        """End the notification server."""
+        assert self._dunst is not None
+        self.session.stop(self._dunst)
+        self.until(lambda: not self.session.has_server(), "it has ended")
+
+    def confirm(self) -> None:
+        """Wait for a prompt and choose Confirm."""
+        self._answer("context")
+
+    def deny(self) -> None:
+        """Wait for a prompt and close it."""
+        self._answer("close")
+
+    def _answer(self, command: str) -> None:
+        self.until_shown()
+        # The next prompt may come at once, so that something is always shown.
+        answered = self._answered()
+        self._control(command)
+        self.until(lambda: self._answered() > answered, "the prompt is answered")
+
+    def _answered(self) -> int:
+        history = json.loads(self._control("history"))
+        return len(history["data"][0])
+
+    def has_prompt(self) -> bool:
+        """Whether something is shown."""
+        return self._control("count", "displayed") != "0"
+
+    def clear(self) -> None:
+        """Close whatever is shown."""
+        self._control("close-all")
+
+    def last(self) -> str:
+        """Return the text of the prompt that was answered last."""
+        history = json.loads(self._control("history"))
+        newest = history["data"][0][0]
+        return f"{newest['summary']['data']}\n{newest['body']['data']}"
+
+    def until_shown(self) -> None:
+        """Wait for a prompt."""
+        self.until(self.has_prompt, "a prompt is shown")
+
+    def until(self, true: Any, what: str) -> None:
+        """Wait until something is true."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not true():
+            assert time.monotonic() < end, f"never so: {what}"
+            time.sleep(0.05)
+
+    def _control(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [program("dunstctl", "dunst"), *arguments],
+            env=self.session.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=True,
+        )
+        return done.stdout.strip()
+
+
+class _PageHandler(BaseHTTPRequestHandler):
+    """Serves the page, and the bundle that the daemon publishes."""
+
+    def __init__(self, theme: Path, *given: Any) -> None:
+        self._theme = theme
+        super().__init__(*given)
+
+    def do_GET(self) -> None:
+        """Answer with a file."""
+        path = urlsplit(self.path).path.removeprefix("/") or "index.html"
+        folder = self._theme if path.startswith("theme/") else REFERENCE / "page"
+        file = folder / path.removeprefix("theme/")
+        if not file.is_file():
+            self.send_error(404)
+            return
+        content = file.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Type", _TYPES[file.suffix])
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        """Write no log."""
+
+
+@contextmanager
+def served_page(theme: Path) -> Iterator[str]:
+    """Serve the reference page with the bundle in ``theme``; gives its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_PageHandler, theme))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@define(eq=False)
+class Stand:
+    """
+    The page in a browser, and what is behind it.
+
+    :ivar home: The daemon's home.
+    :ivar page: The page's address.
+    """
+
+    home: Path
+    forge: ForgeProcess
+    desktop: Desktop
+    browser: Browser
+    page: str
+    options: tuple[str, ...] = ()
+    daemon: Daemon = field(init=False)
+    _running: ExitStack = field(factory=ExitStack, init=False)
+
+    def start_daemon(self, *options: str, port: int = 0) -> None:
+        """Start the daemon; on the port of the last one when ``port`` is given."""
+        self._running = ExitStack()
+        self.daemon = self._running.enter_context(
+            running(
+                self.home,
+                f"--listen=127.0.0.1:{port}",
+                f"--ca-file={self.forge.ca_file}",
+                *options,
+                more=self.desktop.session.environment,
+            )
+        )
+
+    def stop_daemon(self) -> None:
+        """End the daemon."""
+        self._running.close()
+
+    def publish(
+        self,
+        plugin_id: str,
+        main: str = "",
+        files: Mapping[str, str] | None = None,
+        seed: bytes | None = SEED,
+        **manifest: Any,
+    ) -> str:
+        """Publish a plugin, or a new version of it; gives its URL."""
+        directory = self.home / "trees" / plugin_id
+        directory.mkdir(parents=True, exist_ok=True)
+        about = {
+            "id": plugin_id,
+            "name": plugin_id.replace("-", " ").title(),
+            "version": "1.0.0",
+            "apiVersion": "^0.1.0",
+            **manifest,
+        }
+        (directory / "plugin.json").write_text(json.dumps(about))
+        (directory / "main.ts").write_text(main or _CARD % (plugin_id, about["name"]))
+        for path, content in (files or {}).items():
+            (directory / path).write_text(content)
+        if seed is not None:
+            # A version that is not newer than the last one is a replay.
+            self._signed_at = max(int(time.time()), getattr(self, "_signed_at", 0) + 1)
+            signature = sign_tree(directory, plugin_id, PROFILE, seed, self._signed_at)
+            (directory / "plugin.sig").write_bytes(signature)
+        self.forge.publish(directory, plugin_id, f"Version {about['version']}")
+        return self.forge.url(plugin_id)
+
+    _signed_at: int = 0
+
+    def open(self, route: str = "", query: str = "") -> None:
+        """Load the page anew, at a route such as ``/plugins``."""
+        endpoint = quote(f"http://127.0.0.1:{self.daemon.port}", safe="")
+        self.browser.open("about:blank")
+        self.browser.open(f"{self.page}/{query}#endpoint={endpoint}")
+        if route:
+            self.go(route)
+
+    def go(self, route: str) -> None:
+        """Go to a route of the page that is open."""
+        self.browser.chrome.execute_script(f"location.hash = '#{route}'")
+
+    def pair(self) -> None:
+        """Pair the page."""
+        self.browser.type("#token", self.daemon.token)
+        self.browser.click("#pair")
+        self.browser.until_text("#bridge-state", "Connected")
+
+    def focus(self) -> str:
+        """Describe what has the focus: its id, test id, row or tag."""
+        script = (
+            "const e = document.activeElement; return e.id || e.dataset.testid"
+            " || e.dataset.row || e.tagName"
+        )
+        found: str = self.browser.chrome.execute_script(script)
+        return found
+
+    def announced(self) -> str:
+        """Return what screen readers were told last, urgent first."""
+        script = (
+            "return document.getElementById('live-urgent').textContent + '|' +"
+            " document.getElementById('live-polite').textContent"
+        )
+        found: str = self.browser.chrome.execute_script(script)
+        return found.replace("\u00a0", "")
+
+    def rotate_token(self) -> str:
+        """Replace the daemon's token; gives the new one."""
+        done = run(
+            self.home,
+            "run",
+            "--host=reference",
+            f"--data-dir={self.daemon.data}",
+            "--rotate-token",
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return self.daemon.token
+
+    @contextmanager
+    def linked(self, plugin_id: str) -> Iterator[None]:
+        """Link a published plugin's directory, as its author does."""
+        folder = str(self.home / "trees" / plugin_id)
+        where = f"--data-dir={self.daemon.data}"
+        process = subprocess.Popen(
+            command("dev", "--host=reference", where, folder),
+            cwd=self.home,
+            env=environment(self.home),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        try:
+            self.desktop.until(
+                lambda: self.call("plugins/list")["plugins"], "the plugin is linked"
+            )
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE_SECONDS)
+            process.stdout.close()
+
+    def confirmed(self, method: str, params: Mapping[str, Any]) -> None:
+        """Call a method that asks, and confirm every question."""
+        ended = threading.Event()
+
+        def confirm() -> None:
+            while not ended.wait(0.05):
+                if self.desktop.has_prompt():
+                    self.desktop.confirm()
+
+        answering = threading.Thread(target=confirm)
+        answering.start()
+        try:
+            self.call(method, params)
+        finally:
+            ended.set()
+            answering.join()
+
+    def call(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Call a method of the daemon over a socket of its own."""
+        service, _, name = method.partition("/")
+        with self.daemon.page() as page:
+            return page.result(service, name, dict(params or {}))
+
+
+@contextmanager
+def open_stand() -> Iterator[Stand]:
+    """Start everything; the daemon asks on the desktop."""
+    with ExitStack() as stack:
+        home = Path(stack.enter_context(TemporaryDirectory(prefix="bridge-home-")))
+        data = set_up(home)
+        forge = start_forge_process()
+        stack.callback(forge.stop)
+        desktop = Desktop()
+        stack.callback(desktop.session.end)
+        desktop.start()
+        theme = PROFILE.theme_dir(data) / PROFILE.theme_name
+        page = stack.enter_context(served_page(theme))
+        browser = stack.enter_context(open_browser())
+        stand = Stand(home, forge, desktop, browser, page)
+        built = run(
+            home, "run", "--host=reference", f"--data-dir={data}", "--build-plugins"
+        )
+        assert built.returncode == 0, built.stdout + built.stderr
+        stand.start_daemon()
+        stack.callback(stand.stop_daemon)
+        yield stand

@@ -1,0 +1,596 @@
+"""The plugin manager in a real browser, with everything behind it real."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, ClassVar
+
+import pytest
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.keys import Keys
+from twisted.trial.unittest import SynchronousTestCase
+
+from .audit import Auditor
+from .managerstand import OTHER_SEED, SEED, Stand, open_stand
+
+LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
+SETTINGS = """\
+import { definePlugin } from '@bridge/plugin-api';
+
+export default definePlugin({
+  id: '%s',
+  settings: {
+    volume: { type: 'number', label: 'Volume', default: 40, min: 0, max: 100 },
+    loud: { type: 'boolean', label: 'Loud', default: false },
+    mode: {
+      type: 'choice',
+      label: 'Mode',
+      default: 'a',
+      options: [{ value: 'a', label: 'Quick' }, { value: 'b', label: 'Thorough' }],
+    },
+    words: { type: 'text', label: 'Words', default: '', multiline: true },
+  },
+  activate(ctx) {
+    ctx.ui.card('Speaker').button('Send', async () => {
+      await ctx.native.notify({ title: 'hello' });
+    });
+  },
+  deactivate() {},
+});
+"""
+THROWS = "throw new Error('it breaks while it is loaded');\nexport default {};\n"
+
+
+class StandTestCase(SynchronousTestCase):
+    """Has one stand for all of its tests."""
+
+    # What a slow machine needs, not what it takes.
+    timeout = 600
+    stand: ClassVar[Stand]
+    auditor: ClassVar[Auditor]
+    _open: ClassVar[ExitStack]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Open the stand."""
+        cls._open = ExitStack()
+        cls.stand = cls._open.enter_context(open_stand())
+        cls.auditor = Auditor(cls.stand.browser.chrome)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """Close it."""
+        cls._open.close()
+
+    def setUp(self) -> None:
+        """Show nothing of the test before."""
+        self.browser = self.stand.browser
+        self.desktop = self.stand.desktop
+        self.desktop.clear()
+        self.auditor.resize(1200, 1)
+
+    def audit(self, name: str) -> None:
+        """Check this state of the page."""
+        focused = self.stand.focus()
+        self.assertEqual(self.auditor.problems(name), [])
+        self.assertEqual(self.stand.focus(), focused)
+
+    def focused(self, *expected: str) -> None:
+        """Wait until one of these has the focus."""
+        self.browser.until(
+            f"the focus is on one of {expected}",
+            lambda: self.stand.focus() in expected,
+        )
+
+    def said(self, words: str) -> None:
+        """Wait until screen readers announce something."""
+        self.browser.until(
+            f"{words!r} is announced", lambda: words in self.stand.announced()
+        )
+
+    def until(self, what: str, true: Callable[[], bool]) -> None:
+        """Wait until something is true."""
+        self.browser.until(what, true)
+
+    def is_shown(self, selector: str) -> bool:
+        """Whether something is there and visible."""
+        script = "return !!document.querySelector(arguments[0])?.checkVisibility()"
+        found: bool = self.browser.chrome.execute_script(script, selector)
+        return found
+
+    def preview(self, url: str) -> None:
+        """Look at a repository; it is on this machine, so the desktop asks first."""
+        self.stand.go("/add")
+        self.browser.type("#install-url", url)
+        self.browser.click("#look")
+        self.desktop.confirm()
+        self.browser.find("#preview")
+
+    def install(self, plugin_id: str, **about: Any) -> str:
+        """Install a plugin as a user does, and reload."""
+        url = self.stand.publish(plugin_id, **about)
+        self.preview(url)
+        self.browser.click("#install")
+        self.confirm_all("#outcome")
+        self.browser.click("#reload")
+        self.browser.until_text("#bridge-state", "Connected")
+        return url
+
+    def confirm_all(self, shown: str) -> None:
+        """Confirm every question until something is shown."""
+
+        def done() -> bool:
+            if self.desktop.has_prompt():
+                self.desktop.confirm()
+            return self.is_shown(shown)
+
+        self.until(f"{shown} is shown", done)
+
+
+@pytest.mark.whole
+class ConnectTests(StandTestCase):
+    """Tests for finding the daemon, pairing, and losing it."""
+
+    def test_every_state_of_the_connection(self) -> None:
+        """Each state has its words; the focus is never lost."""
+        stand, browser = self.stand, self.browser
+        stand.open()
+        browser.until_text("#connect-words", "Paste the pairing code")
+        self.audit("unpaired")
+        browser.type("#token", "not-the-code")
+        browser.click("#pair")
+        browser.until_text("#connect-words", "That code didn't work")
+        self.focused("token")
+        self.said("That code didn't work. Copy all of it.|")
+        self.audit("wrong-code")
+        stand.pair()
+        self.focused("H2")
+        self.said("Connected.")
+        self.audit("no-plugins")
+
+        os.kill(stand.daemon.process.pid, signal.SIGSTOP)
+        browser.click("nav a[href='#/settings']")
+        browser.click("#daily")
+        browser.until_text("#trouble", "The bridge isn't answering.")
+        self.assertIn("Not answering", browser.text("#bridge-state"))
+        self.audit("frozen")
+        os.kill(stand.daemon.process.pid, signal.SIGCONT)
+        browser.until_text("#bridge-state", "Connected")
+
+        port = stand.daemon.port
+        stand.stop_daemon()
+        browser.until_text("#trouble", "The bridge isn't running.")
+        self.audit("lost")
+        stand.start_daemon(port=port)
+        browser.click("#retry")
+        browser.until_text("#bridge-state", "Connected")
+        self.until("the notice is gone", lambda: not self.is_shown("#trouble"))
+        self.assertNotEqual(stand.focus(), "BODY")
+
+        rotated = stand.rotate_token()
+        browser.until_text("#connect-words", "The pairing code was replaced.")
+        self.focused("token")
+        self.audit("rotated")
+        browser.type("#token", rotated)
+        browser.click("#pair")
+        browser.until_text("#bridge-state", "Connected")
+
+        stand.stop_daemon()
+        stand.browser.open("about:blank")
+        stand.open()
+        browser.until_text("#connect-words", "The bridge isn't running.")
+        self.audit("absent")
+        stand.start_daemon(port=port)
+        browser.click("#retry")
+        browser.until_text("#bridge-state", "Connected")
+
+
+@pytest.mark.whole
+class ManagerTests(StandTestCase):
+    """Tests for adding, changing and removing plugins, in this order of a day."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Pair the page."""
+        super().setUpClass()
+        cls.stand.open()
+        cls.stand.pair()
+
+    def setUp(self) -> None:
+        """Begin with a page that was just loaded."""
+        super().setUp()
+        self.stand.open()
+        self.browser.until_text("#bridge-state", "Connected")
+
+    def remove_all(self) -> None:
+        """Remove every plugin, without the page."""
+        for plugin in self.stand.call("plugins/list")["plugins"]:
+            self.stand.confirmed("plugins/uninstall", {"id": plugin["id"]})
+
+    def test_a_day_with_a_plugin(self) -> None:
+        """It is looked at, refused, installed, changed, and removed."""
+        self.addCleanup(self.remove_all)
+        self.look_and_install()
+        self.switch_off_and_on()
+        self.update()
+        self.remove()
+
+    def look_and_install(self) -> None:
+        """From an address that is none to a plugin that runs."""
+        stand, browser = self.stand, self.browser
+        browser.click("#add")
+        self.focused("H2")
+        for written, meant in (
+            ("ana/bio", "https://github.com/ana/bio"),
+            ("git@github.com:ana/bio.git", "https://github.com/ana/bio"),
+            ("https://github.com/ana/bio/tree/main", "default branch"),
+        ):
+            browser.type("#install-url", written)
+            browser.until_text("#suggestion", meant)
+        self.audit("suggestion")
+        url = stand.publish(
+            "bio-updater",
+            name="Bio Updater",
+            author="Ana",
+            description="Writes what you play into your bio.",
+            permissions=["vrchat", "host:actions", "notifications", "network"],
+            optionalPermissions=["clipboard"],
+            actions=["vrcUpdateProfile"],
+            hosts=["api.steampowered.com"],
+            tags=["profile", "games"],
+            homepage="https://ana.example/bio",
+        )
+        browser.type("#install-url", url)
+        browser.click("#look")
+        browser.until_text("#looking", "This is on your own network.")
+        self.audit("looking")
+        self.desktop.deny()
+        browser.until_text("#look-refused", "This is on your own network")
+        self.audit("look-refused")
+        browser.click("#look-again")
+        self.desktop.confirm()
+        browser.find("#preview")
+        self.focused("H3")
+        self.audit("preview")
+        browser.click("#install")
+        browser.until_text("#operation-step", "Answer the question")
+        self.said("Answer the question on your computer's desktop.")
+        self.audit("asks")
+        self.desktop.deny()
+        browser.until_text("#outcome", "Not confirmed, so nothing changed.")
+        self.focused("outcome")
+        self.audit("denied")
+        browser.click("#dismiss")
+        self.assertNotEqual(stand.focus(), "BODY")
+        browser.click("#install")
+        browser.until_text("#operation-step", "Answer the question")
+        browser.click("#cancel")
+        browser.until_text("#outcome", "Cancelled. Nothing changed.")
+        browser.click("#install")
+        browser.until_text("#operation-step", "Answer the question")
+        # The page is left in the middle of it.
+        stand.open("/plugins")
+        browser.until_text("#operation", "Answer the question")
+        self.confirm_all("#outcome")
+        browser.until_text("#outcome", "Bio Updater is installed. Reload to start it.")
+        self.assertEqual(
+            len(browser.chrome.find_elements("css selector", "#plugin-list > li")), 1
+        )
+        self.audit("installed")
+        browser.click("#reload")
+        browser.until_text('[data-testid="plugin-status-bio-updater"]', "Running.")
+        self.assertFalse(self.is_shown("#outcome"))
+
+    def switch_off_and_on(self) -> None:
+        """A plugin is switched off without being removed."""
+        stand, browser = self.stand, self.browser
+        stand.go("/plugins/bio-updater")
+        browser.until_text("#plugin h2", "Bio Updater")
+        self.audit("plugin")
+        browser.click("#plugin #switch-bio-updater")
+        browser.until_text("#plugin-words", "Turns off after a reload.")
+        self.focused("switch-bio-updater")
+        browser.click("#reload")
+        browser.until_text("#plugin-words", "Off, still installed.")
+        stand.go("/plugins/bio-updater/settings")
+        browser.until_text("#plugin-settings", "Turn it on to change these.")
+        self.audit("settings-off")
+        stand.go("/plugins/bio-updater")
+        browser.click("#plugin #switch-bio-updater")
+        browser.until_text("#plugin-words", "Running.")
+
+    def update(self) -> None:
+        """An update that asks for more is shown, skipped, and made."""
+        stand, browser = self.stand, self.browser
+        stand.publish(
+            "bio-updater",
+            files={"CHANGELOG.md": "# Changes\n\n## 1.2.0\n\n- Reads the game log\n"},
+            name="Bio Updater",
+            version="1.2.0",
+            permissions=["vrchat", "host:actions", "network", "gamelog"],
+            actions=["vrcUpdateProfile", "vrcLogin"],
+            hosts=["api.steampowered.com", "x.example"],
+        )
+        stand.go("/plugins/bio-updater/update")
+        self.desktop.confirm()
+        browser.until_text("#update-found", "1.2.0 asks for more.")
+        self.assertIn("Read the game log", browser.text("#changes"))
+        self.assertIn("vrcLogin", browser.text("#changes"))
+        self.assertIn("No longer: Show messages in the app", browser.text("#changes"))
+        browser.click("#changelog summary")
+        browser.until_text("#changelog", "Reads the game log")
+        self.audit("update")
+        browser.click("#update-now")
+        self.desktop.confirm()
+        browser.until_text("#operation-step", "Answer the question")
+        self.desktop.deny()
+        self.assertIn("Read the game log", self.desktop.last())
+        browser.until_text("#outcome", "Not confirmed, so nothing changed.")
+        self.assertEqual(stand.call("plugins/list")["plugins"][0]["version"], "1.0.0")
+        browser.click("#update-now")
+        self.confirm_all("#outcome")
+        browser.until_text("#outcome", "Bio Updater is updated. Reload to use it.")
+        browser.until_text("#plugin-words", "1.0.0 is running; 1.2.0 starts after")
+        rows = browser.chrome.find_elements("css selector", "#plugin-list > li")
+        self.assertEqual(len(rows), 1)
+        self.audit("changed")
+        browser.click("#reload")
+        browser.until_text("#plugin-words", "1.2.0")
+
+    def remove(self) -> None:
+        """Removing asks twice, and the focus goes to what is left."""
+        browser = self.browser
+        browser.click("#uninstall")
+        browser.until_text("#question", "Uninstall Bio Updater?")
+        self.audit("question")
+        ActionChains(browser.chrome).send_keys(Keys.ESCAPE).perform()
+        self.focused("uninstall")
+        browser.click("#uninstall")
+        browser.click("#question-yes")
+        browser.until_text("#operation", "Removing Bio Updater")
+        self.desktop.confirm()
+        browser.until_text("#outcome", "Bio Updater was removed.")
+        self.focused("add", "bio-updater")
+        browser.click("#reload")
+        browser.until_text("#plugin-list-empty", "No plugins yet.")
+
+    def test_settings_permissions_and_keys(self) -> None:
+        """A form from a schema; a grant is taken back; a key is forgotten."""
+        self.addCleanup(self.remove_all)
+        stand, browser = self.stand, self.browser
+        url = self.install(
+            "speaker-box", main=SETTINGS % "speaker-box", permissions=["native"]
+        )
+        self.preview(url)
+        self.assertIn("You have 1.0.0 already.", browser.text("#preview"))
+        self.audit("have-it")
+        browser.click("#see-changes")
+        self.desktop.confirm()
+        browser.until_text("#nothing-new", "1.0.0 is the newest there is.")
+        stand.go("/plugins/speaker-box/settings")
+        browser.find("#setting-volume")
+        self.audit("settings")
+        browser.type("#setting-volume", "400")
+        browser.click("#save")
+        browser.until_text("#setting-volume-error", "Between 0 and 100.")
+        self.focused("setting-volume")
+        self.audit("settings-bad")
+        stand.go("/home")
+        browser.until_text("#question", "Leave without saving?")
+        browser.click("#question-no")
+        self.focused("setting-volume")
+        browser.type("#setting-volume", "60")
+        browser.click("#save")
+        self.said("Saved.")
+        stored = stand.call("state/list", {"ns": "plugin:speaker-box"})["entries"]
+        self.assertEqual(stored["volume"], 60)
+
+        stand.go("/home")
+        browser.find('[data-testid="plugin-card-speaker-box"]')
+        self.audit("home")
+        browser.click('[data-testid="plugin-card-speaker-box"] button')
+        browser.until_text("#question", "Let Speaker Box")
+        browser.click("#question-yes")
+        stand.go("/plugins/speaker-box/permissions")
+        browser.until_text("#permissions", "You allowed it to")
+        self.audit("permissions")
+        browser.click("#permissions .allowed button")
+        self.said("It will ask again.")
+        self.assertNotEqual(stand.focus(), "BODY")
+
+        stand.go("/keys")
+        browser.until_text("#keys", "signs Speaker Box")
+        self.audit("keys")
+        browser.click("#keys .danger")
+        browser.until_text("#question", "Plugins stay.")
+        browser.click("#question-yes")
+        self.confirm_all("#outcome")
+        browser.until_text("#keys", "No keys yet.")
+        self.assertNotEqual(stand.focus(), "BODY")
+
+    def test_many_plugins_with_long_names(self) -> None:
+        """Search and tags; names without spaces do not widen the page."""
+        self.addCleanup(self.remove_all)
+        stand, browser = self.stand, self.browser
+        for n in range(7):
+            name = LONG if n == 0 else f"Plugin {n}"
+            tags = [f"tag{n % 2}"]
+            url = stand.publish(f"plugin-{n}", name=name, author=name, tags=tags)
+            stand.confirmed("plugins/install", {"url": url})
+        stand.open("/plugins")
+        browser.type("#search", "plugin 3")
+        self.until("one is found", lambda: self.rows() == ["plugin-3"])
+        browser.type("#search", "nothing like this")
+        browser.until_text("#plugin-list-empty", "Nothing matches")
+        self.audit("no-match")
+        browser.click("#plugins .stack button")
+        self.focused("search")
+        self.audit("many-plugins")
+        stand.go("/plugins/plugin-0")
+        browser.until_text("#plugin h2", LONG)
+        self.audit("long-name")
+
+        for n in (1, 2, 3):
+            seed = OTHER_SEED if n == 2 else SEED
+            name = f"Plugin {n}"
+            stand.publish(f"plugin-{n}", seed=seed, name=name, version="1.1.0")
+        stand.go("/plugins")
+        browser.click("#check-updates")
+        browser.until_text("#updates-status", "3 updates")
+        self.audit("updates")
+        browser.click("#update-all")
+        for step in ("confirm", "deny", "confirm"):
+            self.desktop.until_shown()
+            getattr(self.desktop, step)()
+        self.said("2 updated, 1 failed.")
+        browser.until_text("#plugin h2", "Plugin 2")
+
+    def rows(self) -> list[str]:
+        """The ids that the list shows."""
+        script = (
+            "return [...document.querySelectorAll('#plugin-list [data-row]')]"
+            ".map((row) => row.dataset.row)"
+        )
+        found: list[str] = self.browser.chrome.execute_script(script)
+        return found
+
+    def test_log_diagnostics_and_settings(self) -> None:
+        """The log is filtered, copied and cleared; a notification is tried."""
+        stand, browser = self.stand, self.browser
+        stand.go("/log")
+        browser.until_text("#log-lines", "connected")
+        self.audit("log")
+        browser.type("#log-find", "nothing like this")
+        browser.until_text("#log-empty", "Nothing yet.")
+        browser.type("#log-find", "connected")
+        browser.click("#log-copy")
+        self.said("Copied")
+        browser.click("#diagnostics")
+        self.focused("report-text")
+        report = browser.find("#report-text").get_attribute("value") or ""
+        self.assertIn("notification targets:", report)
+        self.assertNotIn(stand.daemon.token, report)
+        self.assertNotIn(str(stand.home), report)
+        self.audit("diagnostics")
+        browser.click("#log-clear")
+        browser.find("#log-empty")
+
+        stand.go("/settings")
+        browser.click('[data-testid="target-freedesktop"] button')
+        browser.until_text('[data-testid="test-freedesktop"]', "Sent.")
+        self.audit("page-settings")
+        browser.click("#daily")
+        self.said("Not any more.")
+        browser.click("#daily")
+        self.said("Updates are looked for once a day.")
+
+    def test_refused_for_its_signature(self) -> None:
+        """What is not signed, or is no plugin, is refused in plain words."""
+        stand, browser = self.stand, self.browser
+        url = stand.publish("unsigned-one", seed=None)
+        stand.go("/add")
+        browser.type("#install-url", url)
+        browser.click("#look")
+        self.desktop.confirm()
+        browser.until_text("#look-refused", "it isn't properly signed")
+        self.assertNotIn("plugin.sig", browser.text("#look-refused"))
+        browser.click("#look-refused summary")
+        browser.until_text("#look-refused", "plugin.sig")
+        self.audit("unsigned")
+
+    def test_safe_mode(self) -> None:
+        """A plugin that breaks is left out; ``?safe`` runs none."""
+        self.addCleanup(self.remove_all)
+        stand, browser = self.stand, self.browser
+        url = stand.publish("broken-one", main=THROWS)
+        stand.confirmed("plugins/install", {"url": url})
+        stand.open("/plugins/broken-one")
+        browser.until_text("#plugin-words", "Didn't start.")
+        self.audit("failed")
+        stand.open("/plugins", query="?safe")
+        browser.until_text("#safe-mode", "No plugin is running.")
+        self.audit("safe-mode")
+        browser.click("#switch-broken-one")
+        browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
+        browser.click("#leave-safe-mode")
+        self.until("it is over", lambda: not self.is_shown("#safe-mode"))
+        browser.click("#switch-broken-one")
+        browser.until_text('[data-testid="plugin-status-broken-one"]', "Didn't start.")
+        # As a plugin leaves it that froze the page twice.
+        browser.chrome.execute_script(
+            "localStorage.setItem('plugin-bridge.starting:broken-one', arguments[0])",
+            "2 loading",
+        )
+        stand.open("/plugins")
+        browser.until_text("#safe-mode", "Broken One stopped this page twice.")
+        self.said("No plugin is running. Broken One stopped this page twice.|")
+        browser.click("#turn-off-culprit")
+        browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
+        self.assertNotEqual(stand.focus(), "BODY")
+
+    def test_linked_plugin(self) -> None:
+        """A plugin that is being developed is named so, and can't be uninstalled."""
+        stand, browser = self.stand, self.browser
+        port = stand.daemon.port
+        stand.stop_daemon()
+        stand.start_daemon("--dev", port=port)
+        self.addCleanup(stand.start_daemon, port=port)
+        self.addCleanup(stand.stop_daemon)
+        stand.publish("mine")
+        with stand.linked("mine"):
+            stand.open("/plugins/mine")
+            browser.until_text("#plugin", "Being developed on this computer.")
+            self.assertFalse(self.is_shown("#uninstall"))
+            self.audit("linked")
+
+    def test_keyboard_only(self) -> None:
+        """Adding a plugin needs no pointer, and the focus is never on nothing."""
+        self.addCleanup(self.remove_all)
+        stand = self.stand
+        url = stand.publish("key-plugin")
+        self.press_until("add", Keys.TAB)
+        self.press(Keys.ENTER)
+        self.focused("H2")
+        self.press_until("install-url", Keys.TAB)
+        self.press(url, Keys.ENTER)
+        self.desktop.confirm()
+        self.focused("H3")
+        self.press_until("install", Keys.TAB)
+        self.press(Keys.ENTER)
+        self.confirm_all("#outcome")
+        self.focused("H2")
+        self.press_until("uninstall", Keys.TAB)
+        self.press(Keys.SPACE)
+        self.focused("question-no")
+        self.press(Keys.TAB, Keys.SPACE)
+        self.desktop.confirm()
+        self.browser.until_text("#outcome", "Key Plugin was removed.")
+        self.focused("add", "key-plugin")
+
+    def press(self, *keys: str) -> None:
+        """Press keys, wherever the focus is."""
+        ActionChains(self.browser.chrome).send_keys(*keys).perform()
+
+    def press_until(self, wanted: str, key: str) -> None:
+        """Press a key until the focus is somewhere."""
+        for _ in range(40):
+            self.press(key)
+            if self.stand.focus() == wanted:
+                return
+        raise AssertionError(f"the focus never came to {wanted}")
+
+    def test_desktop_that_cannot_ask(self) -> None:
+        """Without a notification service nothing changes, and the page helps."""
+        stand, browser = self.stand, self.browser
+        url = stand.publish("silent-one")
+        self.preview(url)
+        self.desktop.stop()
+        self.addCleanup(self.desktop.start)
+        time.sleep(0.5)
+        browser.click("#install")
+        browser.until_text("#outcome", "This computer can't show the question.")
+        self.audit("cannot-ask")
