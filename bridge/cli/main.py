@@ -17,6 +17,7 @@ from typing import Any, Final
 from twisted.python import usage
 
 from .. import __version__
+from ..protocol.nearest import nearest
 from ..settings.config import ConfigError
 from ..settings.host import host_commands
 from ..settings.options import refuse_usage
@@ -110,7 +111,8 @@ def _run(given: list[str]) -> int:
         sys.stdout.write(f"plugin-bridge {__version__}\n")
         return 0
     if given[0] not in COMMANDS:
-        refuse_usage("there is no such command; see plugin-bridge --help")
+        hint = nearest(given[0], COMMANDS)
+        refuse_usage(f"there is no such command{hint}; see plugin-bridge --help")
     module = command_module(given[0])
     main_of: Callable[[list[str]], Any] = module.main
     try:

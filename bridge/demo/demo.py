@@ -153,12 +153,14 @@ class Started:
     :ivar token: The pairing token.
     :ivar plugin: The sample plugin's repository.
     :ivar data: The daemon's data directory.
+    :ivar ended: Fires when the daemon has ended.
     """
 
     page: str
     token: str
     plugin: str
     data: Path
+    ended: Deferred[None]
 
 
 async def start(
@@ -201,4 +203,5 @@ async def start(
         place.data.token.read_text("ascii").strip(),
         forge.url(NAME),
         place.data.root,
+        daemon.ended,
     )

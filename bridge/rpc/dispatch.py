@@ -9,6 +9,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code, internal_error
+from ..protocol.nearest import nearest
 from ..protocol.wire import converter, structure, unstructure
 from .caller import PROGRAM, Caller
 from .registry import Method, Registry
@@ -51,8 +52,11 @@ class Dispatcher:
     def _find(self, service: str, name: str) -> tuple[object, Method]:
         found = self.registry.find(service, name)
         if found is None:
-            raise BridgeError(Code.UNKNOWN_SERVICE, "no service has this name")
+            hint = nearest(service, self.registry.names())
+            raise BridgeError(Code.UNKNOWN_SERVICE, f"no service has this name{hint}")
         owner, method = found
         if method is None:
-            raise BridgeError(Code.UNKNOWN_METHOD, "the service has no such method")
+            hint = nearest(name, self.registry.methods(service))
+            why = f"the service has no such method{hint}"
+            raise BridgeError(Code.UNKNOWN_METHOD, why)
         return owner, method

@@ -158,6 +158,10 @@ class Registry:
         """The services' names, sorted."""
         return sorted(self._services)
 
+    def methods(self, service: str) -> list[str]:
+        """The names of a service's methods; none when there is no such service."""
+        return [name for owner, name in self._methods if owner == service]
+
     def find(self, service: str, name: str) -> tuple[object, Method | None] | None:
         """
         Look one method up.

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from attrs import field, frozen
 
 from ..datadir.ownership import NotOwnError, check
 from ..protocol.limits import CONFIG_FILE_BYTES
+from ..protocol.nearest import nearest
 
 ONE_SHOT: Final = frozenset({"print-token", "rotate-token", "build-plugins"})
 """The options after which ``run`` exits; in the file, no daemon would ever start."""
@@ -83,12 +83,6 @@ def read_file(path: Path, flags: Mapping[str, bool]) -> FileValues:
             raise ConfigError(f"{place}: {key} is for the command line only")
         texts[key] = _texts(value, flags[key], f"{place}: {key}")
     return FileValues(path, texts, lines)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the nearest of the known words; empty if none is near."""
-    found = get_close_matches(word, list(known), 1)
-    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _text(path: Path) -> str | None:

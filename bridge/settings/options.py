@@ -14,6 +14,7 @@ from twisted.python import usage
 
 from .. import __version__
 from ..datadir.paths import DataDir
+from ..protocol.nearest import nearest
 from .config import BY_NAME, HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value
 from .configfile import NO_FILE, FileValues, config_path, read_file
 from .host import HostProfile, Names, ProfileError, load_profile
@@ -122,7 +123,12 @@ class TableOptions(usage.Options):
         try:
             options, arguments = gnu_getopt(words, self.shortOpt, self.longOpt + more)
         except GetoptError as e:
-            raise usage.UsageError(str(e)) from None
+            known = [name.rstrip("=") for name in (*self.longOpt, *more)]
+            unknown = e.msg.endswith("not recognized") and len(e.opt) > 1
+            hint = nearest(e.opt, known) if unknown else ""
+            # The hint names the option with its dashes, as it is typed.
+            hint = hint.replace("did you mean ", "did you mean --")
+            raise usage.UsageError(f"{e}{hint}") from None
         first: list[str] = []
         for typed, value in options:
             name = self._own_name(typed)

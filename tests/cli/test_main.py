@@ -76,6 +76,15 @@ class MainTests(Outcomes):
             self.assertTrue(why.startswith("plugin-bridge: "))
             self.assertTrue(all(line.startswith("Usage: ") for line in usage), usage)
 
+    def test_nearest(self):
+        """A command or option that is almost right is answered with the right one."""
+        self.assertIn("did you mean install?", self.outcome("instal")[1])
+        self.assertNotIn("did you mean", self.outcome("xyzzy")[1])
+        text = self.outcome("list", "--jsn")[1]
+        self.assertIn("did you mean --json?", text)
+        # A value that is missing is no unknown option.
+        self.assertNotIn("did you mean", self.outcome("list", "--host")[1])
+
     def test_interrupted(self):
         """Ctrl-C ends any of them with 130, and no traceback."""
         with mock.patch(

@@ -164,6 +164,13 @@ class DispatcherTests(SynchronousTestCase):
         self.assertIs(error.code, Code.UNKNOWN_SERVICE)
         self.assertNotIn(SECRET, error.message)
 
+    def test_nearest(self) -> None:
+        """A name that is almost right is answered with the right one."""
+        error = self.refused("bre", service="kettle")
+        self.assertIn("did you mean brew?", error.message)
+        error = self.refused("brew", service="kettel")
+        self.assertIn("did you mean kettle?", error.message)
+
     def test_bug(self) -> None:
         """A bug is logged whole, and the caller learns nothing of it."""
         for name in ("leak", "break_at_once"):

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import CONFIG_FILE_BYTES
 from bridge.settings.config import BY_NAME, OPTIONS, origin_of, read_config, read_value
-from bridge.settings.configfile import ConfigError, config_path, nearest, read_file
+from bridge.settings.configfile import ConfigError, config_path, read_file
 from bridge.settings.options import DaemonOptions
 
 from ..directories import fresh_directory, planted
@@ -137,8 +137,3 @@ class FileTests(SynchronousTestCase):
         options.parseOptions([])
         self.assertEqual(options.value("host"), "reference")
         self.assertEqual(options.value("rate"), 7.0)
-
-    def test_nearest(self):
-        """A word that is like none has no hint."""
-        self.assertEqual(nearest("rat", ["rate"]), "; did you mean rate?")
-        self.assertEqual(nearest("zz", ["rate"]), "")

@@ -61,8 +61,22 @@ async def _demo(
         _fail(str(e), reactor, failures)
         return
     _say_where(started)
+    watch(reactor, started.ended, failures)
     if opens:
         webbrowser.open(started.page)
+
+
+def watch(reactor: Any, ended: Deferred[None], failures: list[str]) -> None:
+    """End the demo when its daemon ends by itself; Ctrl-C ends both."""
+    leaving: list[bool] = []
+    reactor.addSystemEventTrigger("before", "shutdown", leaving.append, True)
+
+    def daemon_ended(_: None) -> None:
+        if not leaving:
+            why = "the demo's daemon has ended, so the demo ends too"
+            _fail(why, reactor, failures)
+
+    ended.addCallback(daemon_ended)
 
 
 def _fail(why: str, reactor: Any, failures: list[str]) -> None:

@@ -24,8 +24,10 @@ from ..diagnosis.checkup import (
     Level,
     daemon,
     finding_lines,
+    is_dev,
     notification_server,
     on_disk,
+    without_prompts,
 )
 from ..diagnosis.supportfile import Support
 from ..terminal import failed, print_json, print_line
@@ -45,7 +47,9 @@ class DoctorOptions(HostOptions):
     longdesc = (
         "Checks the data directory, the token, the bundler, the host's sources, the "
         "theme directory, the port and the notification server, and shows how to fix "
-        "each problem. With --prompt it shows a test prompt and waits for your answer. "
+        "each problem. It finds plugins that were changed, and what a start would "
+        "lose. A daemon with --dev needs no notification server. With --prompt it "
+        "shows a test prompt and waits for your answer. "
         "With --bundle it writes a file for a bug report and lists its contents; the "
         "file does not contain the token, your settings or the name of your home "
         "directory. Exit status: 0 no problem, 1 a problem, 2 wrong usage."
@@ -53,6 +57,7 @@ class DoctorOptions(HostOptions):
     table: ClassVar[tuple[Option, ...]] = (
         *HOST_OPTIONS,
         evolve(BY_NAME["listen"], about="address on which the daemon should listen"),
+        evolve(BY_NAME["dev"], about="check for a daemon with --dev: no prompt needed"),
     )
     optFlags: ClassVar[list[list[str | None]]] = [
         ["prompt", None, "show a test prompt and wait for the answer"],
@@ -119,6 +124,8 @@ async def on_desktop(
             findings = []
         else:
             findings = [await notification_server(notifications)]
+            if not options["prompt"] and (options.value("dev") or is_dev(place)):
+                findings = [without_prompts(finding) for finding in findings]
         if options["prompt"]:
             approver = native_approver(
                 sys.platform,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
-from attrs import frozen
+from attrs import define
 from twisted.python import usage
 
 from ...pagelog.following import Follower
@@ -61,7 +61,7 @@ class LogsOptions(HostOptions):
                 raise usage.UsageError(f"--{name}: {e}") from None
 
 
-@frozen
+@define
 class Show:
     """
     Decides which lines are shown, and how.
@@ -69,11 +69,13 @@ class Show:
     :ivar level: The least level that is.
     :ivar scope: The one scope that is; all when it is ``None``.
     :ivar json: Whether it is shown as a JSON object.
+    :ivar count: How many lines were wanted so far.
     """
 
     level: str
     scope: str | None
     json: bool
+    count: int = 0
 
     def __call__(self, line: bytes) -> str | None:
         """Return the line to print; ``None`` for none."""
@@ -81,6 +83,7 @@ class Show:
         read = read_line(text)
         if not self._wanted(read):
             return None
+        self.count += 1
         if not self.json:
             return text
         shown = {"message": text} if read is None else unstructure(read)
@@ -116,6 +119,8 @@ def logs(options: LogsOptions, sleep: Callable[[float], None]) -> int:
             if not options["follow"]:
                 return failed("logs", f"there is no log file {path} yet")
             sys.stderr.write(f"waiting for {path}\n")
+        elif reading and not show.count and not options["follow"]:
+            _report_nothing(path, options)
         while reading and options["follow"]:
             reading = _print_more(follower, show)
             sleep(_POLL_SECONDS)
@@ -127,6 +132,15 @@ def logs(options: LogsOptions, sleep: Callable[[float], None]) -> int:
     finally:
         follower.close()
     return 0
+
+
+def _report_nothing(path: Path, options: LogsOptions) -> None:
+    """Report on standard error that there is no line to show, and why."""
+    why = f"{path} has no line yet"
+    if path.stat().st_size:
+        why = f"no line of {path} matches; try --level debug, or another --scope"
+    if options["lines"]:
+        sys.stderr.write(f"{why}\n")
 
 
 def _print_last(follower: Follower, show: Show, count: int) -> bool:

@@ -21,6 +21,7 @@ from ...freedesktop import DesktopError, INotifications
 from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ...plugins.installed.journal import Journal, JournalError
 from ...plugins.installed.records import read_records
+from ...plugins.installed.trees import Trees
 from ...protocol.errors import BridgeError
 from ...protocol.text import visible
 from ...protocol.wire import loads_own
@@ -29,6 +30,7 @@ from ...provision.hostsources import missing_sources, setup_command
 from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
 from ...store import StoreError
+from ...store.generations import Generations
 from ...store.view import StateView
 from ..asking.client import listens_on
 from .filesofothers import files_of_others
@@ -79,6 +81,7 @@ def on_disk(place: Paths, command: str) -> Iterator[Finding]:
     yield _state(place)
     yield from _interrupted(place)
     yield from _unrecorded(place)
+    yield from _changed(place)
     yield _bundler(place, command)
     yield _sources(place, command)
     yield _theme(place)
@@ -123,17 +126,38 @@ def _state(place: Paths) -> Finding:
     try:
         view = StateView.read(place.data.state)
     except StoreError as e:
-        fix = "start the daemon; it loads the previous version, or reports why"
-        return Finding("settings", Level.WRONG, str(e), fix)
+        return Finding("settings", Level.WRONG, str(e), _loss(place))
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
     counted = f"{values} value{'' if values == 1 else 's'}"
     return Finding("settings", Level.OK, counted)
 
 
+def _loss(place: Paths) -> str:
+    """Return what a start would lose of damaged settings."""
+    previous = Generations(place.data.state).previous
+    aside = "make a copy of both files first"
+    try:
+        view = StateView.read(previous)
+    except StoreError:
+        return f"a start would lose all settings, and forget every plugin; {aside}"
+    if not previous.exists():
+        return f"a start would lose all settings, and forget every plugin; {aside}"
+    values = sum(len(view.entries(ns)) for ns in view.namespaces())
+    plugins = len(read_records(view))
+    return (
+        f"a start would load the previous version ({values} values, {plugins} "
+        f"plugins), and lose the last change; {aside}"
+    )
+
+
 def _interrupted(place: Paths) -> Iterator[Finding]:
     """Check whether a start could finish or undo an interrupted operation."""
     try:
-        Journal(place.data.journal).read()
+        exchange = Journal(place.data.journal).read()
+        if exchange is not None and not is_held(place.data.lock):
+            text = f"an {exchange.op} of {exchange.plugin_id} was interrupted"
+            fix = "a start completes or undoes it; nothing else is lost"
+            yield Finding("journal", Level.NOTE, text, fix)
     except JournalError as e:
         fix = "follow this message, then start the daemon"
         yield Finding("journal", Level.WRONG, str(e), fix)
@@ -153,6 +177,29 @@ def _unrecorded(place: Paths) -> Iterator[Finding]:
             text = f"{place.data.plugins / name} belongs to no installed plugin"
             fix = "move it elsewhere; then you can install the plugin again"
             yield Finding("plugin tree", Level.WRONG, visible(text), fix)
+
+
+def _changed(place: Paths) -> Iterator[Finding]:
+    """Find installed plugins that were changed, or whose tree is gone."""
+    if Journal(place.data.journal).exists():
+        return
+    try:
+        records = read_records(StateView.read(place.data.state))
+    except StoreError:
+        return
+    trees = Trees(place.data, place.profile, str)
+    for plugin_id, why in sorted(trees.sort_out(records)[1].items()):
+        text = f"{plugin_id} is left out of the next build: {why}"
+        fix = f"uninstall it and install it again, from {records[plugin_id].url}"
+        yield Finding("plugin", Level.WRONG, visible(text), visible(fix))
+
+
+def without_prompts(finding: Finding) -> Finding:
+    """Return a finding about prompts for a daemon with ``--dev``, which shows none."""
+    if finding.level is not Level.WRONG:
+        return finding
+    text = f"{finding.text}; with --dev no prompt is needed"
+    return Finding(finding.name, Level.NOTE, text)
 
 
 def _bundler(place: Paths, command: str) -> Finding:
@@ -248,6 +295,14 @@ def _version(address: Address | UnixAddress) -> str | None:
     if answer.get("ok") is not True or "version" not in answer:
         return None
     return visible(str(answer["version"]))
+
+
+def is_dev(place: Paths) -> bool:
+    """Whether the daemon of the data directory runs with ``--dev``."""
+    try:
+        return is_held(place.data.lock) and _is_dev(listens_on(place.data))
+    except (OSError, ValueError):
+        return False
 
 
 def _is_dev(address: Address | UnixAddress) -> bool:

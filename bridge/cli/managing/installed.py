@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ...protocol.nearest import nearest
 from ...protocol.text import visible
-from ...settings.configfile import nearest
 from ..terminal import CommandError
 from .session import Session
 

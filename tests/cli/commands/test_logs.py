@@ -53,6 +53,19 @@ class LogsTests(CommandTestCase):
         self.assertEqual(self.shown("-n", "2")[1].count("\n"), 2)
         self.assertEqual(self.shown("-n", "0")[1], "")
 
+    def test_nothing_to_show(self):
+        """An empty log, or one without a line that matches, is reported as such."""
+        self.path.parent.mkdir()
+        self.path.touch()
+        status, out, err = self.shown()
+        self.assertEqual((status, out), (0, ""))
+        self.assertEqual(err, f"{self.path} has no line yet\n")
+        self.write(Record("info", "host", "a"))
+        status, out, err = self.shown("--level=error")
+        self.assertEqual((status, out), (0, ""))
+        self.assertIn("no line of", err)
+        self.assertEqual(self.shown("-n", "0")[2], "")
+
     def test_level_and_scope(self):
         """Only lines of the level and above, and of the scope, are shown."""
         self.write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from hashlib import sha256
@@ -11,12 +12,15 @@ from attrs import evolve
 from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.approval import Operation
 from bridge.cli.diagnosis import checkup
 from bridge.cli.diagnosis.checkup import Finding, Level
 from bridge.datadir.lock import acquire
 from bridge.datadir.token import PairingToken
 from bridge.freedesktop import DesktopError, Server
 from bridge.plugins.bundle.bundlerprocess import API_ENTRY, HOST_ENTRY
+from bridge.plugins.installed.exchange import Exchange
+from bridge.plugins.installed.journal import Journal
 from bridge.settings.options import Paths, locate
 from bridge.settings.values import Address
 
@@ -67,6 +71,52 @@ class DiskTests(SynchronousTestCase):
         self.place.data.create()
         self.place.data.state.write_text("{")
         self.assertIn("settings", self.wrong())
+
+    def test_what_a_start_would_lose(self) -> None:
+        """Of damaged settings, the previous version is counted; or nothing is left."""
+        self.place.data.create()
+        self.place.data.state.write_text("{")
+        self.assertIn("lose all settings", self.found()["settings"].fix)
+        previous = self.place.data.state.with_name("state.json.bak")
+        previous.write_text('{"host":{"a":1},"bridge.plugins":{"weather":{}}}')
+        fix = self.found()["settings"].fix
+        self.assertIn("previous version (2 values, 1 plugins), and lose the last", fix)
+        previous.write_text("{")
+        self.assertIn("lose all settings", self.found()["settings"].fix)
+
+    def test_interrupted_operation(self) -> None:
+        """What a start will settle is announced; nothing is while a daemon runs."""
+        self.place.data.create()
+        exchange = Exchange(Operation.INSTALL, "weather", ".tmp-0", None, {})
+        Journal(self.place.data.journal).begin(exchange)
+        found = self.found()["journal"]
+        self.assertEqual(found.level, Level.NOTE)
+        self.assertIn("install of weather was interrupted", found.text)
+        lock = acquire(self.place.data.lock)
+        self.addCleanup(lock.release)
+        self.assertNotIn("journal", self.found())
+
+    def test_changed_plugins(self) -> None:
+        """A recorded plugin whose tree is gone or was changed is wrong."""
+        self.place.data.create()
+        url = "https://forge.example/weather"
+        state = {"bridge.plugins": {"weather": {"url": url}}}
+        self.place.data.state.write_text(json.dumps(state))
+        found = self.found()["plugin"]
+        self.assertEqual(found.level, Level.WRONG)
+        self.assertIn("weather is left out of the next build: ", found.text)
+        self.assertIn(url, found.fix)
+        self.place.data.state.write_text("{}")
+        self.assertNotIn("plugin", self.found())
+
+    def test_no_prompts_with_dev(self) -> None:
+        """Without prompts a missing server is a note; what is fine stays so."""
+        wrong = Finding("notification server", Level.WRONG, "none", "log in")
+        note = checkup.without_prompts(wrong)
+        self.assertEqual((note.level, note.fix), (Level.NOTE, ""))
+        fine = Finding("notification server", Level.OK, "dunst")
+        self.assertIs(checkup.without_prompts(fine), fine)
+        self.assertFalse(checkup.is_dev(self.place))
 
     def test_settings_are_counted(self) -> None:
         """Good ones are counted."""

@@ -1,0 +1,1 @@
+"""What shells complete: which values options and arguments have."""

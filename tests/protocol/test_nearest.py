@@ -1,0 +1,31 @@
+"""The nearest of some known words."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.limits import NAME_CHARACTERS
+from bridge.protocol.nearest import nearest
+
+KNOWN = ("install", "uninstall", "list")
+
+
+class NearestTests(SynchronousTestCase):
+    """Tests for ``nearest``."""
+
+    def test_near_and_far(self):
+        """A word that is like none has no hint."""
+        self.assertEqual(nearest("instal", KNOWN), "; did you mean install?")
+        self.assertEqual(nearest("zz", KNOWN), "")
+
+    @given(st.text())
+    def test_only_known_words(self, word):
+        """Whatever was sent, the hint consists of known words."""
+        hints = {"", *(f"; did you mean {known}?" for known in KNOWN)}
+        self.assertIn(nearest(word, KNOWN), hints)
+
+    def test_attack_long_word(self):
+        """A word longer than a name is not compared."""
+        self.assertEqual(nearest("i" * (NAME_CHARACTERS + 1), ["i" * 65]), "")
