@@ -196,6 +196,20 @@ export const runtimeScenarios = {
     }
   },
 
+  async switched_on_while_it_stops() {
+    let go = nothing;
+    const slow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const page = await connected([noting("some-plugin", [], { deactivate: () => slow })]);
+    const off = page.runtime.setEnabled("some-plugin", false);
+    await quiet();
+    await page.runtime.setEnabled("some-plugin", true);
+    go();
+    await off;
+    equal([stages(page), page.runtime.enabled("some-plugin")], [["some-plugin running"], true]);
+  },
+
   async switch_that_is_not_saved() {
     const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
     page.daemon.refuses = "state/set";

@@ -60,6 +60,10 @@ class SwitchTests(ScenarioTestCase):
         """A plugin with ``deactivate`` stops at once, and its context with it."""
         self.prove()
 
+    def test_switched_on_while_it_stops(self) -> None:
+        """A plugin that is on again when it has stopped starts again."""
+        self.prove()
+
     def test_switched_off_after_a_reload(self) -> None:
         """A plugin without it runs until the page is reloaded."""
         self.prove()

@@ -127,6 +127,10 @@ export class Plugins {
       this.#become(compiled, "off");
     } else if (compiled?.stage === "running") {
       await this.#deactivate(compiled);
+      if (this.#parts.isOn(id)) {
+        // Switched on in the meantime.
+        return this.switchOn(id);
+      }
     }
     this.changed.emit();
     return compiled === undefined || compiled.stage === "held" || isOver(compiled);
