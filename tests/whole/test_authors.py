@@ -61,12 +61,15 @@ class AuthorTests(SynchronousTestCase):
     def test_refused(self):
         """Every breach is shown with its line; the terminal obeys none of them."""
         source = self.plugin / "main.ts"
+        lines = source.read_text().count("\n")
         source.write_text(source.read_text() + "eval('\x1b[2J');\nfetch('/');\n")
         reported = self.do("check", "--unsigned", str(self.plugin), status=1)
         self.assertIn(
-            "  main.ts:12 eval\n      eval('\\x1b[2J');\n      fix: ", reported
+            f"  main.ts:{lines + 1} eval\n      eval('\\x1b[2J');\n      fix: ",
+            reported,
         )
-        self.assertIn("  main.ts:13 fetch\n      fetch('/');\n      fix: ", reported)
+        hit = f"  main.ts:{lines + 2} fetch\n      fetch('/');\n      fix: "
+        self.assertIn(hit, reported)
         self.assertNotIn("\x1b", reported)
 
     def test_not_done(self):

@@ -380,11 +380,11 @@ class InstallTests(InstallCase):
         with self.daemon("--dev") as daemon, daemon.page() as page:
             page.result("plugins", "install", {"url": url})
             file = self.data / "plugins" / "good" / "main.ts"
-            file.write_text(file.read_text().replace("Marker", "Changed"))
+            file.write_text(file.read_text().replace("Marker", "MarkerReplaced"))
             report = page.result("plugins", "build")
         self.assertEqual((report["ok"], report["plugins"]), (True, []))
         self.assertIn("good", report["errors"][0])
-        self.assertNotIn(b"Changed", self.bundle.read_bytes())
+        self.assertNotIn(b"MarkerReplaced", self.bundle.read_bytes())
 
     def test_a_plugins_whole_life(self):
         """Installed, updated, refused as older, uninstalled: each is in the bundle."""
