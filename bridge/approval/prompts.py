@@ -281,6 +281,6 @@ class Prompts:
             "Connect to your own network?",
             f"{self._asks} look at a plugin on a host that is not on the public "
             f"internet.\n{_origin(url)}{address}\n"
-            "This host is asked once, and nothing is installed.",
+            "It may connect for this preview only, and nothing is installed.",
             _CAUTION,
         )

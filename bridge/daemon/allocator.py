@@ -12,9 +12,17 @@ LARGE_BYTES: Final = 256 * 1024
 _M_MMAP_THRESHOLD: Final = -3  # of malloc.h
 
 
+_M_ARENA_MAX: Final = -8
+_ARENAS: Final = 1
+"""How many heaps there may be; only one thread at a time runs Python."""
+
+
 def map_large_blocks() -> None:
     """
     Have every large block returned to the system as soon as it is freed.
+
+    All threads share one heap.  Otherwise each would get one of its own, and each of
+    these keeps what it once needed.
 
     glibc does so at first, but the first large block that is freed raises its
     threshold to that size, up to 32 MiB.  From then on such blocks lie between small
@@ -28,3 +36,4 @@ def map_large_blocks() -> None:
     library: Any = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):
         library.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
+        library.mallopt(_M_ARENA_MAX, _ARENAS)

@@ -259,9 +259,13 @@ def _answer_refused(session: Session, refused: RefusedFrame) -> list[Effect]:
 _NOTHING = _always()
 _REQUIRED = _always(CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED))
 _REFUSED = _always(CountRefusedHello(), Close(CloseReason.UNAUTHORIZED))
-_SECOND = _always(
-    PushError(BridgeError(Code.BAD_REQUEST, "hello must come first, and once"))
-)
+_SECOND = RefusedFrame(BridgeError(Code.BAD_REQUEST, "hello must come first, and once"))
+
+
+def _answer_second(session: Session, _: None) -> list[Effect]:
+    # It was read, and may be as long as any frame: it costs what others cost.
+    return [session.budgets.refused(_SECOND)]
+
 
 TABLE: Final[dict[str, dict[str, tuple[str | None, _Effects]]]] = {
     "awaiting hello": {
@@ -275,8 +279,8 @@ TABLE: Final[dict[str, dict[str, tuple[str | None, _Effects]]]] = {
         "ended": ("closed", _NOTHING),
     },
     "authenticated": {
-        "hello_accepted": (None, _SECOND),
-        "hello_refused": (None, _SECOND),
+        "hello_accepted": (None, _answer_second),
+        "hello_refused": (None, _answer_second),
         "hello_timed_out": (None, _NOTHING),
         "requested": (None, lambda s, request: [s.budgets.request(request)]),
         "logged": (None, lambda s, logs: s.budgets.logs(logs)),

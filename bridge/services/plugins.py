@@ -83,9 +83,9 @@ class Pushes:
         self.push(Event.BUILD, unstructure(report))
 
 
-@frozen(eq=False)
+@frozen
 class _Page:
-    """The caller of a preview; see ``Asker``."""
+    """The caller of a preview, equal to itself; see ``Asker``."""
 
     caller: Caller
 

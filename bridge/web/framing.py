@@ -99,16 +99,19 @@ class Framing(WebSocketServerProtocol):
         if self.current_frame is not None or self.inside_message:
             return 0  # these bytes go on where others ended
         data, start, count = self.data, 0, 0
-        while count < FRAMES_PER_TURN and self.state == self.STATE_OPEN:
-            found = short_text(data, start, self.maxMessagePayloadSize)
-            if found is None:
-                break
-            text, start = found
-            count += 1
-            if self.autoPingTimeoutCall is not None:
-                self._cancelAutoPingTimeoutCall()
-            self.short_text(text)
-        self.data = data[start:] if start else data
+        try:
+            while count < FRAMES_PER_TURN and self.state == self.STATE_OPEN:
+                found = short_text(data, start, self.maxMessagePayloadSize)
+                if found is None:
+                    break
+                text, start = found
+                count += 1
+                if self.autoPingTimeoutCall is not None:
+                    self._cancelAutoPingTimeoutCall()
+                self.short_text(text)
+        finally:
+            # A text that a handler failed with must not be read twice.
+            self.data = data[start:] if start else data
         return count
 
     def short_text(self, payload: bytes) -> None:

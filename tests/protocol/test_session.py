@@ -163,6 +163,18 @@ class AuthenticatedTests(SessionCase):
         ):
             self.assertEqual(session.invalid_frame(refused), effects)
 
+    def test_attack_second_hellos(self) -> None:
+        """They draw from the budget of requests: each has to be read."""
+        session = self.welcomed(rate=1.0, burst=2)
+        for _ in range(10):
+            session.hello_refused()
+        (effect,) = session.hello_accepted()
+        assert isinstance(effect, PushError)
+        self.assertIs(effect.error.code, Code.RATE_LIMITED)
+        (effect,) = session.requested(REQUEST)
+        assert isinstance(effect, Refuse)
+        self.assertIs(effect.error.code, Code.RATE_LIMITED)
+
     def test_attack_refused_frames(self) -> None:
         """They cost a request each, so that they can't be sent for ever."""
         session = self.welcomed(rate=1.0, burst=2)

@@ -279,6 +279,14 @@ export const apiScenarios = {
     ]);
   },
 
+  async attack_grant_that_another_page_revoked() {
+    const { ctx, daemon } = await running(["sql", "network"], { answers: [true, true] });
+    await ctx.sql.databases();
+    daemon.state.set("grants:some-plugin", []);
+    await ctx.http.fetch("https://a.example/");
+    equal(daemon.state.get("grants:some-plugin"), [{ kind: "network", target: "a.example" }]);
+  },
+
   permission_words() {
     const id = /^[a-z]+([:-][a-z]+)*$/;
     for (const [permission, { label, meaning }] of PERMISSION_WORDS) {

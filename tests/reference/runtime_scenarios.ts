@@ -68,6 +68,24 @@ export const runtimeScenarios = {
     equal([...page.storage.keys()], [`${MARK}good-one`]);
   },
 
+  async attack_module_that_never_loads() {
+    const events: string[] = [];
+    const endless = { then: nothing };
+    const page = await connected([
+      { manifest: { id: "endless" }, load: async () => endless as never },
+      { manifest: { id: "endless-too" }, load: async () => ({ default: endless }) },
+      noting("good-one", events),
+    ]);
+    equal(stages(page), ["endless starting", "endless-too starting", "good-one starting"]);
+    await page.world.pass(5_000);
+    await quiet();
+    await page.world.pass(5_000);
+    await quiet();
+    equal(stages(page), ["endless failed", "endless-too failed", "good-one running"]);
+    equal(page.runtime.plugins()[0]?.error, "Error: it did not load in time");
+    equal([...page.storage.keys()], [`${MARK}good-one`]);
+  },
+
   async evaluated_entries() {
     let started = 0;
     const plugin = { id: "old-way", activate: () => void (started += 1) };
@@ -176,6 +194,20 @@ export const runtimeScenarios = {
       // It may have left anything: it starts again only on another page.
       equal(await page.runtime.setEnabled("some-plugin", true), "reload");
     }
+  },
+
+  async switched_on_while_it_stops() {
+    let go = nothing;
+    const slow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const page = await connected([noting("some-plugin", [], { deactivate: () => slow })]);
+    const off = page.runtime.setEnabled("some-plugin", false);
+    await quiet();
+    await page.runtime.setEnabled("some-plugin", true);
+    go();
+    await off;
+    equal([stages(page), page.runtime.enabled("some-plugin")], [["some-plugin running"], true]);
   },
 
   async switch_that_is_not_saved() {
@@ -387,6 +419,22 @@ export const runtimeScenarios = {
     equal(page.daemon.state.get("grants:some-plugin"), []);
     equal(await use().catch((e: Error) => e.name), "PermissionError");
     equal(page.questions.length, 2);
+  },
+
+  async attack_grants_of_a_removed_plugin() {
+    const daemon = new Daemon();
+    const grants = [{ kind: "sql", target: "*" }];
+    daemon.state.set("grants:some-plugin", grants);
+    daemon.state.set("grants:removed", grants);
+    daemon.state.set("theme", "dark");
+    const page = await connected([noting("some-plugin", [])], { daemon });
+    equal([...daemon.state.keys()], ["grants:some-plugin", "theme"]);
+    daemon.state.set("grants:removed", grants);
+    daemon.refuses = "state/delete";
+    daemon.opened.emit();
+    await quiet();
+    equal(stages(page), ["some-plugin running"]);
+    equal(page.lines.some((line) => line.includes("could not be removed")), true);
   },
 
   async uninstalled_plugin_is_forgotten() {

@@ -22,7 +22,7 @@ import { Signal } from "./signal.js";
 
 const lines = [];
 const environment = { later: () => () => undefined, now: () => 0 };
-const log = new Log(environment, () => true);
+const log = new Log(environment.now, () => true);
 log.recorded.listen(({ scope, message }) => lines.push(`${scope}: ${message}`));
 const off = { "enabled:cc": false };
 const daemon = {

@@ -12,6 +12,10 @@ class StartTests(ScenarioTestCase):
         """One that fails, or throws while it is loaded, stops no other."""
         self.prove()
 
+    def test_attack_module_that_never_loads(self) -> None:
+        """A module that is a promise without an end fails alone."""
+        self.prove()
+
     def test_evaluated_entries(self) -> None:
         """A table of evaluated plugins works too."""
         self.prove()
@@ -32,6 +36,10 @@ class StartTests(ScenarioTestCase):
         """Views are notified of changes until they end that."""
         self.prove()
 
+    def test_attack_grants_of_a_removed_plugin(self) -> None:
+        """A plugin of another author with the same id does not inherit them."""
+        self.prove()
+
     def test_uninstalled_plugin_is_forgotten(self) -> None:
         """The switch and the grants of an uninstalled plugin are removed."""
         self.prove()
@@ -50,6 +58,10 @@ class SwitchTests(ScenarioTestCase):
 
     def test_switched_off_at_once(self) -> None:
         """A plugin with ``deactivate`` stops at once, and its context with it."""
+        self.prove()
+
+    def test_switched_on_while_it_stops(self) -> None:
+        """A plugin that is on again when it has stopped starts again."""
         self.prove()
 
     def test_switched_off_after_a_reload(self) -> None:
@@ -98,6 +110,10 @@ class GrantTests(ScenarioTestCase):
 
     def test_permissions_of_a_plugin(self) -> None:
         """Permissions are listed in words, risky ones first, with what was allowed."""
+        self.prove()
+
+    def test_attack_grant_that_another_page_revoked(self) -> None:
+        """What another page has revoked does not come back with the next grant."""
         self.prove()
 
     def test_revoked_permission_is_asked_for_again(self) -> None:

@@ -439,7 +439,6 @@ class ClosingTests(ConversationCase):
 
     def test_refused_frames_are_let_go(self) -> None:
         """What was refused does not wait in a cycle for a garbage collection."""
-        self.hello()
         big = "x" * 100_000
         self.call("note", text=1, more=big)  # warm: hooks are made once
         gc.collect()

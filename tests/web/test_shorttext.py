@@ -145,6 +145,21 @@ class SameTests(RawCase):
         self.assertEqual([one.count(b'"id":"7"') for one in writes], [3, 0, 1])
         self.assertIn(b"last", writes[1])
 
+    def test_handler_that_fails(self) -> None:
+        """A text that it failed with is not read again."""
+        protocol, read = self.transport.protocol, list[bytes]()
+
+        def fail(payload: bytes) -> None:
+            read.append(payload)
+            raise ZeroDivisionError
+
+        self.receive(REQUEST)
+        self.patch(protocol, "short_text", fail)
+        for payload in (b"1", b"2"):
+            self.assertRaises(ZeroDivisionError, self.receive, masked(payload))
+        self.assertEqual(read, [b"1", b"2"])
+        self.assertEqual(protocol.data, b"")
+
     def test_large_answers_are_not_kept(self) -> None:
         """One that is longer than ``SHORT_BYTES`` is written at once."""
         protocol = self.transport.protocol

@@ -44,7 +44,7 @@ from .updates import Upstream
 
 
 class Asker(Protocol):
-    """The page that wants a preview."""
+    """The page that wants a preview; equal to itself, however often it asks."""
 
     def progress(self, progress: Progress) -> None:
         """Receive the progress of its preview."""
@@ -98,8 +98,9 @@ class _Current:
 
     def add(self, asker: Asker) -> None:
         """Report to another page; when no page is left, the preview ends."""
-        self._askers.append(asker)
-        asker.on_close(lambda: self._left(asker))
+        if asker not in self._askers:
+            self._askers.append(asker)
+            asker.on_close(lambda: self._left(asker))
 
     def begin(self, running: Running) -> None:
         """Remember the operation; it ends if every page has left already."""
@@ -111,8 +112,13 @@ class _Current:
         for asker in list(self._askers):
             asker.progress(progress)
 
+    def end(self) -> None:
+        """Release the result: pages that stay open keep referring to this."""
+        self.running = None
+        self._askers.clear()
+
     def _left(self, asker: Asker) -> None:
-        self._askers = [one for one in self._askers if one is not asker]
+        self._askers = [one for one in self._askers if one != asker]
         self._end_if_left()
 
     def _end_if_left(self) -> None:
@@ -209,6 +215,7 @@ class Previewer:
                 return await self._preview(running, subject)
             finally:
                 self._current = None
+                current.end()
 
         current.add(asker)
         return self._operations.run(

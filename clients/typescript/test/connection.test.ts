@@ -241,6 +241,21 @@ test("attack: another endpoint does not get the token", async () => {
   assert.equal(world.sockets.length, 1);
 });
 
+test("attack: another endpoint does not get what waits to be sent", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  world.socket.drop();
+  const waiting = failure(bridge.call("state/set", { ns: "host", key: "a", value: "secret" }));
+  bridge.log("info", "host", "secret");
+  bridge.moveTo("http://localhost:9000", "other");
+  const lost = await waiting;
+  assert.ok(lost instanceof LostError && !lost.sent);
+  await settle();
+  world.socket.welcome();
+  await world.pass(1_000);
+  assert.equal(JSON.stringify(world.socket.sent).includes("secret"), false);
+});
+
 test("an endpoint is a scheme, a host and a port", () => {
   class WebSocket {
     send(): void {}

@@ -367,6 +367,18 @@ class TurnTests(PreviewTestCase):
         self.assertEqual(self.bench.events.count("clone"), 1)
         self.assertEqual(second.steps, STEPS[1:])
 
+    def test_attack_joined_a_thousand_times(self) -> None:
+        """A page gets each step once, and nothing of a preview is kept for it."""
+        previews = [self.preview() for _ in range(1000)]
+        current = self.bench.previewer._current
+        assert current is not None
+        self.bench.clones.go_on()
+        for preview in previews:
+            self.successResultOf(preview)
+        self.assertEqual(self.page.steps, STEPS)
+        self.assertEqual(len(self.page._closing), 1)
+        self.assertIsNone(current.running)
+
     def test_busy(self) -> None:
         """Another one is refused until the first has ended, and costs nothing."""
         first = self.preview()

@@ -115,7 +115,7 @@ export interface Bridge {
    */
   pair(token: string): Promise<Welcome>;
 
-  /** Connect to another endpoint, which gets no token but this one. */
+  /** Connect to another endpoint, which gets no token but this one, and no pending call. */
   moveTo(endpoint: string, token?: string): void;
 
   /** Look for the daemon now, despite any refusal. */
@@ -239,8 +239,14 @@ class Client implements Bridge, ConnectionOwner {
   }
 
   moveTo(endpoint: string, token = ""): void {
-    const { client } = this.#connection.pairing;
-    this.#connection.use({ endpoint: readEndpoint(endpoint), token: token.trim(), client });
+    const { client, endpoint: former } = this.#connection.pairing;
+    const pairing = { endpoint: readEndpoint(endpoint), token: token.trim(), client };
+    if (pairing.endpoint !== former) {
+      // What waits to be sent was meant for the former daemon.
+      this.#calls.giveUp(() => new LostError(false));
+      this.#log.drop();
+    }
+    this.#connection.use(pairing);
   }
 
   retry(): void {

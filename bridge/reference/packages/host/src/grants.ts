@@ -7,6 +7,18 @@ export interface Grant {
   readonly target: string;
 }
 
+const PREFIX = "grants:";
+
+/** The key of the host under which the grants of a plugin are. */
+export function grantsKey(id: string): string {
+  return PREFIX + id;
+}
+
+/** The plugin that a key of the host holds the grants of; `undefined` for other keys. */
+export function grantedPlugin(key: string): string | undefined {
+  return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
+}
+
 /** What the user allowed one plugin, kept by the daemon. */
 export class Grants {
   readonly #caller: Caller;
@@ -19,7 +31,7 @@ export class Grants {
   constructor(caller: Caller, id: string, changed = (): void => undefined) {
     this.#caller = caller;
     this.#changed = changed;
-    this.#entry = { ns: "host", key: `grants:${id}` };
+    this.#entry = { ns: "host", key: grantsKey(id) };
   }
 
   /** Return all of them; asks the daemon once. */
@@ -50,10 +62,11 @@ export class Grants {
     this.#known = undefined;
   }
 
-  // One after another: each starts from what the one before left.
+  // One after another, and each from what the daemon has now: a grant that another page
+  // has revoked must not come back.
   #change(to: (grants: readonly Grant[]) => readonly Grant[]): Promise<void> {
     const change = this.#writing.then(async () => {
-      const value = to(await this.all());
+      const value = to(await this.#read());
       await this.#caller.call("state", "set", { ...this.#entry, value });
       this.#known = Promise.resolve(value);
       this.#changed();

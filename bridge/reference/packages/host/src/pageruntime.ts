@@ -3,7 +3,7 @@ import type { Logger } from "@bridge/plugin-api";
 import { concurrencyLimiter } from "./concurrency.js";
 import type { Daemon } from "./daemon.js";
 import type { Environment } from "./environment.js";
-import { Grants } from "./grants.js";
+import { Grants, grantedPlugin, grantsKey } from "./grants.js";
 import { type Place, makeInstance } from "./instance.js";
 import { HOST_SCOPE, type Log, describe } from "./log.js";
 import { type Manifest, readManifest } from "./manifest.js";
@@ -158,13 +158,27 @@ export class PageRuntime implements Runtime {
     this.#marks.remove(id);
     this.#grants.delete(id);
     try {
-      const entry = { ns: "host", key: `grants:${id}` };
-      await this.#parts.daemon.call("state", "delete", entry);
+      await this.#removeGrants(id);
       await this.#switches.set(id, true);
     } catch (e) {
       this.#note("the permissions of a plugin could not be removed", e);
     }
     this.#changed.emit();
+  }
+
+  async #removeGrants(id: string): Promise<void> {
+    await this.#parts.daemon.call("state", "delete", { ns: "host", key: grantsKey(id) });
+  }
+
+  /** Remove the grants of plugins that are gone: another author may use their ids. */
+  async #removeGrantsOfOthers(keys: readonly string[]): Promise<void> {
+    const granted = keys.flatMap((key) => grantedPlugin(key) ?? []);
+    const gone = granted.filter((id) => this.manager.find(id) === undefined);
+    try {
+      await Promise.all(gone.map((id) => this.#removeGrants(id)));
+    } catch (e) {
+      this.#note("the permissions of removed plugins could not be removed", e);
+    }
   }
 
   async leaveSafeMode(): Promise<void> {
@@ -191,7 +205,7 @@ export class PageRuntime implements Runtime {
       grants.forget();
     }
     try {
-      await this.#switches.read();
+      void this.#removeGrantsOfOthers(await this.#switches.read());
     } catch (e) {
       // Nothing starts: a plugin that is off must not run because of a lost answer.
       this.#note("the switches of the plugins could not be read", e);

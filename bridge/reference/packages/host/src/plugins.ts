@@ -10,6 +10,7 @@ import type { StartMarks } from "./startmarks.js";
 import { fields } from "./wire.js";
 import type { Later } from "./environment.js";
 
+const LOAD_MILLISECONDS = 5_000;
 const DEACTIVATE_MILLISECONDS = 5_000;
 
 /**
@@ -126,6 +127,10 @@ export class Plugins {
       this.#become(compiled, "off");
     } else if (compiled?.stage === "running") {
       await this.#deactivate(compiled);
+      if (this.#parts.isOn(id)) {
+        // Switched on in the meantime.
+        return this.switchOn(id);
+      }
     }
     this.changed.emit();
     return compiled === undefined || compiled.stage === "held" || isOver(compiled);
@@ -228,7 +233,10 @@ export class Plugins {
       this.#parts.marks.begin(id);
       try {
         compiled.spent = true;
-        compiled.plugin ??= usablePlugin(id, await compiled.load());
+        // A module that exports `then` is a promise, and may be one that never ends.
+        const loaded = (): Promise<unknown> =>
+          this.#within(LOAD_MILLISECONDS, compiled.load(), "it did not load in time");
+        compiled.plugin ??= usablePlugin(id, await loaded());
         compiled.schema = readSchema(compiled.plugin.settings);
         instance.settings.declare(compiled.schema);
         const activated = compiled.plugin.activate(instance.context);
@@ -249,7 +257,8 @@ export class Plugins {
       return;
     }
     try {
-      await this.#withinTime(plugin.deactivate());
+      const ended = plugin.deactivate();
+      await this.#within(DEACTIVATE_MILLISECONDS, ended, "it did not end in time");
       compiled.spent = false;
     } catch (e) {
       this.#parts.log.add("error", manifest.id, `failed to stop: ${describe(e)}`);
@@ -261,11 +270,9 @@ export class Plugins {
     this.#become(compiled, "off");
   }
 
-  #withinTime(work: void | Promise<void>): Promise<void> {
+  #within<T>(milliseconds: number, work: T | Promise<T>, otherwise: string): Promise<T> {
     return new Promise((resolve, reject) => {
-      const forget = this.#parts.later(DEACTIVATE_MILLISECONDS, () =>
-        reject(new Error("it did not end in time")),
-      );
+      const forget = this.#parts.later(milliseconds, () => reject(new Error(otherwise)));
       Promise.resolve(work).then(resolve, reject).finally(forget);
     });
   }

@@ -18,8 +18,8 @@ export class Switches {
     return this.#known;
   }
 
-  /** Read them all; rejects with `BridgeError`. */
-  async read(): Promise<void> {
+  /** Read them all; returns every key of the host.  Rejects with `BridgeError`. */
+  async read(): Promise<readonly string[]> {
     const answer = fields(await this.#caller.call("state", "list", { ns: "host" }));
     const entries = Object.entries(fields(answer["entries"]));
     this.#off = new Set(
@@ -28,6 +28,7 @@ export class Switches {
         .map(([key]) => key.slice(PREFIX.length)),
     );
     this.#known = true;
+    return entries.map(([key]) => key);
   }
 
   isOn(id: string): boolean {

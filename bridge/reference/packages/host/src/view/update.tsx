@@ -168,7 +168,8 @@ function WhatChanged({ changelog }: { readonly changelog: Changelog }) {
   const many = behind >= 50 ? "50 or more" : String(behind);
   return (
     <Details summary={behind === 0 ? "What changed" : `What changed (${many})`} id="changelog">
-      {notes === "" ? null : <pre class="notes">{notes}</pre>}
+      {/* Text of others: only the marks of its headings are left out. */}
+      {notes === "" ? null : <p class="notes">{notes.replace(/^#+[ \t]+/gm, "").trim()}</p>}
       <ul class="changelog">
         {commits.map(({ day, summary }, n) => (
           <li key={n}>
