@@ -6,6 +6,7 @@ import os
 import socket
 import stat
 import tempfile
+import threading
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -14,7 +15,14 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.daemon import listening
-from bridge.daemon.listening import Listening, StartError, bind, inherit
+from bridge.daemon.listening import (
+    Listening,
+    StartError,
+    bind,
+    inherit,
+    is_taken,
+    knock,
+)
 from bridge.settings.values import Address, UnixAddress, listened_on
 
 from ..directories import fresh_directory
@@ -238,3 +246,39 @@ class AddressFileTests(SynchronousTestCase):
             self.assertEqual(listened_on(str(address)), address)
         for wrong in ("", "unix:", "unix:s", "10.0.0.1:1"):
             self.assertRaises(ValueError, listened_on, wrong)
+
+
+class KnockTests(SynchronousTestCase):
+    """Tests for what is found out about an address before a token is made."""
+
+    def test_taken(self) -> None:
+        """An address on which something listens is taken; afterwards it is free."""
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            address = Address("127.0.0.1", listening.getsockname()[1])
+            self.assertTrue(is_taken(address))
+        self.assertFalse(is_taken(address))
+
+    def test_knock_waits_for_an_answer(self) -> None:
+        """It makes the request that starts a daemon, and waits until it answers."""
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            address = Address("127.0.0.1", listening.getsockname()[1])
+            asked: list[bytes] = []
+
+            def answer() -> None:
+                connection, _ = listening.accept()
+                with connection:
+                    asked.append(connection.recv(4096))
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+            answering = threading.Thread(target=answer)
+            answering.start()
+            knock(address, 10.0)
+            answering.join()
+        self.assertTrue(asked[0].startswith(b"GET /v1/health HTTP/1.1\r\n"))
+
+    def test_knock_is_never_an_error(self) -> None:
+        """Nobody there, or no HTTP, is all the same."""
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            address = Address("127.0.0.1", listening.getsockname()[1])
+            knock(address, 0.05)
+        knock(address, 0.05)

@@ -384,6 +384,14 @@ class PluginServiceTests(SynchronousTestCase):
             },
         )
 
+    def test_why_nothing_can_be_built(self):
+        """The field has the reason, and is absent when nothing is missing."""
+        problems = ["cannot build: no bundler", ""]
+        self.service._build_problem = lambda: problems.pop(0)
+        described = self.service.describe()
+        self.assertEqual(described["cannotBuild"], "cannot build: no bundler")
+        self.assertNotIn("cannotBuild", self.service.describe())
+
 
 class PushesTests(SynchronousTestCase):
     """Tests for ``Pushes``."""
