@@ -421,12 +421,13 @@ def another_method(daemon: Daemon) -> None:
 def services_listed_twice(daemon: Daemon) -> None:
     """``describe`` lists just the services that ``welcome`` lists."""
     described = ask(daemon, "GET", "/v1/describe", bearer(daemon)).json
-    assert set(described) == {"version", "socket", "services"}
+    fields = {"version", "protocol", "socket", "services", "description"}
+    assert set(described) == fields
     with daemon.page() as page:
         assert described["services"] == page.welcome["services"]
         assert described["version"] == page.welcome["version"]
     health = ask(daemon, "GET", "/v1/health").json
-    assert set(health) == {"ok", "version", "services"}
+    assert set(health) == {"ok", "version", "protocol", "services"}
     assert sorted(health["services"]) == sorted(described["services"])
 
 
