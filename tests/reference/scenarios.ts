@@ -3,7 +3,7 @@
 import { apiScenarios } from "./api_scenarios.js";
 import { evaluationScenarios } from "./evaluation_scenarios.js";
 import { hostScenarios } from "./host_scenarios.js";
-import { managerScenarios } from "./manager_scenarios.js";
+import { pageScenarios } from "./page_scenarios.js";
 import { runtimeScenarios } from "./runtime_scenarios.js";
 
 const results: { [name: string]: string } = {};
@@ -11,7 +11,7 @@ const all: { [name: string]: () => void | Promise<void> } = {
   ...apiScenarios,
   ...evaluationScenarios,
   ...hostScenarios,
-  ...managerScenarios,
+  ...pageScenarios,
   ...runtimeScenarios,
 };
 for (const [name, scenario] of Object.entries(all)) {

@@ -1,4 +1,4 @@
-"""Switch a plugin on or off, as the page's manager does."""
+"""Switch a plugin on or off, as the page does."""
 
 from __future__ import annotations
 

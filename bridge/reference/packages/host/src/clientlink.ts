@@ -1,4 +1,4 @@
-/** The client, in the form that the manager and the runtime use it. */
+/** The client, in the form that the page and the runtime use it. */
 
 import { API_VERSION, BridgeError } from "@bridge/plugin-api";
 
@@ -10,8 +10,8 @@ import {
   createBridge,
 } from "../../client/src/index.js";
 import type { CallOptions, Daemon } from "./daemon.js";
-import type { Link, Standing } from "./manager/link.js";
-import { readStep } from "./manager/work.js";
+import type { Link, Standing } from "./model/link.js";
+import { readStep } from "./model/work.js";
 import { Signal } from "./signal.js";
 
 const KEPT_CLOSES = 5;

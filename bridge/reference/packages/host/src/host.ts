@@ -2,15 +2,15 @@ import { ClientLink, daemonOf } from "./clientlink.js";
 import type { Environment } from "./environment.js";
 import { evaluator, pageTools } from "./evaluation.js";
 import { DAEMON_SCOPE, HOST_SCOPE, Log, levelOf } from "./log.js";
-import { Announcer } from "./manager/announcer.js";
-import { HostState } from "./manager/hoststate.js";
-import type { Link } from "./manager/link.js";
-import { LogBook } from "./manager/logbook.js";
-import { Manager } from "./manager/manager.js";
-import { type AddressBar, Navigation } from "./manager/navigation.js";
-import { Questions } from "./manager/questions.js";
-import { Shelf } from "./manager/shelf.js";
-import { Work } from "./manager/work.js";
+import { Announcer } from "./model/announcer.js";
+import { HostState } from "./model/hoststate.js";
+import type { Link } from "./model/link.js";
+import { LogBook } from "./model/logbook.js";
+import { PageModel } from "./model/model.js";
+import { type AddressBar, Navigation } from "./model/navigation.js";
+import { Questions } from "./model/questions.js";
+import { Shelf } from "./model/shelf.js";
+import { Work } from "./model/work.js";
 import { PluginCards } from "./plugincards.js";
 import type { Entry } from "./plugins.js";
 import type { Preferences } from "./preferences.js";
@@ -62,7 +62,7 @@ export function startHost(
   });
   const memory = new HostState(link);
   const navigation = new Navigation(page.bar);
-  const manager = new Manager({
+  const model = new PageModel({
     link,
     runtime,
     shelf: new Shelf(link, memory, environment),
@@ -78,9 +78,9 @@ export function startHost(
     reload: page.reload,
   });
   logEvents(link, log);
-  showPage(root, manager);
+  showPage(root, model);
   // Developers know them by these names.
-  const host = { connection: link, log, runtime, page: manager };
+  const host = { connection: link, log, runtime, page: model };
   const scope = { host, manager: runtime.manager, ...pageTools(later) };
   client.onRemote(evaluator(scope));
   return { runtime, navigation };

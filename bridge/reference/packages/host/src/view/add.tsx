@@ -4,11 +4,11 @@
 import { Fragment, h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { hostAndPath, suggestion } from "../manager/address.js";
-import type { Preview } from "../manager/entries.js";
-import { type Manager, day } from "../manager/manager.js";
-import { fragmentOf } from "../manager/route.js";
-import type { Problem } from "../manager/words.js";
+import { hostAndPath, suggestion } from "../model/address.js";
+import type { Preview } from "../model/entries.js";
+import { type PageModel, day } from "../model/model.js";
+import { fragmentOf } from "../model/route.js";
+import type { Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, Details, Field, Title } from "./parts.js";
 import { Back, Fingerprint } from "./plugin.js";
@@ -23,7 +23,7 @@ type Phase =
   | { readonly name: "refused"; readonly problem: Problem };
 
 /** Asks for a preview, and follows it; the last one counts. */
-export function usePreview(manager: Manager) {
+export function usePreview(model: PageModel) {
   const [phase, setPhase] = useState<Phase>({ name: "asked" });
   const abort = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
@@ -33,8 +33,8 @@ export function usePreview(manager: Manager) {
     abort.current = mine;
     const since = Date.now();
     setPhase({ name: "looking", step: "", since });
-    manager.announcer.polite("Downloading and checking…");
-    const result = await manager.tryPreview(what, mine.signal, ({ step }) => {
+    model.announcer.polite("Downloading and checking…");
+    const result = await model.tryPreview(what, mine.signal, ({ step }) => {
       if (abort.current === mine) {
         setPhase({ name: "looking", step, since });
       }
@@ -44,7 +44,7 @@ export function usePreview(manager: Manager) {
     }
     if ("problem" in result) {
       setPhase({ name: "refused", problem: result.problem });
-      manager.announcer.urgent(result.problem.words);
+      model.announcer.urgent(result.problem.words);
     } else {
       setPhase({ name: "found", preview: result.preview });
     }
@@ -59,7 +59,7 @@ export function usePreview(manager: Manager) {
 
 /** What is shown while a preview is made. */
 export function Looking(props: {
-  readonly manager: Manager;
+  readonly model: PageModel;
   readonly step: string;
   readonly since: number;
   readonly onCancel: () => void;
@@ -107,10 +107,10 @@ export function LookRefused(props: { readonly problem: Problem; readonly onAgain
   );
 }
 
-export function AddView({ manager }: ViewProps) {
+export function AddView({ model }: ViewProps) {
   const [url, setUrl] = useState("");
   const [error, setError] = useState("");
-  const { phase, look, stop } = usePreview(manager);
+  const { phase, look, stop } = usePreview(model);
   const meant = suggestion(url);
   const begin = (address: string): void => {
     const problem = address.trim() === "" ? "Enter the address of a repository." : "";
@@ -119,7 +119,7 @@ export function AddView({ manager }: ViewProps) {
       void look({ url: address.trim() });
       return;
     }
-    manager.announcer.urgent(problem || (suggestion(address)?.words ?? ""));
+    model.announcer.urgent(problem || (suggestion(address)?.words ?? ""));
     focusOnAddress();
   };
   return (
@@ -171,12 +171,12 @@ export function AddView({ manager }: ViewProps) {
       )}
       {phase.name === "looking" ? (
         <Looking
-          manager={manager}
+          model={model}
           step={phase.step}
           since={phase.since}
           onCancel={() => {
             stop();
-            manager.announcer.polite("Cancelled.");
+            model.announcer.polite("Cancelled.");
             focusOnAddress();
           }}
         />
@@ -186,7 +186,7 @@ export function AddView({ manager }: ViewProps) {
       ) : null}
       {phase.name === "found" ? (
         <PreviewPanel
-          manager={manager}
+          model={model}
           preview={phase.preview}
           onLeave={() => {
             stop();
@@ -207,15 +207,15 @@ interface PreviewProps extends ViewProps {
   readonly onLeave: () => void;
 }
 
-function PreviewPanel({ manager, preview, onLeave }: PreviewProps) {
+function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => title.current?.focus(), [preview]);
   const { manifest, url, installed } = preview;
   const [host, path] = hostAndPath(url);
   const install = async (): Promise<void> => {
-    const { outcome, id } = await manager.install(preview);
+    const { outcome, id } = await model.install(preview);
     if (outcome === "done") {
-      manager.navigation.go({ view: "plugin", id, page: "" });
+      model.navigation.go({ view: "plugin", id, page: "" });
     }
   };
   return (
@@ -228,7 +228,7 @@ function PreviewPanel({ manager, preview, onLeave }: PreviewProps) {
         From <strong>{host}</strong> <span class="dim">{path}</span>
       </p>
       {manifest.description === "" ? null : <p>{manifest.description}</p>}
-      <Signer manager={manager} preview={preview} />
+      <Signer model={model} preview={preview} />
       {installed === undefined ? (
         <Wants entry={manifest} />
       ) : (
@@ -239,7 +239,7 @@ function PreviewPanel({ manager, preview, onLeave }: PreviewProps) {
           <Button
             id="install"
             kind="primary"
-            off={manager.work.busy || manager.link.state !== "connected"}
+            off={model.work.busy || model.link.state !== "connected"}
             onPress={() => void install()}
           >
             Install
@@ -265,7 +265,7 @@ function PreviewPanel({ manager, preview, onLeave }: PreviewProps) {
 }
 
 /** Who signed it, and whether the user knows them. */
-export function Signer({ manager, preview }: ViewProps & { readonly preview: Preview }) {
+export function Signer({ model, preview }: ViewProps & { readonly preview: Preview }) {
   const { trusted, trustedAt, keyId } = preview;
   if (trusted) {
     const since = trustedAt === 0 ? "" : ` since ${day(trustedAt)}`;
@@ -276,7 +276,7 @@ export function Signer({ manager, preview }: ViewProps & { readonly preview: Pre
       <p class="warn">
         You don't know this author's key. Compare it with the one they published.
       </p>
-      <Fingerprint manager={manager} keyId={keyId} />
+      <Fingerprint model={model} keyId={keyId} />
     </Fragment>
   );
 }

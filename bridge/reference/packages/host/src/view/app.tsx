@@ -5,8 +5,8 @@ import { Component, type ComponentChildren, h, render } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { HOST_SCOPE, describe } from "../log.js";
-import type { Manager } from "../manager/manager.js";
-import { type Route, fragmentOf } from "../manager/route.js";
+import type { PageModel } from "../model/model.js";
+import { type Route, fragmentOf } from "../model/route.js";
 import { AddView } from "./add.js";
 import { Banner } from "./banner.js";
 import { ConnectView } from "./connect.js";
@@ -24,33 +24,33 @@ import { SettingsView } from "./settings.js";
 import { UpdateView } from "./update.js";
 
 /** Draw the page into `root`, and again whenever something changes. */
-export function showPage(root: HTMLElement, manager: Manager): void {
+export function showPage(root: HTMLElement, model: PageModel): void {
   root.replaceChildren();
-  render(<App manager={manager} />, root);
+  render(<App model={model} />, root);
 }
 
 export interface ViewProps {
-  readonly manager: Manager;
+  readonly model: PageModel;
 }
 
-function App({ manager }: ViewProps) {
-  useChanges(...manager.signals);
-  const connect = manager.mustConnect;
-  const route = manager.route;
+function App({ model }: ViewProps) {
+  useChanges(...model.signals);
+  const connect = model.mustConnect;
+  const route = model.route;
   const shown = connect ? "connect" : fragmentOf(route);
   useFocusOnTitle(shown);
   return (
-    <div class="app" data-state={manager.link.state}>
-      <Header manager={manager} route={connect ? undefined : route} />
-      <LiveRegions announcer={manager.announcer} />
+    <div class="app" data-state={model.link.state}>
+      <Header model={model} route={connect ? undefined : route} />
+      <LiveRegions announcer={model.announcer} />
       <main>
-        {connect ? null : <Banner manager={manager} />}
-        <Boundary manager={manager} shown={shown}>
-          {connect ? <ConnectView manager={manager} /> : <Panes manager={manager} route={route} />}
+        {connect ? null : <Banner model={model} />}
+        <Boundary model={model} shown={shown}>
+          {connect ? <ConnectView model={model} /> : <Panes model={model} route={route} />}
         </Boundary>
-        <HomeView manager={manager} shown={!connect && route.view === "home"} />
+        <HomeView model={model} shown={!connect && route.view === "home"} />
       </main>
-      <Dialog questions={manager.questions} />
+      <Dialog questions={model.questions} />
     </div>
   );
 }
@@ -66,7 +66,7 @@ class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
   override state = { failed: "" };
 
   override componentDidCatch(error: unknown): void {
-    this.props.manager.log.add("error", HOST_SCOPE, `a view failed: ${describe(error)}`);
+    this.props.model.log.add("error", HOST_SCOPE, `a view failed: ${describe(error)}`);
     this.setState({ failed: this.props.shown });
   }
 
@@ -76,7 +76,7 @@ class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
         <Title>Something went wrong</Title>
         <p>This part of the page can't be shown. The log has the details.</p>
         <div class="actions">
-          <Button onPress={this.props.manager.reload}>Reload</Button>
+          <Button onPress={this.props.model.reload}>Reload</Button>
         </div>
       </section>
     ) : (
@@ -128,9 +128,9 @@ function newestTitle(): HTMLElement | undefined {
   return titles.filter((title) => title.checkVisibility()).at(-1);
 }
 
-function Header({ manager, route }: ViewProps & { readonly route: Route | undefined }) {
-  const { updates } = manager.shelf;
-  const many = manager.rows.length;
+function Header({ model, route }: ViewProps & { readonly route: Route | undefined }) {
+  const { updates } = model.shelf;
+  const many = model.rows.length;
   const link = (
     view: "home" | "plugins" | "log" | "settings",
     label: string,
@@ -161,7 +161,7 @@ function Header({ manager, route }: ViewProps & { readonly route: Route | undefi
         Bridge
       </h1>
       <a class="pill" id="bridge-state" href={fragmentOf({ view: "settings" })}>
-        {manager.standingWords}
+        {model.standingWords}
       </a>
       {route === undefined ? null : (
         <nav aria-label="Views">
@@ -187,23 +187,23 @@ function sectionOf({ view }: Route): string {
   }
 }
 
-function Panes({ manager, route }: ViewProps & { readonly route: Route }) {
+function Panes({ model, route }: ViewProps & { readonly route: Route }) {
   switch (route.view) {
     case "home":
       return null;
     case "log":
-      return <LogView manager={manager} />;
+      return <LogView model={model} />;
     case "settings":
-      return <SettingsView manager={manager} />;
+      return <SettingsView model={model} />;
     case "keys":
-      return <KeysView manager={manager} />;
+      return <KeysView model={model} />;
     default:
       return (
         <div class="panes" data-detail={route.view !== "plugins"}>
-          <PluginListView manager={manager} selected={route.view === "plugin" ? route.id : ""} />
-          {route.view === "plugins" && manager.rows.length === 0 ? null : (
+          <PluginListView model={model} selected={route.view === "plugin" ? route.id : ""} />
+          {route.view === "plugins" && model.rows.length === 0 ? null : (
             <div class="detail">
-              <Detail manager={manager} route={route} />
+              <Detail model={model} route={route} />
             </div>
           )}
         </div>
@@ -211,9 +211,9 @@ function Panes({ manager, route }: ViewProps & { readonly route: Route }) {
   }
 }
 
-function Detail({ manager, route }: ViewProps & { readonly route: Route }) {
+function Detail({ model, route }: ViewProps & { readonly route: Route }) {
   if (route.view === "add") {
-    return <AddView manager={manager} />;
+    return <AddView model={model} />;
   }
   if (route.view !== "plugin") {
     return <p class="empty">Choose a plugin to see more of it.</p>;
@@ -221,12 +221,12 @@ function Detail({ manager, route }: ViewProps & { readonly route: Route }) {
   const { id, page } = route;
   switch (page) {
     case "":
-      return <PluginView key={id} manager={manager} id={id} />;
+      return <PluginView key={id} model={model} id={id} />;
     case "update":
-      return <UpdateView key={id} manager={manager} id={id} />;
+      return <UpdateView key={id} model={model} id={id} />;
     case "settings":
-      return <PluginSettingsView key={id} manager={manager} id={id} />;
+      return <PluginSettingsView key={id} model={model} id={id} />;
     case "permissions":
-      return <PermissionsView key={id} manager={manager} id={id} />;
+      return <PermissionsView key={id} model={model} id={id} />;
   }
 }

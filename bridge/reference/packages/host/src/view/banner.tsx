@@ -4,43 +4,43 @@
 import { type ComponentChildren, Fragment, h } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { type Manager, TROUBLE_WORDS } from "../manager/manager.js";
-import { fragmentOf } from "../manager/route.js";
-import type { Task } from "../manager/work.js";
-import { clock, count, stepWords } from "../manager/words.js";
+import { type PageModel, TROUBLE_WORDS } from "../model/model.js";
+import { fragmentOf } from "../model/route.js";
+import type { Task } from "../model/work.js";
+import { clock, count, stepWords } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, Details, useSeconds } from "./parts.js";
 
 const ANSWER_MILLISECONDS = 120_000;
 
 /** Show the first of: connection, safe mode, operation, build, reload, updates. */
-export function Banner({ manager }: ViewProps) {
-  const task = manager.work.tasks.at(-1);
-  if (manager.trouble !== "") {
-    return <TroubleBanner manager={manager} />;
+export function Banner({ model }: ViewProps) {
+  const task = model.work.tasks.at(-1);
+  if (model.trouble !== "") {
+    return <TroubleBanner model={model} />;
   }
-  if (manager.isBridgeOld) {
-    return <OldBanner manager={manager} />;
+  if (model.isBridgeOld) {
+    return <OldBanner model={model} />;
   }
-  if (manager.runtime.safeMode.active) {
+  if (model.runtime.safeMode.active) {
     return (
       <Fragment>
-        <SafeModeBanner manager={manager} />
-        {task === undefined ? null : <TaskBanner manager={manager} task={task} />}
+        <SafeModeBanner model={model} />
+        {task === undefined ? null : <TaskBanner model={model} task={task} />}
       </Fragment>
     );
   }
   if (task !== undefined) {
-    return <TaskBanner key={task.ref} manager={manager} task={task} />;
+    return <TaskBanner key={task.ref} model={model} task={task} />;
   }
-  if (manager.buildErrors.length > 0) {
-    return <BuildBanner manager={manager} />;
+  if (model.buildErrors.length > 0) {
+    return <BuildBanner model={model} />;
   }
-  return reloadWords(manager) === "" ? (
-    <UpdatesBanner manager={manager} />
+  return reloadWords(model) === "" ? (
+    <UpdatesBanner model={model} />
   ) : (
-    <Frame id="reload-banner" tone="good" words={reloadWords(manager)}>
-      <Button id="reload" kind="primary" onPress={manager.reload}>
+    <Frame id="reload-banner" tone="good" words={reloadWords(model)}>
+      <Button id="reload" kind="primary" onPress={model.reload}>
         Reload
       </Button>
     </Frame>
@@ -79,8 +79,8 @@ function Frame(props: {
   );
 }
 
-function TroubleBanner({ manager }: ViewProps) {
-  const { trouble, link } = manager;
+function TroubleBanner({ model }: ViewProps) {
+  const { trouble, link } = model;
   return (
     <Frame id="trouble" tone="bad" words={<p>{trouble === "" ? "" : TROUBLE_WORDS[trouble]}</p>}>
       <Button id="retry" onPress={() => link.retry()}>
@@ -90,7 +90,7 @@ function TroubleBanner({ manager }: ViewProps) {
   );
 }
 
-function OldBanner({ manager }: ViewProps) {
+function OldBanner({ model }: ViewProps) {
   return (
     <Frame
       id="old-bridge"
@@ -98,31 +98,31 @@ function OldBanner({ manager }: ViewProps) {
       words={<p>Update the bridge to use this page.</p>}
       more={
         <Details>
-          <p>The bridge that runs is version {manager.link.version}.</p>
+          <p>The bridge that runs is version {model.link.version}.</p>
         </Details>
       }
     />
   );
 }
 
-function SafeModeBanner({ manager }: ViewProps) {
-  const { culprit, suspects } = manager.runtime.safeMode;
-  const name = culprit === undefined ? "" : manager.nameOf(culprit);
-  const all = `No plugin is running.${suspectWords(suspects.map((id) => manager.nameOf(id)))}`;
-  useEffect(() => manager.announcer.urgent(all), [all]);
-  const isOff = culprit !== undefined && !manager.runtime.enabled(culprit);
+function SafeModeBanner({ model }: ViewProps) {
+  const { culprit, suspects } = model.runtime.safeMode;
+  const name = culprit === undefined ? "" : model.nameOf(culprit);
+  const all = `No plugin is running.${suspectWords(suspects.map((id) => model.nameOf(id)))}`;
+  useEffect(() => model.announcer.urgent(all), [all]);
+  const isOff = culprit !== undefined && !model.runtime.enabled(culprit);
   return (
     <Frame id="safe-mode" tone="warn" words={<p>{all}</p>}>
       {culprit === undefined || isOff ? null : (
         <Button
           id="turn-off-culprit"
           kind="primary"
-          onPress={() => void manager.setEnabled(culprit, false)}
+          onPress={() => void model.setEnabled(culprit, false)}
         >
           Turn off {name}
         </Button>
       )}
-      <Button id="leave-safe-mode" onPress={() => void manager.runtime.leaveSafeMode()}>
+      <Button id="leave-safe-mode" onPress={() => void model.runtime.leaveSafeMode()}>
         Start the plugins
       </Button>
     </Frame>
@@ -147,8 +147,8 @@ const TITLES = {
   "": "Another page is changing",
 } as const;
 
-function TaskBanner({ manager, task }: ViewProps & { readonly task: Task }) {
-  const name = task.name || (task.id === "" ? "a plugin" : manager.nameOf(task.id));
+function TaskBanner({ model, task }: ViewProps & { readonly task: Task }) {
+  const name = task.name || (task.id === "" ? "a plugin" : model.nameOf(task.id));
   if (task.outcome === "") {
     return (
       <Frame
@@ -160,7 +160,7 @@ function TaskBanner({ manager, task }: ViewProps & { readonly task: Task }) {
                 {TITLES[task.aim]} {name}
               </strong>
             </p>
-            <StepLine manager={manager} task={task} />
+            <StepLine model={model} task={task} />
           </Fragment>
         }
       >
@@ -169,7 +169,7 @@ function TaskBanner({ manager, task }: ViewProps & { readonly task: Task }) {
             id="cancel"
             off={task.cancelling}
             name={`Cancel: ${TITLES[task.aim]} ${name}`}
-            onPress={() => void cancel(manager, task)}
+            onPress={() => void cancel(model, task)}
           >
             Cancel
           </Button>
@@ -177,30 +177,30 @@ function TaskBanner({ manager, task }: ViewProps & { readonly task: Task }) {
       </Frame>
     );
   }
-  return <EndedBanner manager={manager} task={task} />;
+  return <EndedBanner model={model} task={task} />;
 }
 
-async function cancel(manager: Manager, task: Task): Promise<void> {
-  manager.announcer.polite("Cancelling…");
-  const problem = await manager.work.cancel(task.ref);
+async function cancel(model: PageModel, task: Task): Promise<void> {
+  model.announcer.polite("Cancelling…");
+  const problem = await model.work.cancel(task.ref);
   if (problem !== undefined) {
-    manager.announcer.polite(problem.words);
+    model.announcer.polite(problem.words);
   }
 }
 
-function StepLine({ manager, task }: ViewProps & { readonly task: Task }) {
+function StepLine({ model, task }: ViewProps & { readonly task: Task }) {
   useSeconds();
   const { step, stepSince, cancelling, cancellable, operation } = task;
   const asks = step === "awaiting_confirmation";
   useEffect(() => {
     if (asks) {
-      manager.announcer.polite(`${stepWords(step)}.`);
+      model.announcer.polite(`${stepWords(step)}.`);
     }
   }, [asks]);
   if (cancelling) {
     return <p class="dim">Cancelling…</p>;
   }
-  if (manager.link.state !== "connected" && task.own) {
+  if (model.link.state !== "connected" && task.own) {
     return <p class="dim">It carries on. Its result will show here.</p>;
   }
   if (asks) {
@@ -221,12 +221,12 @@ function StepLine({ manager, task }: ViewProps & { readonly task: Task }) {
   );
 }
 
-function EndedBanner({ manager, task }: ViewProps & { readonly task: Task }) {
+function EndedBanner({ model, task }: ViewProps & { readonly task: Task }) {
   const { outcome, problem, id, ref } = task;
   const done = outcome === "done";
-  const reload = done && (manager.rows.some((row) => row.reload) || manager.isRebuilt);
+  const reload = done && (model.rows.some((row) => row.reload) || model.isRebuilt);
   const dismiss = (
-    <Button id="dismiss" kind="quiet" name="Dismiss the notice" onPress={() => manager.work.dismiss(ref)}>
+    <Button id="dismiss" kind="quiet" name="Dismiss the notice" onPress={() => model.work.dismiss(ref)}>
       Dismiss
     </Button>
   );
@@ -235,7 +235,7 @@ function EndedBanner({ manager, task }: ViewProps & { readonly task: Task }) {
       id="outcome"
       tone={done ? "good" : "bad"}
       urgent={!done}
-      words={<p data-outcome={outcome}>{manager.outcomeWords(task)}</p>}
+      words={<p data-outcome={outcome}>{model.outcomeWords(task)}</p>}
       more={
         problem === undefined || problem.details === "" ? null : (
           <Details>
@@ -245,18 +245,18 @@ function EndedBanner({ manager, task }: ViewProps & { readonly task: Task }) {
       }
     >
       {reload ? (
-        <Button id="reload" kind="primary" onPress={manager.reload}>
+        <Button id="reload" kind="primary" onPress={model.reload}>
           Reload
         </Button>
       ) : null}
-      <AfterFailure manager={manager} kind={problem?.kind ?? ""} id={id} />
+      <AfterFailure model={model} kind={problem?.kind ?? ""} id={id} />
       {dismiss}
     </Frame>
   );
 }
 
 function AfterFailure(props: ViewProps & { readonly kind: string; readonly id: string }) {
-  const { manager, kind, id } = props;
+  const { model, kind, id } = props;
   if (kind === "moved" && id !== "") {
     return (
       <ButtonLink href={fragmentOf({ view: "plugin", id, page: "update" })}>Look again</ButtonLink>
@@ -266,7 +266,7 @@ function AfterFailure(props: ViewProps & { readonly kind: string; readonly id: s
     return (
       <Button
         onPress={() =>
-          void manager.questions.ask(
+          void model.questions.ask(
             "The question can't be shown",
             "The bridge asks in a desktop notification with buttons, so a notification " +
               "service has to run where the bridge runs, and it has to show buttons. " +
@@ -282,7 +282,7 @@ function AfterFailure(props: ViewProps & { readonly kind: string; readonly id: s
   return null;
 }
 
-function BuildBanner({ manager }: ViewProps) {
+function BuildBanner({ model }: ViewProps) {
   return (
     <Frame
       id="build-failed"
@@ -290,7 +290,7 @@ function BuildBanner({ manager }: ViewProps) {
       words={<p>The page couldn't be rebuilt. It goes on as it was.</p>}
       more={
         <Details>
-          <pre>{manager.buildErrors.join("\n")}</pre>
+          <pre>{model.buildErrors.join("\n")}</pre>
         </Details>
       }
     />
@@ -298,10 +298,10 @@ function BuildBanner({ manager }: ViewProps) {
 }
 
 /** Why a reload is of use; empty when it is of none. */
-export function reloadWords(manager: Manager): string {
-  const names = manager.rows.filter((row) => row.reload).map((row) => row.name);
+export function reloadWords(model: PageModel): string {
+  const names = model.rows.filter((row) => row.reload).map((row) => row.name);
   if (names.length === 0) {
-    return manager.isRebuilt ? "The page was rebuilt. Reload to use it." : "";
+    return model.isRebuilt ? "The page was rebuilt. Reload to use it." : "";
   }
   const [first = ""] = names;
   return names.length === 1
@@ -309,13 +309,13 @@ export function reloadWords(manager: Manager): string {
     : `Reload to bring ${count(names.length, "plugin")} up to date.`;
 }
 
-function UpdatesBanner({ manager }: ViewProps) {
-  const { updates } = manager.shelf;
-  if (updates.length === 0 || manager.route.view === "plugins" || manager.route.view === "plugin") {
+function UpdatesBanner({ model }: ViewProps) {
+  const { updates } = model.shelf;
+  if (updates.length === 0 || model.route.view === "plugins" || model.route.view === "plugin") {
     return null;
   }
   return (
-    <Frame id="updates-banner" words={<p>{manager.updateWords}</p>}>
+    <Frame id="updates-banner" words={<p>{model.updateWords}</p>}>
       <ButtonLink href={fragmentOf({ view: "plugins" })}>See updates</ButtonLink>
     </Frame>
   );

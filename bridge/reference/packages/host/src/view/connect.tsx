@@ -10,17 +10,17 @@ const PRINT_TOKEN = "plugin-bridge run --host reference --print-token";
 const PATIENCE_MILLISECONDS = 400;
 
 /** Finding the daemon, and pairing with it. */
-export function ConnectView({ manager }: ViewProps) {
-  const { link } = manager;
+export function ConnectView({ model }: ViewProps) {
+  const { link } = model;
   const [code, setCode] = useState("");
   const form = useRef<HTMLFormElement>(null);
-  const { words, urgent } = useWords(manager);
+  const { words, urgent } = useWords(model);
   useEffect(() => {
     if (urgent) {
-      manager.announcer.urgent(words);
+      model.announcer.urgent(words);
       form.current?.querySelector("input")?.focus();
     } else if (words !== "") {
-      manager.announcer.polite(words);
+      model.announcer.polite(words);
     }
   }, [words, urgent]);
   const pair = (): void => {
@@ -30,7 +30,7 @@ export function ConnectView({ manager }: ViewProps) {
       return;
     }
     setCode("");
-    manager.pair(token);
+    model.pair(token);
   };
   return (
     <section class="panel narrow stack" id="connect">
@@ -62,17 +62,17 @@ export function ConnectView({ manager }: ViewProps) {
         <p class="dim">To get the code, run this in a terminal:</p>
         <div class="row command">
           <code>{PRINT_TOKEN}</code>
-          <Copy text={PRINT_TOKEN} announcer={manager.announcer} name="Copy the command" />
+          <Copy text={PRINT_TOKEN} announcer={model.announcer} name="Copy the command" />
         </div>
       </div>
       <Details summary="Address">
-        <AddressForm manager={manager} />
+        <AddressForm model={model} />
       </Details>
     </section>
   );
 }
 
-function useWords({ link }: ViewProps["manager"]): { words: string; urgent: boolean } {
+function useWords({ link }: ViewProps["model"]): { words: string; urgent: boolean } {
   const { state, reason } = link;
   const slow = useAfter(PATIENCE_MILLISECONDS, state);
   const kept = useRef({ words: "", urgent: false });
@@ -104,8 +104,8 @@ function wordsOf(state: string, reason: string): { words: string; urgent: boolea
 }
 
 /** Where the daemon listens. */
-export function AddressForm({ manager }: ViewProps) {
-  const [address, setAddress] = useState(manager.link.endpoint);
+export function AddressForm({ model }: ViewProps) {
+  const [address, setAddress] = useState(model.link.endpoint);
   const [error, setError] = useState("");
   const use = (): void => {
     const endpoint = readEndpoint(address);
@@ -115,11 +115,11 @@ export function AddressForm({ manager }: ViewProps) {
         : "",
     );
     if (endpoint === undefined) {
-      manager.announcer.urgent("This isn't an address of this computer.");
+      model.announcer.urgent("This isn't an address of this computer.");
       document.getElementById("endpoint")?.focus();
     } else {
       setAddress(endpoint);
-      manager.moveTo(endpoint);
+      model.moveTo(endpoint);
     }
   };
   return (

@@ -2,7 +2,7 @@
 import { h } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import type { Questions } from "../manager/questions.js";
+import type { Questions } from "../model/questions.js";
 import { Button, useChanges } from "./parts.js";
 
 /** The question that is asked now; closing it means no. */

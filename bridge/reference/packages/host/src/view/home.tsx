@@ -2,17 +2,17 @@
 import { h } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { fragmentOf } from "../manager/route.js";
+import { fragmentOf } from "../model/route.js";
 import type { ViewProps } from "./app.js";
 import { ButtonLink, Title } from "./parts.js";
 
 /** The cards of the plugins; always there, as plugins keep changing them. */
-export function HomeView({ manager, shown }: ViewProps & { readonly shown: boolean }) {
+export function HomeView({ model, shown }: ViewProps & { readonly shown: boolean }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    place.current?.append(manager.cards.element);
+    place.current?.append(model.cards.element);
   }, []);
-  const empty = manager.cards.element.querySelector(".plugin-card") === null;
+  const empty = model.cards.element.querySelector(".plugin-card") === null;
   return (
     <section id="home" hidden={!shown} class="stack">
       {shown ? <Title>Home</Title> : null}

@@ -4,17 +4,17 @@
 import { h } from "preact";
 import { useEffect } from "preact/hooks";
 
-import type { Key } from "../manager/entries.js";
-import { type Manager, day } from "../manager/manager.js";
-import { fragmentOf } from "../manager/route.js";
+import type { Key } from "../model/entries.js";
+import { type PageModel, day } from "../model/model.js";
+import { fragmentOf } from "../model/route.js";
 import type { ViewProps } from "./app.js";
 import { Button, Title } from "./parts.js";
 import { Back, Fingerprint } from "./plugin.js";
 
-export function KeysView({ manager }: ViewProps) {
-  const { keys } = manager.shelf;
+export function KeysView({ model }: ViewProps) {
+  const { keys } = model.shelf;
   useEffect(() => {
-    void manager.shelf.refreshKeys().catch(() => undefined);
+    void model.shelf.refreshKeys().catch(() => undefined);
   }, []);
   return (
     <section class="panel stack" id="keys">
@@ -28,20 +28,20 @@ export function KeysView({ manager }: ViewProps) {
       {keys?.length === 0 ? <p class="empty">No keys yet.</p> : null}
       <ul class="keys">
         {(keys ?? []).map((key) => (
-          <KeyRow key={key.keyId} manager={manager} of={key} />
+          <KeyRow key={key.keyId} model={model} of={key} />
         ))}
       </ul>
     </section>
   );
 }
 
-function KeyRow({ manager, of }: ViewProps & { readonly of: Key }) {
+function KeyRow({ model, of }: ViewProps & { readonly of: Key }) {
   const { keyId, trustedAt, installed, seenFor } = of;
-  const names = (installed.length > 0 ? installed : seenFor).map((id) => manager.nameOf(id));
+  const names = (installed.length > 0 ? installed : seenFor).map((id) => model.nameOf(id));
   const signs = installed.length > 0 ? "signs" : "once signed";
   return (
     <li data-testid={`key-${keyId}`}>
-      <Fingerprint manager={manager} keyId={keyId} />
+      <Fingerprint model={model} keyId={keyId} />
       <p>
         Trusted since {day(trustedAt)}
         {names.length === 0 ? "" : `; ${signs} ${names.join(", ")}`}.
@@ -50,8 +50,8 @@ function KeyRow({ manager, of }: ViewProps & { readonly of: Key }) {
         <Button
           kind="danger"
           name={`Forget the key ${keyId}`}
-          off={manager.work.busy || manager.link.state !== "connected"}
-          onPress={() => void forget(manager, of, names)}
+          off={model.work.busy || model.link.state !== "connected"}
+          onPress={() => void forget(model, of, names)}
         >
           Forget…
         </Button>
@@ -60,8 +60,8 @@ function KeyRow({ manager, of }: ViewProps & { readonly of: Key }) {
   );
 }
 
-async function forget(manager: Manager, { keyId }: Key, names: readonly string[]): Promise<void> {
-  const sure = await manager.questions.ask(
+async function forget(model: PageModel, { keyId }: Key, names: readonly string[]): Promise<void> {
+  const sure = await model.questions.ask(
     "Forget this key?",
     "Plugins stay. You'll be asked next time something is signed with it.",
     { yes: "Forget", no: "Keep it", danger: true },
@@ -69,10 +69,10 @@ async function forget(manager: Manager, { keyId }: Key, names: readonly string[]
   if (!sure) {
     return;
   }
-  const keys = manager.shelf.keys ?? [];
+  const keys = model.shelf.keys ?? [];
   const at = keys.findIndex((key) => key.keyId === keyId);
   const next = keys[at + 1] ?? keys[at - 1];
-  const { outcome } = await manager.forgetKey(keyId, names.join(", ") || keyId);
+  const { outcome } = await model.forgetKey(keyId, names.join(", ") || keyId);
   if (outcome === "done" && next !== undefined) {
     document.querySelector<HTMLElement>(`[data-testid="key-${next.keyId}"] button`)?.focus();
   }

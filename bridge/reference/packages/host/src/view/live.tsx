@@ -2,7 +2,7 @@
 import { h } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import type { Announcer } from "../manager/announcer.js";
+import type { Announcer } from "../model/announcer.js";
 
 /** What screen readers announce; there from the start, so that they watch it. */
 export function LiveRegions({ announcer }: { readonly announcer: Announcer }) {

@@ -6,10 +6,10 @@ import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Level } from "../log.js";
-import { diagnostics } from "../manager/diagnostics.js";
-import { LEVELS, type Line, filtered, lineText } from "../manager/logbook.js";
-import type { Manager } from "../manager/manager.js";
-import { count } from "../manager/words.js";
+import { diagnostics } from "../model/diagnostics.js";
+import { LEVELS, type Line, filtered, lineText } from "../model/logbook.js";
+import type { PageModel } from "../model/model.js";
+import { count } from "../model/words.js";
 import { fields, list, text } from "../wire.js";
 import type { ViewProps } from "./app.js";
 import { Button, Copy, Field, Select, Title, useChanges } from "./parts.js";
@@ -21,8 +21,8 @@ const LEVEL_WORDS: { readonly [level in Level]: string } = {
   error: "Errors only",
 };
 
-export function LogView({ manager }: ViewProps) {
-  const { book } = manager;
+export function LogView({ model }: ViewProps) {
+  const { book } = model;
   useChanges(book.changed);
   const [level, setLevel] = useState<Level>("info");
   const [scope, setScope] = useState("");
@@ -64,26 +64,26 @@ export function LogView({ manager }: ViewProps) {
           name="Copy the lines"
           text={() => lines.map(lineText).join("\n")}
           done={() => `Copied ${count(lines.length, "line")}.`}
-          announcer={manager.announcer}
+          announcer={model.announcer}
         />
         <Button
           id="log-clear"
           onPress={() => {
             book.clear();
             setPaused(undefined);
-            manager.announcer.polite("The log is empty.");
+            model.announcer.polite("The log is empty.");
           }}
         >
           Clear
         </Button>
         <Button
           id="diagnostics"
-          onPress={() => void makeReport(manager).then((made) => setReport(made))}
+          onPress={() => void makeReport(model).then((made) => setReport(made))}
         >
           Copy diagnostics…
         </Button>
       </div>
-      {report === "" ? null : <Report manager={manager} report={report} />}
+      {report === "" ? null : <Report model={model} report={report} />}
     </section>
   );
 }
@@ -121,8 +121,8 @@ function Lines({ lines }: { readonly lines: readonly Line[] }) {
   );
 }
 
-async function makeReport(manager: Manager): Promise<string> {
-  const { link, book, rows } = manager;
+async function makeReport(model: PageModel): Promise<string> {
+  const { link, book, rows } = model;
   const answer = await link.call("notify/targets").catch(() => ({}));
   const targets = list(fields(answer)["targets"]).map(fields);
   return diagnostics({
@@ -137,7 +137,7 @@ async function makeReport(manager: Manager): Promise<string> {
   });
 }
 
-function Report({ manager, report }: ViewProps & { readonly report: string }) {
+function Report({ model, report }: ViewProps & { readonly report: string }) {
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => area.current?.focus(), [report]);
   return (
@@ -148,7 +148,7 @@ function Report({ manager, report }: ViewProps & { readonly report: string }) {
         {report}
       </textarea>
       <div class="actions">
-        <Copy text={report} announcer={manager.announcer} name="Copy the diagnostics" />
+        <Copy text={report} announcer={model.announcer} name="Copy the diagnostics" />
       </div>
     </div>
   );

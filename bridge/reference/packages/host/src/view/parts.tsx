@@ -4,8 +4,8 @@
 import { type ComponentChildren, h } from "preact";
 import { useEffect, useId, useReducer, useRef, useState } from "preact/hooks";
 
-import { openable } from "../manager/address.js";
-import type { Announcer } from "../manager/announcer.js";
+import { openable } from "../model/address.js";
+import type { Announcer } from "../model/announcer.js";
 import type { Signal } from "../signal.js";
 
 /** Draw a component again whenever one of these changes. */

@@ -4,8 +4,8 @@
 import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import type { Manager } from "../manager/manager.js";
-import { fragmentOf } from "../manager/route.js";
+import type { PageModel } from "../model/model.js";
+import { fragmentOf } from "../model/route.js";
 import { PERMISSIONS_FOOT } from "../permissionwords.js";
 import type { PermissionState } from "../runtime.js";
 import type { ViewProps } from "./app.js";
@@ -13,11 +13,11 @@ import { Button, Title } from "./parts.js";
 import { Back } from "./plugin.js";
 import { Want, Wants } from "./wants.js";
 
-export function PermissionsView({ manager, id }: ViewProps & { readonly id: string }) {
+export function PermissionsView({ model, id }: ViewProps & { readonly id: string }) {
   const [states, setStates] = useState<readonly PermissionState[] | undefined>(undefined);
   const read = async (): Promise<void> => {
     try {
-      setStates(await manager.runtime.grants(id));
+      setStates(await model.runtime.grants(id));
     } catch {
       // Without a connection; what the manifest declares is shown instead.
       setStates(undefined);
@@ -25,15 +25,15 @@ export function PermissionsView({ manager, id }: ViewProps & { readonly id: stri
   };
   useEffect(() => {
     void read();
-    return manager.runtime.on(() => void read());
+    return model.runtime.on(() => void read());
   }, [id]);
-  const entry = manager.shelf.find(id);
+  const entry = model.shelf.find(id);
   const known = states !== undefined && states.length > 0;
   return (
     <section class="stack" id="permissions">
-      <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={manager.nameOf(id)} />
-      <Title>Permissions of {manager.nameOf(id)}</Title>
-      {known ? <Granted manager={manager} id={id} states={states} /> : null}
+      <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={model.nameOf(id)} />
+      <Title>Permissions of {model.nameOf(id)}</Title>
+      {known ? <Granted model={model} id={id} states={states} /> : null}
       {!known && entry !== undefined ? <Wants entry={entry} /> : null}
       {!known && entry === undefined ? <p>Waiting for the bridge.</p> : null}
     </section>
@@ -45,7 +45,7 @@ interface GrantedProps extends ViewProps {
   readonly states: readonly PermissionState[];
 }
 
-function Granted({ manager, id, states }: GrantedProps) {
+function Granted({ model, id, states }: GrantedProps) {
   const group = (title: string, optional: boolean) => {
     const shown = states.filter((state) => state.optional === optional);
     return shown.length === 0 ? null : (
@@ -54,7 +54,7 @@ function Granted({ manager, id, states }: GrantedProps) {
         <ul class="wants">
           {shown.map((state) => (
             <Want key={state.permission} permission={state.permission} names={state.named}>
-              <Allowed manager={manager} id={id} state={state} />
+              <Allowed model={model} id={id} state={state} />
             </Want>
           ))}
         </ul>
@@ -71,7 +71,7 @@ function Granted({ manager, id, states }: GrantedProps) {
 }
 
 function Allowed(props: ViewProps & { readonly id: string; readonly state: PermissionState }) {
-  const { manager, id, state } = props;
+  const { model, id, state } = props;
   if (state.granted.length === 0) {
     return null;
   }
@@ -80,8 +80,8 @@ function Allowed(props: ViewProps & { readonly id: string; readonly state: Permi
       <p>You allowed it to {state.granted.map(({ words }) => words).join(", and to ")}.</p>
       <Button
         name={`Take back: ${state.label}`}
-        off={manager.link.state !== "connected"}
-        onPress={() => void takeBack(manager, id, state.permission)}
+        off={model.link.state !== "connected"}
+        onPress={() => void takeBack(model, id, state.permission)}
       >
         Take back
       </Button>
@@ -89,13 +89,13 @@ function Allowed(props: ViewProps & { readonly id: string; readonly state: Permi
   );
 }
 
-async function takeBack(manager: Manager, id: string, permission: string): Promise<void> {
+async function takeBack(model: PageModel, id: string, permission: string): Promise<void> {
   const buttons = [...document.querySelectorAll<HTMLElement>("#permissions .allowed button")];
   const at = buttons.findIndex((button) => button === document.activeElement);
-  if (await manager.runtime.revoke(id, permission)) {
-    manager.announcer.polite("It will ask again.");
+  if (await model.runtime.revoke(id, permission)) {
+    model.announcer.polite("It will ask again.");
     (buttons[at + 1] ?? buttons[at - 1])?.focus();
   } else {
-    manager.announcer.urgent("Couldn't save. It is still allowed.");
+    model.announcer.urgent("Couldn't save. It is still allowed.");
   }
 }

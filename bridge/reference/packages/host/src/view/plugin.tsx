@@ -1,12 +1,12 @@
 /** @jsx h */
 import { type ComponentChildren, Fragment, h } from "preact";
 
-import { hostAndPath } from "../manager/address.js";
-import type { Entry } from "../manager/entries.js";
-import { type Manager, day } from "../manager/manager.js";
-import { fragmentOf } from "../manager/route.js";
-import { type Row, versionAndWords } from "../manager/rows.js";
-import { count } from "../manager/words.js";
+import { hostAndPath } from "../model/address.js";
+import type { Entry } from "../model/entries.js";
+import { type PageModel, day } from "../model/model.js";
+import { fragmentOf } from "../model/route.js";
+import { type Row, versionAndWords } from "../model/rows.js";
+import { count } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, Copy, Details, Outside, Title } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
@@ -16,21 +16,21 @@ interface PluginProps extends ViewProps {
 }
 
 /** One plugin: what it is, and what can be done with it. */
-export function PluginView({ manager, id }: PluginProps) {
-  const row = manager.rows.find((one) => one.id === id);
+export function PluginView({ model, id }: PluginProps) {
+  const row = model.rows.find((one) => one.id === id);
   if (row === undefined) {
-    return <Missing manager={manager} />;
+    return <Missing model={model} />;
   }
   return (
     <section class="stack" id="plugin">
       <Back />
       <div class="row heading">
         <Title>{row.name}</Title>
-        <PluginSwitch manager={manager} row={row} />
+        <PluginSwitch model={model} row={row} />
       </div>
       <Standing row={row} />
-      <Acts manager={manager} row={row} />
-      {row.entry === undefined ? null : <About manager={manager} entry={row.entry} />}
+      <Acts model={model} row={row} />
+      {row.entry === undefined ? null : <About model={model} entry={row.entry} />}
     </section>
   );
 }
@@ -44,8 +44,8 @@ export function Back({ href = fragmentOf({ view: "plugins" }), label = "Plugins"
   );
 }
 
-function Missing({ manager }: ViewProps) {
-  const waits = manager.shelf.entries === undefined;
+function Missing({ model }: ViewProps) {
+  const waits = model.shelf.entries === undefined;
   return (
     <section class="stack">
       <Back />
@@ -75,11 +75,11 @@ function Standing({ row }: { readonly row: Row }) {
   );
 }
 
-function Acts({ manager, row }: ViewProps & { readonly row: Row }) {
+function Acts({ model, row }: ViewProps & { readonly row: Row }) {
   const { id, entry } = row;
   const page = (name: "update" | "settings" | "permissions"): string =>
     fragmentOf({ view: "plugin", id, page: name });
-  const update = manager.shelf.update(id);
+  const update = model.shelf.update(id);
   return (
     <div class="actions">
       {update === undefined ? null : (
@@ -93,8 +93,8 @@ function Acts({ manager, row }: ViewProps & { readonly row: Row }) {
         <Button
           id="uninstall"
           kind="danger"
-          off={manager.work.busy || manager.link.state !== "connected"}
-          onPress={() => void uninstall(manager, row)}
+          off={model.work.busy || model.link.state !== "connected"}
+          onPress={() => void uninstall(model, row)}
         >
           Uninstall…
         </Button>
@@ -103,8 +103,8 @@ function Acts({ manager, row }: ViewProps & { readonly row: Row }) {
   );
 }
 
-async function uninstall(manager: Manager, { id, name }: Row): Promise<void> {
-  const sure = await manager.questions.ask(
+async function uninstall(model: PageModel, { id, name }: Row): Promise<void> {
+  const sure = await model.questions.ask(
     `Uninstall ${name}?`,
     "Its settings are removed, too. The bridge asks you once more, on your desktop. " +
       "To stop it only for a while, turn it off instead.",
@@ -113,15 +113,15 @@ async function uninstall(manager: Manager, { id, name }: Row): Promise<void> {
   if (!sure) {
     return;
   }
-  const next = nextOf(manager, id);
-  const { outcome } = await manager.uninstall(id);
+  const next = nextOf(model, id);
+  const { outcome } = await model.uninstall(id);
   if (outcome === "done") {
-    manager.navigation.go({ view: "plugins" });
+    model.navigation.go({ view: "plugins" });
     focusWhenThere(next === "" ? "#add" : `[data-row="${next}"]`);
   }
 }
 
-function nextOf({ rows }: Manager, id: string): string {
+function nextOf({ rows }: PageModel, id: string): string {
   const at = rows.findIndex((row) => row.id === id);
   return (rows[at + 1] ?? rows[at - 1])?.id ?? "";
 }
@@ -131,9 +131,9 @@ function focusWhenThere(selector: string): void {
   setTimeout(() => document.querySelector<HTMLElement>(selector)?.focus(), 50);
 }
 
-function About({ manager, entry }: ViewProps & { readonly entry: Entry }) {
+function About({ model, entry }: ViewProps & { readonly entry: Entry }) {
   const [host, path] = hostAndPath(entry.url);
-  const key = manager.shelf.key(entry.keyId);
+  const key = model.shelf.key(entry.keyId);
   const facts: readonly (readonly [string, ComponentChildren])[] = [
     ["Source", entry.url && <Outside url={entry.url}>{`${host} ${path}`}</Outside>],
     ["Homepage", entry.homepage && <Outside url={entry.homepage}>{entry.homepage}</Outside>],
@@ -159,7 +159,7 @@ function About({ manager, entry }: ViewProps & { readonly entry: Entry }) {
             ["Id", <code>{entry.id}</code>],
             ["Commit", entry.commit && <code>{entry.commit}</code>],
             ["Address", entry.url && <code>{entry.url}</code>],
-            ["Fingerprint", entry.keyId && <Fingerprint manager={manager} keyId={entry.keyId} />],
+            ["Fingerprint", entry.keyId && <Fingerprint model={model} keyId={entry.keyId} />],
           ]}
         />
         <p class="dim small">
@@ -172,11 +172,11 @@ function About({ manager, entry }: ViewProps & { readonly entry: Entry }) {
 }
 
 /** A key's fingerprint, and a button that copies it. */
-export function Fingerprint({ manager, keyId }: ViewProps & { readonly keyId: string }) {
+export function Fingerprint({ model, keyId }: ViewProps & { readonly keyId: string }) {
   return (
     <span class="row wrap">
       <code class="fingerprint">{keyId}</code>
-      <Copy text={keyId} announcer={manager.announcer} name={`Copy the fingerprint ${keyId}`} />
+      <Copy text={keyId} announcer={model.announcer} name={`Copy the fingerprint ${keyId}`} />
     </span>
   );
 }

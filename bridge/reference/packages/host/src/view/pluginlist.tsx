@@ -2,24 +2,24 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 
-import { fragmentOf } from "../manager/route.js";
-import { type Row, matching, versionAndWords } from "../manager/rows.js";
+import { fragmentOf } from "../model/route.js";
+import { type Row, matching, versionAndWords } from "../model/rows.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, Field, Select, Switch, Title } from "./parts.js";
 
 const FEW = 6;
 
 /** Every plugin, with its switch. */
-export function PluginListView({ manager, selected }: ViewProps & { readonly selected: string }) {
+export function PluginListView({ model, selected }: ViewProps & { readonly selected: string }) {
   const [search, setSearch] = useState("");
   const [tag, setTag] = useState("");
-  const { rows } = manager;
+  const { rows } = model;
   const many = rows.length > FEW;
   const found = many ? matching(rows, search, tag) : rows;
   return (
     <section class="list stack" id="plugins">
       <Title>Plugins</Title>
-      {rows.length === 0 ? null : <UpdateLine manager={manager} />}
+      {rows.length === 0 ? null : <UpdateLine model={model} />}
       {many ? (
         <Filter
           rows={rows}
@@ -31,13 +31,13 @@ export function PluginListView({ manager, selected }: ViewProps & { readonly sel
       ) : null}
       <ul class="plugins" id="plugin-list">
         {found.map((row) => (
-          <PluginRow key={row.id} manager={manager} row={row} selected={row.id === selected} />
+          <PluginRow key={row.id} model={model} row={row} selected={row.id === selected} />
         ))}
       </ul>
       {found.length > 0 ? null : (
         <div class="stack">
           <p class="empty" id="plugin-list-empty">
-            {rows.length === 0 ? emptyWords(manager) : `Nothing matches “${search || tag}”.`}
+            {rows.length === 0 ? emptyWords(model) : `Nothing matches “${search || tag}”.`}
           </p>
           {rows.length === 0 ? null : (
             <div class="actions">
@@ -63,29 +63,29 @@ export function PluginListView({ manager, selected }: ViewProps & { readonly sel
   );
 }
 
-function emptyWords({ shelf, link }: ViewProps["manager"]): string {
+function emptyWords({ shelf, link }: ViewProps["model"]): string {
   return shelf.entries === undefined && link.state !== "connected"
     ? "Waiting for the bridge."
     : "No plugins yet.";
 }
 
-function UpdateLine({ manager }: ViewProps) {
-  const { shelf } = manager;
+function UpdateLine({ model }: ViewProps) {
+  const { shelf } = model;
   const { updates } = shelf;
-  const off = shelf.checking || manager.link.state !== "connected";
+  const off = shelf.checking || model.link.state !== "connected";
   return (
     <div class="row wrap updates">
-      {manager.updateWords === "" ? null : (
+      {model.updateWords === "" ? null : (
         <p id="updates-status" class={updates.length > 0 ? "strong" : "dim"}>
-          {manager.updateWords}
+          {model.updateWords}
         </p>
       )}
       {updates.length > 1 ? (
         <Button
           id="update-all"
           kind="primary"
-          off={manager.work.busy || manager.updatingAll}
-          onPress={() => void manager.updateAll()}
+          off={model.work.busy || model.updatingAll}
+          onPress={() => void model.updateAll()}
         >
           Update all
         </Button>
@@ -94,7 +94,7 @@ function UpdateLine({ manager }: ViewProps) {
         id="check-updates"
         kind="quiet"
         off={off}
-        onPress={() => void check(manager)}
+        onPress={() => void check(model)}
       >
         Check for updates
       </Button>
@@ -102,9 +102,9 @@ function UpdateLine({ manager }: ViewProps) {
   );
 }
 
-async function check(manager: ViewProps["manager"]): Promise<void> {
-  await manager.shelf.check();
-  manager.announcer.polite(manager.updateWords);
+async function check(model: ViewProps["model"]): Promise<void> {
+  await model.shelf.check();
+  model.announcer.polite(model.updateWords);
 }
 
 function Filter(props: {
@@ -133,10 +133,10 @@ function Filter(props: {
 }
 
 function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: boolean }) {
-  const { manager, row, selected } = props;
+  const { model, row, selected } = props;
   const { id, name } = row;
   const [version, words] = versionAndWords(row);
-  const update = manager.shelf.update(id);
+  const update = model.shelf.update(id);
   const href = fragmentOf({ view: "plugin", id, page: "" });
   return (
     <li data-testid={`plugin-${id}`} data-status={row.status}>
@@ -152,13 +152,13 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
         </p>
         {update === undefined ? null : <p class="strong small">There is an update.</p>}
       </div>
-      <PluginSwitch manager={manager} row={row} />
+      <PluginSwitch model={model} row={row} />
     </li>
   );
 }
 
 /** The switch of a plugin; none for what is not installed any more. */
-export function PluginSwitch({ manager, row }: ViewProps & { readonly row: Row }) {
+export function PluginSwitch({ model, row }: ViewProps & { readonly row: Row }) {
   if (row.status === "removed") {
     return null;
   }
@@ -167,8 +167,8 @@ export function PluginSwitch({ manager, row }: ViewProps & { readonly row: Row }
       id={`switch-${row.id}`}
       label={row.name}
       on={row.enabled}
-      off={manager.link.state !== "connected"}
-      onChange={(on) => void manager.setEnabled(row.id, on)}
+      off={model.link.state !== "connected"}
+      onChange={(on) => void model.setEnabled(row.id, on)}
     />
   );
 }

@@ -5,8 +5,8 @@ import type { Json } from "@bridge/plugin-api";
 import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import type { Manager } from "../manager/manager.js";
-import { fragmentOf } from "../manager/route.js";
+import type { PageModel } from "../model/model.js";
+import { fragmentOf } from "../model/route.js";
 import { type KeyedField, type Schema, type Values, problemOf } from "../runtime.js";
 import type { ViewProps } from "./app.js";
 import { Button, Field, Select, Switch, Title } from "./parts.js";
@@ -17,10 +17,10 @@ interface PluginProps extends ViewProps {
   readonly id: string;
 }
 
-export function PluginSettingsView({ manager, id }: PluginProps) {
-  const row = manager.rows.find((one) => one.id === id);
-  const schema = manager.runtime.settingsSchema(id);
-  const name = manager.nameOf(id);
+export function PluginSettingsView({ model, id }: PluginProps) {
+  const row = model.rows.find((one) => one.id === id);
+  const schema = model.runtime.settingsSchema(id);
+  const name = model.nameOf(id);
   return (
     <section class="stack" id="plugin-settings">
       <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={name} />
@@ -28,7 +28,7 @@ export function PluginSettingsView({ manager, id }: PluginProps) {
       {schema === undefined && row !== undefined && !row.enabled ? (
         <div class="row wrap">
           <p>Turn it on to change these.</p>
-          <PluginSwitch manager={manager} row={row} />
+          <PluginSwitch model={model} row={row} />
         </div>
       ) : null}
       {schema === undefined && row?.enabled !== false ? (
@@ -36,7 +36,7 @@ export function PluginSettingsView({ manager, id }: PluginProps) {
       ) : null}
       {schema?.length === 0 ? <p id="no-settings">It has none.</p> : null}
       {schema === undefined || schema.length === 0 ? null : (
-        <Form key={id} manager={manager} id={id} schema={schema} />
+        <Form key={id} model={model} id={id} schema={schema} />
       )}
     </section>
   );
@@ -44,14 +44,14 @@ export function PluginSettingsView({ manager, id }: PluginProps) {
 
 type Draft = { readonly [key: string]: Json };
 
-function Form({ manager, id, schema }: PluginProps & { readonly schema: Schema }) {
-  const { runtime, announcer, navigation } = manager;
+function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) {
+  const { runtime, announcer, navigation } = model;
   const [draft, setDraft] = useState<Draft>({});
   const [problems, setProblems] = useState<{ readonly [key: string]: string }>({});
   const saved = runtime.settings(id);
   const dirty = Object.keys(draft).length > 0;
   useEffect(() => {
-    navigation.guard(dirty ? () => mayLeave(manager) : undefined);
+    navigation.guard(dirty ? () => mayLeave(model) : undefined);
     return () => navigation.guard(undefined);
   }, [dirty]);
 
@@ -86,7 +86,7 @@ function Form({ manager, id, schema }: PluginProps & { readonly schema: Schema }
     }
   };
   const reset = async (): Promise<void> => {
-    const sure = await manager.questions.ask(
+    const sure = await model.questions.ask(
       "Reset these settings?",
       "Each one gets the value that the plugin's author chose.",
       { yes: "Reset", no: "Keep them", danger: true },
@@ -126,8 +126,8 @@ function Form({ manager, id, schema }: PluginProps & { readonly schema: Schema }
   );
 }
 
-function mayLeave(manager: Manager): Promise<boolean> {
-  return manager.questions.ask("Leave without saving?", "Your changes would be lost.", {
+function mayLeave(model: PageModel): Promise<boolean> {
+  return model.questions.ask("Leave without saving?", "Your changes would be lost.", {
     yes: "Leave",
     no: "Stay",
     danger: true,

@@ -4,21 +4,21 @@
 import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import type { Manager } from "../manager/manager.js";
-import { fragmentOf } from "../manager/route.js";
-import { explain } from "../manager/words.js";
+import type { PageModel } from "../model/model.js";
+import { fragmentOf } from "../model/route.js";
+import { explain } from "../model/words.js";
 import { fields, list, text, texts } from "../wire.js";
 import type { ViewProps } from "./app.js";
 import { AddressForm } from "./connect.js";
 import { Button, ButtonLink, Details, Switch, Title } from "./parts.js";
 
-export function SettingsView({ manager }: ViewProps) {
+export function SettingsView({ model }: ViewProps) {
   return (
     <section class="panel stack" id="settings">
       <Title>Settings</Title>
-      <Connection manager={manager} />
-      <UpdateCheck manager={manager} />
-      <Notifications manager={manager} />
+      <Connection model={model} />
+      <UpdateCheck model={model} />
+      <Notifications model={model} />
       <div class="stack tight">
         <h3>Authors' keys</h3>
         <div class="actions">
@@ -29,32 +29,32 @@ export function SettingsView({ manager }: ViewProps) {
   );
 }
 
-function Connection({ manager }: ViewProps) {
-  const { link } = manager;
+function Connection({ model }: ViewProps) {
+  const { link } = model;
   return (
     <div class="stack tight">
       <h3>Connection</h3>
       <p id="bridge-version">
-        {manager.standingWords.replace("…", "")}.
+        {model.standingWords.replace("…", "")}.
         {link.version === "" ? "" : ` The bridge is version ${link.version}.`}
       </p>
       <div class="actions">
         <Button id="recheck" onPress={() => link.retry()}>
           Check it now
         </Button>
-        <Button id="unpair" onPress={() => manager.unpair()}>
+        <Button id="unpair" onPress={() => model.unpair()}>
           Use another code
         </Button>
       </div>
       <Details summary="Address">
-        <AddressForm manager={manager} />
+        <AddressForm model={model} />
       </Details>
     </div>
   );
 }
 
-function UpdateCheck({ manager }: ViewProps) {
-  const { memory, announcer } = manager;
+function UpdateCheck({ model }: ViewProps) {
+  const { memory, announcer } = model;
   const change = async (on: boolean): Promise<void> => {
     try {
       await memory.setChecksDaily(on);
@@ -72,7 +72,7 @@ function UpdateCheck({ manager }: ViewProps) {
           id="daily"
           label="Look for updates once a day"
           on={memory.checksDaily}
-          off={manager.link.state !== "connected"}
+          off={model.link.state !== "connected"}
           onChange={(on) => void change(on)}
         />
       </div>
@@ -91,12 +91,12 @@ const HEALTH: { readonly [health: string]: string } = {
   down: "isn't running",
 };
 
-function Notifications({ manager }: ViewProps) {
+function Notifications({ model }: ViewProps) {
   const [targets, setTargets] = useState<readonly Target[] | undefined>(undefined);
-  const connected = manager.link.state === "connected";
+  const connected = model.link.state === "connected";
   useEffect(() => {
     if (connected) {
-      void readTargets(manager).then((read) => setTargets(read));
+      void readTargets(model).then((read) => setTargets(read));
     }
   }, [connected]);
   return (
@@ -106,15 +106,15 @@ function Notifications({ manager }: ViewProps) {
       {targets?.length === 0 ? <p class="empty">There is nowhere to show any.</p> : null}
       <ul class="targets">
         {(targets ?? []).map((target) => (
-          <TargetRow key={target.name} manager={manager} target={target} />
+          <TargetRow key={target.name} model={model} target={target} />
         ))}
       </ul>
     </div>
   );
 }
 
-async function readTargets(manager: Manager): Promise<readonly Target[] | undefined> {
-  const answer = await manager.link.call("notify/targets").catch(() => undefined);
+async function readTargets(model: PageModel): Promise<readonly Target[] | undefined> {
+  const answer = await model.link.call("notify/targets").catch(() => undefined);
   return answer === undefined ? undefined : list(fields(answer)["targets"]).map(fields).map((target) => ({
     name: text(target["name"]),
     description: text(target["description"]),
@@ -122,13 +122,13 @@ async function readTargets(manager: Manager): Promise<readonly Target[] | undefi
   }));
 }
 
-function TargetRow({ manager, target }: ViewProps & { readonly target: Target }) {
+function TargetRow({ model, target }: ViewProps & { readonly target: Target }) {
   const [result, setResult] = useState("");
   const { name, description, health } = target;
   const test = async (): Promise<void> => {
-    const words = await sendTest(manager, name);
+    const words = await sendTest(model, name);
     setResult(words);
-    manager.announcer.polite(words);
+    model.announcer.polite(words);
   };
   const standing = HEALTH[health];
   return (
@@ -150,11 +150,11 @@ function TargetRow({ manager, target }: ViewProps & { readonly target: Target })
   );
 }
 
-async function sendTest(manager: Manager, name: string): Promise<string> {
+async function sendTest(model: PageModel, name: string): Promise<string> {
   const title = "A test from the plugin page";
   try {
     const answer = fields(
-      await manager.link.call("notify/send", { title, content: "It works.", sinks: [name] }),
+      await model.link.call("notify/send", { title, content: "It works.", sinks: [name] }),
     );
     if (texts(answer["delivered"]).includes(name)) {
       return "Sent. You should see it now.";

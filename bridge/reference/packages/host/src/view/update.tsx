@@ -4,9 +4,9 @@
 import { h } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { type Changelog, type Changes, type Preview, gains } from "../manager/entries.js";
-import type { Manager } from "../manager/manager.js";
-import { fragmentOf } from "../manager/route.js";
+import { type Changelog, type Changes, type Preview, gains } from "../model/entries.js";
+import type { PageModel } from "../model/model.js";
+import { fragmentOf } from "../model/route.js";
 import { wordsOf } from "../permissionwords.js";
 import { LookRefused, Looking, Signer, usePreview } from "./add.js";
 import type { ViewProps } from "./app.js";
@@ -14,23 +14,23 @@ import { Button, Details, Title } from "./parts.js";
 import { Back } from "./plugin.js";
 import { Want, riskyFirst } from "./wants.js";
 
-export function UpdateView({ manager, id }: ViewProps & { readonly id: string }) {
-  const { phase, look, stop } = usePreview(manager);
-  const connected = manager.link.state === "connected";
+export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
+  const { phase, look, stop } = usePreview(model);
+  const connected = model.link.state === "connected";
   const here = fragmentOf({ view: "plugin", id, page: "" });
   useEffect(() => {
     if (connected && phase.name === "asked") {
       void look({ id });
     }
   }, [connected]);
-  const leave = (): void => manager.navigation.go({ view: "plugin", id, page: "" });
+  const leave = (): void => model.navigation.go({ view: "plugin", id, page: "" });
   return (
     <section class="stack" id="update">
-      <Back href={here} label={manager.nameOf(id)} />
-      <Title>Update {manager.nameOf(id)}</Title>
+      <Back href={here} label={model.nameOf(id)} />
+      <Title>Update {model.nameOf(id)}</Title>
       {phase.name === "looking" || phase.name === "asked" ? (
         <Looking
-          manager={manager}
+          model={model}
           step={phase.name === "looking" ? phase.step : ""}
           since={phase.name === "looking" ? phase.since : 0}
           onCancel={() => {
@@ -43,7 +43,7 @@ export function UpdateView({ manager, id }: ViewProps & { readonly id: string })
         <LookRefused problem={phase.problem} onAgain={() => void look({ id })} />
       ) : null}
       {phase.name === "found" ? (
-        <Found manager={manager} id={id} preview={phase.preview} onLeave={leave} />
+        <Found model={model} id={id} preview={phase.preview} onLeave={leave} />
       ) : null}
     </section>
   );
@@ -55,7 +55,7 @@ interface FoundProps extends ViewProps {
   readonly onLeave: () => void;
 }
 
-function Found({ manager, id, preview, onLeave }: FoundProps) {
+function Found({ model, id, preview, onLeave }: FoundProps) {
   const { installed, manifest, commit } = preview;
   const before = installed?.version ?? "";
   if (installed !== undefined && installed.commit === commit) {
@@ -72,18 +72,18 @@ function Found({ manager, id, preview, onLeave }: FoundProps) {
         </p>
       ) : null}
       <ChangeList changes={preview.changes} />
-      {preview.trusted ? null : <Signer manager={manager} preview={preview} />}
+      {preview.trusted ? null : <Signer model={model} preview={preview} />}
       <WhatChanged changelog={preview.changelog} />
       <div class="actions">
         <Button
           id="update-now"
           kind="primary"
-          off={manager.work.busy || manager.link.state !== "connected"}
-          onPress={() => void run(manager, id, preview)}
+          off={model.work.busy || model.link.state !== "connected"}
+          onPress={() => void run(model, id, preview)}
         >
           Update
         </Button>
-        <Button id="skip" onPress={() => void skip(manager, id, preview, onLeave)}>
+        <Button id="skip" onPress={() => void skip(model, id, preview, onLeave)}>
           Skip
         </Button>
         <Button onPress={onLeave}>Not now</Button>
@@ -97,26 +97,26 @@ function Found({ manager, id, preview, onLeave }: FoundProps) {
   );
 }
 
-async function run(manager: Manager, id: string, preview: Preview): Promise<void> {
-  const { outcome } = await manager.update(id, preview);
+async function run(model: PageModel, id: string, preview: Preview): Promise<void> {
+  const { outcome } = await model.update(id, preview);
   if (outcome === "done") {
-    manager.navigation.go({ view: "plugin", id, page: "" });
+    model.navigation.go({ view: "plugin", id, page: "" });
   }
 }
 
 async function skip(
-  manager: Manager,
+  model: PageModel,
   id: string,
   preview: Preview,
   onLeave: () => void,
 ): Promise<void> {
-  const commit = manager.shelf.update(id)?.latest ?? preview.commit;
+  const commit = model.shelf.update(id)?.latest ?? preview.commit;
   try {
-    await manager.memory.skip(id, commit);
-    manager.announcer.polite(`${preview.manifest.version} is skipped.`);
+    await model.memory.skip(id, commit);
+    model.announcer.polite(`${preview.manifest.version} is skipped.`);
     onLeave();
   } catch {
-    manager.announcer.urgent("Couldn't save. The update isn't skipped.");
+    model.announcer.urgent("Couldn't save. The update isn't skipped.");
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { type ComponentChildren, h } from "preact";
 
-import type { Entry } from "../manager/entries.js";
+import type { Entry } from "../model/entries.js";
 import { PERMISSIONS_FOOT, wordsOf } from "../permissionwords.js";
 
 /** The permissions that need attention first; each group in the order it came. */

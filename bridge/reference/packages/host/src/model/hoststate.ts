@@ -6,7 +6,7 @@ const AUTO_CHECK = "updates:auto";
 const CHECKED = "updates:checked";
 const SKIPPED = "skip:";
 
-/** What the manager remembers in the daemon's state, for every browser. */
+/** What the model remembers in the daemon's state, for every browser. */
 export class HostState {
   readonly changed = new Signal();
   readonly #link: Link;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .test_host import ScenarioTestCase
 
 
-class ManagerTests(ScenarioTestCase):
+class PageTests(ScenarioTestCase):
     """What the page knows about plugins, and does with them."""
 
     def test_suggested_addresses(self) -> None:

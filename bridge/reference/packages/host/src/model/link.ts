@@ -28,7 +28,7 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** What the manager needs of the client. */
+/** What the model needs of the client. */
 export interface Link {
   /** The state, its reason or the daemon's description changed. */
   readonly changed: Signal;

@@ -1,19 +1,19 @@
 /** The plugin manager, without its views. */
 
-import { hostAndPath, openable, suggestion } from "../../bridge/reference/packages/host/src/manager/address.js";
-import { diagnostics, redacted } from "../../bridge/reference/packages/host/src/manager/diagnostics.js";
+import { hostAndPath, openable, suggestion } from "../../bridge/reference/packages/host/src/model/address.js";
+import { diagnostics, redacted } from "../../bridge/reference/packages/host/src/model/diagnostics.js";
 import {
   gains,
   readEntries,
   readKeys,
   readPreview,
   readUpdates,
-} from "../../bridge/reference/packages/host/src/manager/entries.js";
-import { filtered } from "../../bridge/reference/packages/host/src/manager/logbook.js";
-import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/manager/route.js";
-import { matching, rowsOf } from "../../bridge/reference/packages/host/src/manager/rows.js";
-import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/manager/words.js";
-import { answered, connectedManager, openManager, refused, runs } from "./managerstand.js";
+} from "../../bridge/reference/packages/host/src/model/entries.js";
+import { filtered } from "../../bridge/reference/packages/host/src/model/logbook.js";
+import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/route.js";
+import { matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
+import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
+import { answered, connectedPage, openPage, refused, runs } from "./modelstand.js";
 import { equal } from "./world.js";
 
 const NEVER = (): boolean => false;
@@ -34,7 +34,7 @@ function later(): { promise: Promise<unknown>; resolve(value: unknown): void; re
   return { promise, resolve, reject };
 }
 
-export const managerScenarios = {
+export const pageScenarios = {
   suggested_addresses() {
     const found = (written: string): string => suggestion(written)?.url ?? "";
     equal(found("ana/bio"), "https://github.com/ana/bio");
@@ -189,32 +189,32 @@ export const managerScenarios = {
   },
 
   async connection_in_words() {
-    const { manager, link, said } = openManager();
-    equal([manager.mustConnect, manager.standingWords], [true, "Connecting…"]);
+    const { model, link, said } = openPage();
+    equal([model.mustConnect, model.standingWords], [true, "Connecting…"]);
     link.become("absent");
-    equal([manager.mustConnect, manager.trouble], [true, ""]);
+    equal([model.mustConnect, model.trouble], [true, ""]);
     link.become("connected");
-    equal([manager.mustConnect, said], [false, ["Connected."]]);
+    equal([model.mustConnect, said], [false, ["Connected."]]);
     link.become("stalled");
-    equal([manager.trouble, manager.standingWords], ["stalled", "Not answering"]);
+    equal([model.trouble, model.standingWords], ["stalled", "Not answering"]);
     link.become("waiting");
     link.become("detecting");
-    equal([manager.trouble, manager.mustConnect], ["lost", false]);
+    equal([model.trouble, model.mustConnect], ["lost", false]);
     link.become("waiting");
     link.become("connected");
-    equal(manager.trouble, "");
+    equal(model.trouble, "");
     equal(said.slice(1), [
       "The bridge isn't answering. If this lasts, restart it.",
       "Connection lost. Trying again.",
       "Connected.",
     ]);
     link.become("unpaired", "rotated");
-    equal(manager.mustConnect, true);
+    equal(model.mustConnect, true);
     await answered();
   },
 
   async everything_is_read_after_each_connection() {
-    const { link } = await connectedManager();
+    const { link } = await connectedPage();
     const read = ["plugins/operations", "state/list", "plugins/list", "plugins/keys"];
     equal(link.calls.map(([method]) => method), read);
     link.become("stalled");
@@ -228,8 +228,8 @@ export const managerScenarios = {
   },
 
   async updates_are_looked_for_daily() {
-    const stand = openManager();
-    const { link, world, manager } = stand;
+    const stand = openPage();
+    const { link, world, model } = stand;
     link.answers.set("plugins/list", () => ({ plugins: [installed("some-one")] }));
     link.answers.set("plugins/check_updates", () => ({
       updates: [{ id: "some-one", latest: "b".repeat(40) }],
@@ -238,7 +238,7 @@ export const managerScenarios = {
     link.become("connected");
     await answered();
     equal(link.called("plugins/check_updates").length, 1);
-    equal([link.stored.get("updates:checked"), manager.updateWords], [100_000_000, "1 update"]);
+    equal([link.stored.get("updates:checked"), model.updateWords], [100_000_000, "1 update"]);
     const again = async (): Promise<number> => {
       link.become("waiting");
       link.become("connected");
@@ -248,35 +248,35 @@ export const managerScenarios = {
     equal(await again(), 1);
     await world.pass(24 * 60 * 60 * 1000);
     equal(await again(), 2);
-    await manager.memory.setChecksDaily(false);
+    await model.memory.setChecksDaily(false);
     await world.pass(24 * 60 * 60 * 1000);
     equal(await again(), 2);
   },
 
   async updates_do_not_stay() {
-    const { manager, link, world } = await connectedManager([installed("some-one")]);
+    const { model, link, world } = await connectedPage([installed("some-one")]);
     await world.pass(1);
     const latest = "b".repeat(40);
     link.answers.set("plugins/check_updates", () => ({ updates: [{ id: "some-one", latest }] }));
-    await manager.shelf.check();
-    equal(manager.updateWords, "1 update");
-    await manager.memory.skip("some-one", latest);
-    equal(manager.updateWords, `Up to date (${clockOf(1)})`);
-    await manager.memory.skip("some-one", "");
-    equal(manager.shelf.updates.length, 1);
+    await model.shelf.check();
+    equal(model.updateWords, "1 update");
+    await model.memory.skip("some-one", latest);
+    equal(model.updateWords, `Up to date (${clockOf(1)})`);
+    await model.memory.skip("some-one", "");
+    equal(model.shelf.updates.length, 1);
     link.answers.set("plugins/list", () => ({ plugins: [installed("some-one", { commit: latest })] }));
     link.push("plugins", {});
     await answered();
-    equal(manager.shelf.updates.length, 0);
+    equal(model.shelf.updates.length, 0);
     link.answers.set("plugins/check_updates", () => {
       throw refused("", "rate_limited");
     });
-    await manager.shelf.check();
-    equal(manager.updateWords, "Too much at once. Wait a moment, then try again.");
+    await model.shelf.check();
+    equal(model.updateWords, "Too much at once. Wait a moment, then try again.");
   },
 
   async an_install_in_steps() {
-    const { manager, link, said, session } = await connectedManager();
+    const { model, link, said, session } = await connectedPage();
     const answer = later();
     link.answers.set("plugins/install", () => answer.promise);
     const preview = readPreview({
@@ -285,7 +285,7 @@ export const managerScenarios = {
       digest: "d",
       manifest: { id: "some-one", name: "Some One" },
     });
-    const ended = manager.install(preview);
+    const ended = model.install(preview);
     await answered();
     equal(link.called("plugins/install"), [
       { url: "https://a.example/x", pin: { commit: "c", digest: "d" }, ref: "ref-1" },
@@ -293,7 +293,7 @@ export const managerScenarios = {
     const own = '[{"ref":"ref-1","name":"Some One"}]';
     equal(session.getItem("plugin-bridge.operations"), own);
     link.step({ step: "awaiting_confirmation" });
-    const [task] = manager.work.tasks;
+    const [task] = model.work.tasks;
     equal([task?.name, task?.step, task?.cancellable], ["Some One", "awaiting_confirmation", true]);
     link.answers.set("plugins/list", () => ({
       plugins: [installed("some-one", { name: "Some One" })],
@@ -305,61 +305,61 @@ export const managerScenarios = {
     // Shown, so not shown again after a reload.
     equal(session.getItem("plugin-bridge.operations"), "[]");
     await answered();
-    equal(manager.rows.map(({ status }) => status), ["new"]);
+    equal(model.rows.map(({ status }) => status), ["new"]);
   },
 
   async a_list_that_comes_late() {
-    const { manager, link } = await connectedManager();
+    const { model, link } = await connectedPage();
     const list = later();
     link.answers.set("plugins/operations", () => list.promise);
-    const refreshed = manager.work.refresh();
-    await manager.work.run("install", "x", { url: "https://a.b/c" });
+    const refreshed = model.work.refresh();
+    await model.work.run("install", "x", { url: "https://a.b/c" });
     const entry = { operation: "1", op: "install", ref: "ref-1", step: "build" };
     list.resolve({ operations: [entry] });
     await refreshed;
-    equal(manager.work.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
+    equal(model.work.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
   },
 
   async a_refused_install() {
-    const { manager, link, said } = await connectedManager();
+    const { model, link, said } = await connectedPage();
     link.answers.set("plugins/install", () => {
       throw refused("denied: the user declined");
     });
-    const { outcome, problem } = await manager.work.run("install", "x", { url: "https://a.b/c" });
+    const { outcome, problem } = await model.work.run("install", "x", { url: "https://a.b/c" });
     equal([outcome, problem?.kind], ["refused", "denied"]);
     equal(said.at(-1), "!Not confirmed, so nothing changed.");
-    manager.work.dismiss("ref-1");
-    equal(manager.work.tasks, []);
+    model.work.dismiss("ref-1");
+    equal(model.work.tasks, []);
   },
 
   async a_cancelled_operation() {
-    const { manager, link } = await connectedManager();
+    const { model, link } = await connectedPage();
     const answer = later();
     link.answers.set("plugins/update", () => answer.promise);
-    const ended = manager.update("some-one");
+    const ended = model.update("some-one");
     await answered();
-    equal((await manager.work.cancel("ref-1")) === undefined, true);
+    equal((await model.work.cancel("ref-1")) === undefined, true);
     equal(link.called("plugins/cancel"), []);
     link.step({ operation: "7", step: "clone" });
-    await manager.work.cancel("ref-1");
+    await model.work.cancel("ref-1");
     equal(link.called("plugins/cancel"), [{ operation: "7" }]);
-    equal(manager.work.tasks[0]?.cancelling, true);
+    equal(model.work.tasks[0]?.cancelling, true);
     answer.reject(refused("cancelled: it was cancelled"));
     equal((await ended).outcome, "cancelled");
   },
 
   async too_late_to_cancel() {
-    const { manager, link } = await connectedManager();
+    const { model, link } = await connectedPage();
     const answer = later();
     link.answers.set("plugins/update", () => answer.promise);
     link.answers.set("plugins/cancel", () => {
       throw refused("not_cancellable: it commits already");
     });
-    const ended = manager.update("some-one");
+    const ended = model.update("some-one");
     await answered();
     link.step({ operation: "7", step: "build" });
-    equal((await manager.work.cancel("ref-1"))?.words, "Finishing; too late to cancel.");
-    equal(manager.work.tasks.map(({ cancelling, cancellable }) => [cancelling, cancellable]), [
+    equal((await model.work.cancel("ref-1"))?.words, "Finishing; too late to cancel.");
+    equal(model.work.tasks.map(({ cancelling, cancellable }) => [cancelling, cancellable]), [
       [false, false],
     ]);
     answer.resolve({});
@@ -367,15 +367,15 @@ export const managerScenarios = {
   },
 
   async an_install_found_again_after_a_reload() {
-    const stand = openManager();
-    const { link, manager, session, said, world } = stand;
+    const stand = openPage();
+    const { link, model, session, said, world } = stand;
     session.setItem("plugin-bridge.operations", '[{"ref":"mine","name":"Some One"}]');
     const entry = { operation: "1", op: "install", id: null, ref: "mine", step: "clone", cancellable: true };
     const foreign = { ...entry, operation: "2", ref: "theirs", op: "update", id: "other" };
     link.answers.set("plugins/operations", () => ({ operations: [entry, foreign] }));
     link.become("connected");
     await answered();
-    equal(manager.work.tasks.map(({ ref, own, name }) => [ref, own, name]), [
+    equal(model.work.tasks.map(({ ref, own, name }) => [ref, own, name]), [
       ["mine", true, "Some One"],
       ["theirs", false, ""],
     ]);
@@ -389,38 +389,38 @@ export const managerScenarios = {
     }));
     await world.pass(5_000);
     await answered();
-    const tasks = manager.work.tasks.filter(({ own }) => own);
+    const tasks = model.work.tasks.filter(({ own }) => own);
     equal(tasks.map(({ outcome, problem }) => [outcome, problem?.kind]), [["refused", "denied"]]);
     equal(said.at(-1), "!Not confirmed, so nothing changed.");
     equal(session.getItem("plugin-bridge.operations"), "[]");
   },
 
   async operations_of_other_pages() {
-    const { link, manager } = await connectedManager();
+    const { link, model } = await connectedPage();
     const step = { operation: "9", op: "update", id: "other", ref: null, step: "clone" };
     link.answers.set("plugins/operations", () => ({ operations: [{ ...step, cancellable: true }] }));
     link.push("progress", { ...step, cancellable: true });
     await answered();
-    equal(manager.work.tasks.map(({ own, id }) => [own, id]), [[false, "other"]]);
+    equal(model.work.tasks.map(({ own, id }) => [own, id]), [[false, "other"]]);
     link.push("progress", { operation: "10", op: "preview", id: null, ref: null, step: "clone" });
-    equal(manager.work.tasks.length, 1);
+    equal(model.work.tasks.length, 1);
     link.answers.set("plugins/operations", () => ({ operations: [] }));
     link.push("build", { ok: true });
     await answered();
-    equal(manager.work.tasks, []);
+    equal(model.work.tasks, []);
   },
 
   async a_removal_has_no_reference() {
-    const { link, manager, runtime } = await connectedManager([installed("some-one")]);
+    const { link, model, runtime } = await connectedPage([installed("some-one")]);
     const answer = later();
     link.answers.set("plugins/uninstall", () => answer.promise);
-    const ended = manager.uninstall("some-one");
+    const ended = model.uninstall("some-one");
     await answered();
     equal(link.called("plugins/uninstall"), [{ id: "some-one" }]);
     const step = { operation: "3", op: "uninstall", id: "some-one", ref: null, cancellable: true };
     link.push("progress", { ...step, step: "awaiting_confirmation" });
     await answered();
-    equal(manager.work.tasks.map(({ operation, step: now }) => [operation, now]), [
+    equal(model.work.tasks.map(({ operation, step: now }) => [operation, now]), [
       ["3", "awaiting_confirmation"],
     ]);
     answer.resolve({});
@@ -432,17 +432,17 @@ export const managerScenarios = {
 
   async update_all_goes_on() {
     const plugins = ["one-x", "two-x", "three-x"].map((id) => installed(id));
-    const { manager, link, said, bar } = await connectedManager(plugins);
+    const { model, link, said, bar } = await connectedPage(plugins);
     const updates = ["one-x", "two-x", "three-x"].map((id) => ({ id, latest: "b".repeat(40) }));
     link.answers.set("plugins/check_updates", () => ({ updates }));
-    await manager.shelf.check();
+    await model.shelf.check();
     link.answers.set("plugins/update", ({ id }) => {
       if (id === "two-x") {
         throw refused("denied: no");
       }
       return {};
     });
-    await manager.updateAll();
+    await model.updateAll();
     equal(link.called("plugins/update").map((params) => (params as { id: string }).id), [
       "one-x",
       "two-x",
@@ -453,26 +453,26 @@ export const managerScenarios = {
   },
 
   async a_switch_that_is_not_saved() {
-    const { manager, runtime, said } = await connectedManager([installed("some-one")]);
+    const { model, runtime, said } = await connectedPage([installed("some-one")]);
     runtime.switched = "not-saved";
-    equal(await manager.setEnabled("some-one", false), "Couldn't save. some-one is still on.");
+    equal(await model.setEnabled("some-one", false), "Couldn't save. some-one is still on.");
     equal(said.at(-1), "!Couldn't save. some-one is still on.");
     runtime.switched = "reload";
-    await manager.setEnabled("some-one", false);
+    await model.setEnabled("some-one", false);
     equal(said.at(-1), "some-one is off after a reload.");
   },
 
   async a_failed_build() {
-    const { manager, link } = await connectedManager();
+    const { model, link } = await connectedPage();
     link.push("build", { ok: false, errors: ["no"] });
-    equal([manager.buildErrors, manager.isRebuilt], [["no"], false]);
+    equal([model.buildErrors, model.isRebuilt], [["no"], false]);
     link.push("build", { ok: true, plugins: [] });
-    equal([manager.buildErrors, manager.isRebuilt], [[], true]);
+    equal([model.buildErrors, model.isRebuilt], [[], true]);
   },
 
   async unsaved_changes_hold_the_page() {
-    const { manager, bar } = await connectedManager();
-    const { navigation } = manager;
+    const { model, bar } = await connectedPage();
+    const { navigation } = model;
     const go = async (fragment: string): Promise<string> => {
       bar.fragment = fragment;
       await navigation.follow();
@@ -489,8 +489,8 @@ export const managerScenarios = {
   },
 
   async questions_one_after_another() {
-    const { manager } = await connectedManager();
-    const { questions } = manager;
+    const { model } = await connectedPage();
+    const { questions } = model;
     const answers = [questions.ask("One?", "x"), questions.ask("Two?", "y")];
     equal(questions.current?.title, "One?");
     questions.answer(true);

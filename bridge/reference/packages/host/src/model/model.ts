@@ -34,7 +34,7 @@ interface Parts {
 }
 
 /** What the views show, and what the user can do with plugins. */
-export class Manager {
+export class PageModel {
   readonly link: Link;
   readonly runtime: Runtime;
   readonly shelf: Shelf;

@@ -1,19 +1,19 @@
-/** A connection that the scenarios answer, and a manager on it. */
+/** A connection that the scenarios answer, and a model on it. */
 
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
-import { Announcer } from "../../bridge/reference/packages/host/src/manager/announcer.js";
-import { HostState } from "../../bridge/reference/packages/host/src/manager/hoststate.js";
+import { Announcer } from "../../bridge/reference/packages/host/src/model/announcer.js";
+import { HostState } from "../../bridge/reference/packages/host/src/model/hoststate.js";
 import type {
   Link,
   Standing,
   Step,
-} from "../../bridge/reference/packages/host/src/manager/link.js";
-import { LogBook } from "../../bridge/reference/packages/host/src/manager/logbook.js";
-import { Manager } from "../../bridge/reference/packages/host/src/manager/manager.js";
-import { Navigation } from "../../bridge/reference/packages/host/src/manager/navigation.js";
-import { Questions } from "../../bridge/reference/packages/host/src/manager/questions.js";
-import { Shelf } from "../../bridge/reference/packages/host/src/manager/shelf.js";
-import { Work } from "../../bridge/reference/packages/host/src/manager/work.js";
+} from "../../bridge/reference/packages/host/src/model/link.js";
+import { LogBook } from "../../bridge/reference/packages/host/src/model/logbook.js";
+import { PageModel } from "../../bridge/reference/packages/host/src/model/model.js";
+import { Navigation } from "../../bridge/reference/packages/host/src/model/navigation.js";
+import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
+import { Shelf } from "../../bridge/reference/packages/host/src/model/shelf.js";
+import { Work } from "../../bridge/reference/packages/host/src/model/work.js";
 import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
 import type { PluginState, Runtime, Switched } from "../../bridge/reference/packages/host/src/runtime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
@@ -162,8 +162,8 @@ export class FakeRuntime {
   }
 }
 
-export interface ManagerStand {
-  readonly manager: Manager;
+export interface ModelStand {
+  readonly model: PageModel;
   readonly link: FakeLink;
   readonly runtime: FakeRuntime;
   readonly world: World;
@@ -175,7 +175,7 @@ export interface ManagerStand {
 }
 
 /** Open a page that is not connected yet. */
-export function openManager(session = new Memory()): ManagerStand {
+export function openPage(session = new Memory()): ModelStand {
   const world = new World();
   const link = new FakeLink();
   link.state = "detecting";
@@ -198,7 +198,7 @@ export function openManager(session = new Memory()): ManagerStand {
       bar.fragment = fragment;
     },
   });
-  const manager = new Manager({
+  const model = new PageModel({
     link,
     runtime: runtime as unknown as Runtime,
     shelf: new Shelf(link, memory, world),
@@ -213,7 +213,7 @@ export function openManager(session = new Memory()): ManagerStand {
     cards: { changed: new Signal() } as never,
     reload: () => undefined,
   });
-  return { manager, link, runtime, world, session, said, bar };
+  return { model, link, runtime, world, session, said, bar };
 }
 
 /** Wait until everything that was asked for is answered. */
@@ -224,11 +224,11 @@ export async function answered(): Promise<void> {
 }
 
 /** Open a page, and connect it to a daemon with these plugins. */
-export async function connectedManager(
+export async function connectedPage(
   plugins: readonly object[] = [],
   states: PluginState[] = [],
-): Promise<ManagerStand> {
-  const stand = openManager();
+): Promise<ModelStand> {
+  const stand = openPage();
   stand.runtime.states = states;
   stand.link.answers.set("plugins/list", () => ({ plugins, broken: [] }));
   stand.link.become("connected");
