@@ -166,29 +166,29 @@ class Started:
 async def start(
     reactor: Any,
     place: DemoPaths,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
     random: Callable[[int], bytes],
     now: int,
 ) -> Started:
     """
     Start everything; the reactor's shutdown ends it again.
 
-    :param say: Accepts a line of progress.
+    :param report: Accepts a line of progress.
     :raise DemoError: Something can't be started.
     :raise ForgeError: What the git server needs is missing.
     """
     # First, as it is what a machine may lack.
     authority = make_authority(place.ca_file)
     place.data.create()
-    setup(place.profile, place.data, None, None, say)
-    say("publishing a signed sample plugin on a git server with its own certificate")
+    setup(place.profile, place.data, None, None, report)
+    report("publishing a signed sample plugin on a git server with its own certificate")
     publish_plugin(place, random, now)
     forge: Forge = start_forge(reactor, place.repositories, authority, place.ca_file)
-    say("building the page's bundle, without plugins")
+    report("building the page's bundle, without plugins")
     building = await run_daemon(reactor, place, "--build-plugins")
     building.listening.addErrback(lambda _: None)
     await building.ended
-    say("starting the daemon in developer mode, which installs without asking")
+    report("starting the daemon in developer mode, which installs without asking")
     daemon = await run_daemon(
         reactor, place, "--dev", "--listen=127.0.0.1:0", f"--ca-file={place.ca_file}"
     )

@@ -48,7 +48,7 @@ _PERSON = {
     "GIT_COMMITTER_EMAIL": "author@example.invalid",
 }
 
-# Files are published as the bytes they are, whatever their own attributes say.
+# Files are published as the bytes they are, whatever their own attributes name.
 _RAW = b"* -text -filter -ident -working-tree-encoding\n"
 
 

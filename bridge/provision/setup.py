@@ -49,7 +49,7 @@ def setup(
     data: DataDir,
     bundler: Path | None,
     host_sources: Path | None,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
     *,
     force: bool = False,
     bundler_only: bool = False,
@@ -61,7 +61,7 @@ def setup(
     :param bundler: The bundler's binary or npm package; ``None``: find it.
     :param host_sources: Their directory or tar archive; ``None``: those that came
         with the profile, if any did.
-    :param say: Accepts a line for each thing that was installed or in place.
+    :param report: Accepts a line for each thing that was installed or in place.
     :param force: Install again what is in place.
     :param bundler_only: Install nothing else.
     :param environ: For npm.
@@ -71,7 +71,7 @@ def setup(
         data.create()
     except DataDirError as e:
         raise SetupError(str(e)) from None
-    steps = _Steps(profile, data, bundler, host_sources, say, force, environ)
+    steps = _Steps(profile, data, bundler, host_sources, report, force, environ)
     failures = []
     others = () if bundler_only else (steps.host, steps.sample)
     for step in (steps.bundler, *others):

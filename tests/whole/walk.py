@@ -63,39 +63,39 @@ def _read(lines: Iterator[str]) -> Shown:
     raise AssertionError("the demo ended before it was ready")
 
 
-def walk(browser: Browser, shown: Shown, say: Callable[[str], None]) -> None:
+def walk(browser: Browser, shown: Shown, report: Callable[[str], None]) -> None:
     """Pair, look at a plugin, install it, reload, and see it run."""
-    say("opening the page")
+    report("opening the page")
     browser.open(shown.page)
     browser.until_text("#connect-words", "Paste the pairing code")
     browser.picture(ARTEFACTS / "1-not-paired.png")
 
-    say("pairing with the token")
+    report("pairing with the token")
     browser.type("#token", shown.token)
     browser.click("#pair")
     browser.until_text("#bridge-state", "Connected")
     browser.picture(ARTEFACTS / "2-connected.png")
 
-    say("looking at the signed plugin in its git repository")
+    report("looking at the signed plugin in its git repository")
     browser.click("#add")
     browser.type("#install-url", shown.plugin)
     browser.click("#look")
     browser.find("#preview")
     browser.picture(ARTEFACTS / "3-preview.png")
 
-    say("installing it")
+    report("installing it")
     browser.click("#install")
     browser.find("#reload")
     browser.picture(ARTEFACTS / "4-installed.png")
 
-    say("reloading the page")
+    report("reloading the page")
     browser.click("#reload")
     browser.until_text("#plugin-words", "Running")
     browser.click('nav a[href="#/home"]')
     card = browser.find(CARD)
     button = browser.find(f"{CARD} button")
     before = card.text
-    say("the plugin runs; clicking its button")
+    report("the plugin runs; clicking its button")
     button.click()
     browser.until("the plugin's card changes", lambda: browser.text(CARD) != before)
     browser.picture(ARTEFACTS / "5-plugin-running.png")

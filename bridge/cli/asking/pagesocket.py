@@ -62,7 +62,7 @@ class PageSocket:
         request_id = str(self._last)
         answer: Deferred[Any] = Deferred()
         self._waiting[request_id] = answer
-        self._protocol.say(
+        self._protocol.send(
             {
                 "type": "request",
                 "id": request_id,
@@ -108,11 +108,11 @@ class _Protocol(WebSocketClientProtocol):
         self.paired: Deferred[PageSocket] = Deferred()
         self._page: PageSocket | None = None
 
-    def say(self, frame: Any) -> None:
+    def send(self, frame: Any) -> None:
         self.sendMessage(dumps(frame))
 
     def onOpen(self) -> None:
-        self.say(
+        self.send(
             {
                 "type": "hello",
                 "token": self._token,

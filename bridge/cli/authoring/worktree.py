@@ -79,7 +79,7 @@ def published(
     """
     List the files here that a clone would have, sorted, with ``/``.
 
-    :param ignored: Directories to leave out where git does not say what to.
+    :param ignored: Directories to leave out where git does not decide what to.
     :raise CommandError: The directory cannot be read, or git is missing.
     """
     if not root.is_dir():

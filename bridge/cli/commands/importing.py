@@ -113,12 +113,12 @@ class Importer:
     Imports a file by the calls that a page makes.
 
     :ivar replace: Whether existing settings are replaced.
-    :ivar say: Accepts lines of progress for the user.
+    :ivar report: Accepts lines of progress for the user.
     """
 
     _page: PageSocket
     replace: bool
-    say: Callable[[str], object]
+    report: Callable[[str], object]
 
     async def run(self, export: Export) -> int:
         """
@@ -131,7 +131,7 @@ class Importer:
 
     def _pushed(self, event: str, data: Any) -> None:
         if event == "progress":
-            self.say(f"    {visible(str(data.get('message')))}\n")
+            self.report(f"    {visible(str(data.get('message')))}\n")
 
     async def _install(self, export: Export) -> int:
         refused = 0
@@ -140,16 +140,16 @@ class Importer:
         for plugin in export.plugins:
             name = visible(plugin.id)
             if plugin.id in installed:
-                self.say(f"{name}: already installed\n")
+                self.report(f"{name}: already installed\n")
                 continue
-            self.say(f"{name}: installing; answer the prompt if one appears\n")
+            self.report(f"{name}: installing; answer the prompt if one appears\n")
             try:
                 await self._page.call("plugins", "install", {"url": plugin.url})
             except BridgeError as e:
                 refused += 1
-                self.say(f"{name}: refused: {visible(e.message)}\n")
+                self.report(f"{name}: refused: {visible(e.message)}\n")
             else:
-                self.say(f"{name}: installed\n")
+                self.report(f"{name}: installed\n")
         return refused
 
     async def _set(self, export: Export) -> int:
@@ -167,8 +167,8 @@ class Importer:
                     made += 1
                 except BridgeError as e:
                     refused += 1
-                    self.say(f"a setting of {visible(ns)}: refused: {e.message}\n")
-        self.say(f"settings: {made} set, {kept} kept, {refused} refused\n")
+                    self.report(f"a setting of {visible(ns)}: refused: {e.message}\n")
+        self.report(f"settings: {made} set, {kept} kept, {refused} refused\n")
         return refused
 
     async def _present(self, ns: str) -> dict[str, Any]:

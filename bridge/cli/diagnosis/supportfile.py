@@ -69,7 +69,7 @@ class Support:
             {name: _ended(redact(text)).encode() for name, text in files.items()}
         )
 
-    def write(self, path: Path, say: Callable[[str], object]) -> None:
+    def write(self, path: Path, report: Callable[[str], object]) -> None:
         """
         Write the file, after listing its contents.
 
@@ -77,14 +77,14 @@ class Support:
         :raise OSError: It can't be written.
         """
         with private_file(path) as file:
-            say(
+            report(
                 "the file contains these parts, without token, settings and home "
                 "directory:"
             )
             for name, content in self.files.items():
-                say(f"  {name:<14} {len(content)} bytes")
+                report(f"  {name:<14} {len(content)} bytes")
             self._pack(file)
-        say(f"wrote {path}; read it before you send it")
+        report(f"wrote {path}; read it before you send it")
 
     def _pack(self, file: BinaryIO) -> None:
         with tarfile.open(fileobj=file, mode="w:gz") as tar:

@@ -67,7 +67,7 @@ def arguments(profile: HostProfile, staging: Path) -> list[str]:
         "--bundle",
         "--format=iife",
         f"--target={TARGET}",
-        # Otherwise a plugin's own tsconfig.json would have a say.
+        # Otherwise a plugin's own tsconfig.json would take part.
         f"--tsconfig-raw={TSCONFIG_RAW}",
         *loader_arguments(),
         "--platform=browser",

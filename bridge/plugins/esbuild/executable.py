@@ -31,7 +31,7 @@ _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
 _CHECKSUM_FILE_BYTES: Final = 4 * KIB
 _CHUNK_BYTES: Final = MIB
 
-# Since Linux 6.3 a file in memory has to say that it will run; older kernels refuse
+# Since Linux 6.3 a file in memory has to declare that it will run; older kernels refuse
 # the flag.
 _MFD_EXEC: Final = 0x10
 

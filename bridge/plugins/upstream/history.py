@@ -1,8 +1,8 @@
 """
 How far one commit is behind another, computed from commits alone.
 
-Only a part of a history is ever at hand; what is said of it is what ``git rev-list``
-would say of the whole, or a lower bound.
+Only a part of a history is ever at hand; what is reported of it is what ``git rev-list``
+would report of the whole, or a lower bound.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Commit:
     What is read of a commit.
 
     :ivar parents: Their names, 20 bytes each.
-    :ivar time: When it was committed, in seconds since the epoch; 0 when it does
-        not say.
+    :ivar time: When it was committed, in seconds since the epoch; 0 when it is
+        not recorded.
     :ivar message: The beginning of its message.
     """
 
@@ -66,7 +66,7 @@ class LogEntry:
 
     :ivar commit: 40 hexadecimal digits.
     :ivar summary: The first line of its message, cut to 200 characters.
-    :ivar time: When it was committed: ISO 8601 in UTC; empty when it does not say.
+    :ivar time: When it was committed: ISO 8601 in UTC; empty when it is not recorded.
     """
 
     commit: str

@@ -132,8 +132,8 @@ class Updates:
         """
         Find the plugins that are behind, by id.
 
-        Remotes that take longer than an answer may are looked at further, and what
-        they say is in a later answer.
+        Remotes that take longer than an answer may are looked at further, and their
+        results are in a later answer.
 
         :raise BridgeError: ``unavailable``: the daemon is shutting down.
         """

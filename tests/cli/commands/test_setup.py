@@ -37,7 +37,7 @@ class SetupCase(SynchronousTestCase):
         """Run setup with the bundler that the tests have."""
         given = {"bundler": esbuild(), "host_sources": None, **more}
         self.printed.clear()
-        setup(load_profile(host), self.data, say=self.printed.append, **given)
+        setup(load_profile(host), self.data, report=self.printed.append, **given)
 
     def refused(self, *args, **more) -> str:
         """Run setup, expect a failure, and give its words."""

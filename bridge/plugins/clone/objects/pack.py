@@ -3,7 +3,7 @@ Unpacks git packs within limits.
 
 Every size a pack declares is drawn from one budget before a byte of it is inflated,
 and what is inflated must then be exactly that long; so a pack costs no more memory or
-time than its limits say, whatever it claims.
+time than its limits allow, whatever it claims.
 """
 
 from __future__ import annotations
