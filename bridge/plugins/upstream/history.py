@@ -1,8 +1,8 @@
 """
 How far one commit is behind another, computed from commits alone.
 
-Only a part of a history is ever at hand; what is reported of it is what ``git rev-list``
-would report of the whole, or a lower bound.
+Only a part of a history is ever at hand.  What is reported of it is what
+``git rev-list`` would report of the whole, or a lower bound.
 """
 
 from __future__ import annotations
