@@ -2,7 +2,7 @@
 The journal: what the operation under way does to the trees, for the next start.
 
 It is there from before the first rename until the bundle is built.  How far the
-operation came is not in it, but in the state store, whose commit is the instant at which
+operation came is not in it, but in the state store, whose commit is the instant when
 the new set replaces the old one.  See docs/decisions/0008.  Everything here blocks.
 """
 
