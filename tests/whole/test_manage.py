@@ -150,6 +150,8 @@ class ManageTests(_Typed, InstallCase):
             mode = path.lstat().st_mode
             self.assertTrue(stat.S_ISSOCK(mode))
             self.assertEqual(stat.S_IMODE(mode), 0o600)
+            # Once it answers, it ends in order.
+            self.assertEqual(self.type("list").returncode, 0)
         self.assertFalse(path.exists())
 
     def test_attack_calls_without_the_token(self):
