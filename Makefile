@@ -10,7 +10,7 @@ help:
 	@echo "make test       run every check and test, with coverage (ten minutes)"
 	@echo "make check      run the checks and the unit tests (three minutes)"
 	@echo "make packages   test the wheel and the Debian packages (needs root)"
-	@echo "make soak       run a page next to every abuse for three minutes"
+	@echo "make soak       run a page next to every abuse for three minutes, and the model test"
 	@echo "make docs       build the site and the manual pages in artefacts/"
 	@echo "make reference  regenerate what the docs take from the code"
 	@echo "make clean      remove .venv, caches and artefacts"

@@ -35,8 +35,9 @@ WHOLE: Final = tuple(
 THIRD: Final = len(WHOLE) // 3
 """How many of them take half of the time."""
 OTHERS: Final = tuple(
-    f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging"})
+    f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging", "model"})
 )
+MODEL: Final = ("tests/model",)
 SOAK_MINUTES: Final = 3
 ALONE: Final = ("tests.protocol", "tests.plugins")
 """Run by themselves: one is measured by itself, the other takes longest."""
@@ -260,10 +261,10 @@ def soaking() -> Part:
 
 
 def soak() -> list[str]:
-    """Run the soak; return what failed."""
+    """Run the soak, and compare the daemon with its model; return what failed."""
     suite = Suite()
     last = soaking()
-    suite.run([last], last)
+    suite.run([last, _pytest("model", MODEL)], last)
     _end_with(last, suite.failed)
     return suite.failed
 

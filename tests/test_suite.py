@@ -30,7 +30,7 @@ class PartsTests(SynchronousTestCase):
         """Each module of tests is in one part, with coverage and without."""
         modules = sorted(TESTS.rglob("test_*.py"))
         for measured in (False, True):
-            names = list(suite.PACKAGES)
+            names = [*suite.PACKAGES, *suite.MODEL]
             for part in (*suite.whole(), *suite.units(measured=measured)):
                 names += part.tests
             found: list[Path] = []
