@@ -21,6 +21,7 @@ KEPT: Final = {
     "address",
     "bin",
     "build",
+    "control.socket",
     "host",
     "icons",
     "lock",
