@@ -39,7 +39,7 @@ OTHERS: Final = tuple(
 )
 MODEL: Final = ("tests/model",)
 SOAK_MINUTES: Final = 3
-ALONE: Final = ("tests.protocol", "tests.plugins")
+ALONE: Final = ("tests.protocol", "tests.schemas", "tests.plugins")
 """Run by themselves: one is measured by itself, the other takes longest."""
 
 _PYTHON: Final = (sys.executable, "-m")
@@ -94,23 +94,21 @@ def units(*, measured: bool) -> list[Part]:
     return [
         _trial("plugins", ("tests.plugins",), measured=measured),
         _trial("units", rest, measured=measured),
-        _trial("protocol", ("tests.protocol",), measured=measured),
+        _trial("protocol", ("tests.protocol", "tests.schemas"), measured=measured),
     ]
 
 
 def whole(*options: str) -> tuple[Part, Part]:
     """What pytest runs, except for packages, in two parts that take about as long."""
     return (
-        _pytest("pages", (*WHOLE[:THIRD], *OTHERS), *options, measured=True),
-        _pytest("whole", WHOLE[THIRD:], *options, measured=True),
+        _pytest("pages", (*WHOLE[:THIRD], *OTHERS), *options),
+        _pytest("whole", WHOLE[THIRD:], *options),
     )
 
 
-def _pytest(
-    name: str, paths: tuple[str, ...], *more: str, measured: bool = False
-) -> Part:
-    command = _measured("-m", "pytest") if measured else (*_PYTHON, "pytest")
-    return Part(name, (*command, "-q", *more, *paths), paths, measured)
+def _pytest(name: str, paths: tuple[str, ...], *more: str) -> Part:
+    # Without coverage: each daemon that a test starts would take half as long again.
+    return Part(name, (*_PYTHON, "pytest", "-q", *more, *paths), paths)
 
 
 def _trial(name: str, tests: tuple[str, ...], *, measured: bool) -> Part:
@@ -238,8 +236,8 @@ def test(*options: str) -> list[str]:
     """Run the checks and all tests except those of packages; return what failed."""
     suite = Suite()
     first, last = whole(*options)
-    measured = [first, last, *units(measured=True)]
-    suite.run([*measured, *checks()], last)
+    measured = units(measured=True)
+    suite.run([first, last, *measured, *checks()], last)
     suite.measure(measured)
     _end_with(last, suite.failed)
     return suite.failed

@@ -12,6 +12,7 @@ from bridge.protocol.errors import (
     CloseReason,
     Code,
     Prefix,
+    Retry,
     plugin_error,
     shutting_down,
 )
@@ -105,3 +106,14 @@ class BridgeErrorTests(SynchronousTestCase):
         error = shutting_down()
         self.assertIs(error.code, Code.UNAVAILABLE)
         self.assertEqual(error.message, "the daemon is shutting down")
+
+
+class RetryTests(SynchronousTestCase):
+    """When a page may connect again."""
+
+    def test_each_reason(self) -> None:
+        """After a refusal it pairs first; after an overload it waits."""
+        self.assertIs(CloseReason.UNAUTHORIZED.retry, Retry.PAIRED)
+        self.assertIs(CloseReason.TOKEN_ROTATED.retry, Retry.PAIRED)
+        self.assertIs(CloseReason.SLOW_READER.retry, Retry.LATER)
+        self.assertIs(CloseReason.SHUTDOWN.retry, Retry.YES)

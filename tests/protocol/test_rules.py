@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.rules import Between, Many, OneOf, Text, has_control
+from bridge.protocol.rules import (
+    LENIENT,
+    Between,
+    Like,
+    Many,
+    OneOf,
+    Text,
+    has_control,
+)
 
 from ..strategies import texts
 
@@ -152,3 +161,29 @@ class OneOfTests(SynchronousTestCase):
         self.assertFalse(rule.broken("low"))
         self.assertTrue(rule.broken("Low"))
         self.assertEqual(rule.describe(), "one of low, high")
+
+
+class SchemaTests(SynchronousTestCase):
+    """What each rule is in JSON Schema; ``tests.schemas`` compares what both accept."""
+
+    def test_numbers_and_lists(self) -> None:
+        """Each has the keywords of its bounds."""
+        self.assertEqual(Between(1, 2).schema(), {"minimum": 1, "maximum": 2})
+        self.assertEqual(Many(3).schema(), {"maxItems": 3})
+        unique = {"maxItems": 3, "uniqueItems": True}
+        self.assertEqual(Many(3, unique=True).schema(), unique)
+        self.assertEqual(OneOf(("a", "b")).schema(), {"enum": ["a", "b"]})
+        self.assertEqual(Like(str).schema(), {LENIENT: True})
+        self.assertFalse(Like(str).broken(1))
+        self.assertIn("ignored", Like(str).describe())
+
+    def test_texts(self) -> None:
+        """A text has its lengths, and a pattern for each thing that is required."""
+        self.assertEqual(Text(5).schema(), {"maxLength": 5})
+        like = {"minLength": 1, "maxLength": 5, "pattern": "^(?:[a-z]+)$"}
+        self.assertEqual(Text(5, like="[a-z]+", least=1).schema(), like)
+        strict = Text(5, like="a", control=False, lines=True, blank=False).schema()
+        self.assertEqual(len(strict["allOf"]), 3)
+        pattern = re.compile(Text(9, control=False, lines=True).schema()["pattern"])
+        self.assertTrue(pattern.search("a\nb"))
+        self.assertFalse(pattern.search("a\x1bb"))
