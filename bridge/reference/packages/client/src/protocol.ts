@@ -161,7 +161,7 @@ export type LogEntry = {
   commit: string;
   /** The first line of its message, cut to 200 characters. */
   summary: string;
-  /** When it was committed: ISO 8601 in UTC; empty when it does not say. */
+  /** When it was committed: ISO 8601 in UTC; empty when it is not recorded. */
   time: string;
 };
 
