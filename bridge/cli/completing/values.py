@@ -75,6 +75,7 @@ _OPTIONS: Final = {
             "listen",
             "log-max-bytes",
             "name",
+            "page-port",
             "overlay-addr",
             "rate",
             "scope",
