@@ -9,8 +9,10 @@ Plugin operations under way, and those that ended lately.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from attrs import define, field
@@ -31,6 +33,11 @@ from .progress import Watcher
 from .running import End, Outcome, Ref, Running, cancelled
 
 T = TypeVar("T")
+
+#: What a system may answer to a correct write.
+_NOT_A_DEFECT: Final = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+)
 
 
 @define(eq=False)
@@ -158,11 +165,13 @@ class Operations:
             log = self._log.error if error.code == Code.INTERNAL else self._log.warn
             log("{op} ended at {step}: {reason}", reason=error.message, **where)
             return error
+        undone = f"the {running.step} step failed and was undone"
+        if isinstance(error, OSError) and error.errno in _NOT_A_DEFECT:
+            why = os.strerror(error.errno)
+            self._log.error("{op} failed at {step}: {why}", why=why, **where)
+            return BridgeError(Code.INTERNAL, f"{undone}: {why}")
         self._log.failure("{op} failed at {step}", **where)
-        return BridgeError(
-            Code.INTERNAL,
-            f"the {running.step} step failed and was undone; see the daemon's log",
-        )
+        return BridgeError(Code.INTERNAL, f"{undone}; see the daemon's log")
 
     def recent(self) -> list[Running]:
         """

@@ -1,6 +1,8 @@
 """Tests for ``bridge.plugins.operations.operations``."""
 
+import errno
 import itertools
+import os
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
@@ -72,11 +74,21 @@ class OperationsTests(OperationsTestCase):
 
     def test_defect_reveals_nothing_of_itself(self):
         """A defect is logged whole, and answered as ``internal``."""
-        running = self.run_until(fail(OSError(28, "secret")))
-        error = self.failureResultOf(running, BridgeError).value
+        for defect in (KeyError("secret"), OSError(errno.EBADF, "secret")):
+            running = self.run_until(fail(defect))
+            error = self.failureResultOf(running, BridgeError).value
+            self.assertEqual(error.code, Code.INTERNAL)
+            self.assertNotIn("secret", error.message)
+            self.assertEqual(len(self.flushLoggedErrors(type(defect))), 1)
+
+    def test_full_disk(self):
+        """What a full disk did is answered, and is no defect to log in full."""
+        full = OSError(errno.ENOSPC, "secret", "/home/secret")
+        error = self.failureResultOf(self.run_until(fail(full)), BridgeError).value
         self.assertEqual(error.code, Code.INTERNAL)
+        self.assertIn(os.strerror(errno.ENOSPC), error.message)
         self.assertNotIn("secret", error.message)
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_dropped_answer(self):
         """An operation goes on when nobody waits for its answer any more."""
