@@ -1,4 +1,4 @@
-"""Tests for ``bridge.plugins.operations.operations``."""
+"""Tests for ``bridge.plugins.operations.underway.operations``."""
 
 import errno
 import itertools
@@ -10,13 +10,13 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.operations import Operations
-from bridge.plugins.operations.progress import Step
-from bridge.plugins.operations.running import End, Outcome, Ref, Running
+from bridge.plugins.operations.underway.operations import Operations
+from bridge.plugins.operations.underway.progress import Step
+from bridge.plugins.operations.underway.running import End, Outcome, Ref, Running
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 
-from .bench import NOW, FakeAudience
+from ..bench import NOW, FakeAudience
 from .test_undo import noting
 
 INSTALL = Operation.INSTALL

@@ -9,10 +9,8 @@ Plugin operations under way, and those that ended lately.
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
 from attrs import define, field
@@ -20,24 +18,20 @@ from twisted.internet.defer import Deferred, DeferredList, DeferredLock, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ...approval import Operation
-from ...protocol.errors import (
+from ....approval import Operation
+from ....protocol.errors import (
     BridgeError,
     Code,
     Prefix,
     plugin_error,
     shutting_down,
 )
-from ...protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+from ....protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+from .faults import reason
 from .progress import Watcher
 from .running import End, Outcome, Ref, Running, cancelled
 
 T = TypeVar("T")
-
-#: What a system may answer to a correct write.
-_NOT_A_DEFECT: Final = frozenset(
-    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-)
 
 
 @define(eq=False)
@@ -166,10 +160,9 @@ class Operations:
             log("{op} ended at {step}: {reason}", reason=error.message, **where)
             return error
         undone = f"the {running.step} step failed and was undone"
-        if isinstance(error, OSError) and error.errno in _NOT_A_DEFECT:
-            why = os.strerror(error.errno)
-            self._log.error("{op} failed at {step}: {why}", why=why, **where)
-            return BridgeError(Code.INTERNAL, f"{undone}: {why}")
+        if (because := reason(error)) is not None:
+            self._log.error("{op} failed at {step}: {why}", why=because, **where)
+            return BridgeError(Code.INTERNAL, f"{undone}: {because}")
         self._log.failure("{op} failed at {step}", **where)
         return BridgeError(Code.INTERNAL, f"{undone}; see the daemon's log")
 
