@@ -22,6 +22,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "keys": ("manage.keys", "list the authors' keys that were accepted"),
     "forget-key": ("manage.forget_key", "accept an author's key no longer"),
     "doctor": ("doctor", "find problems, and show how to fix them"),
+    "new": ("authors.new", "create a plugin to begin with, for plugin authors"),
     "keygen": ("authors.keygen", "create a signing key, for plugin authors"),
     "sign": ("authors.sign", "sign a plugin, for plugin authors"),
     "verify": ("authors.verify", "verify a plugin's signature"),
