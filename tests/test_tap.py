@@ -66,6 +66,7 @@ class DaemonTests(TestCase):
         daemon = tap.assemble(reactor, self.options(*arguments))
         daemon.startService()
         self.addCleanup(lambda: daemon.running and maybeDeferred(daemon.stopService))
+        daemon._late.get()
         return daemon
 
     def printed(self):
@@ -102,11 +103,9 @@ class DaemonTests(TestCase):
 
     async def test_collections_pass_over_what_is_loaded(self):
         """A full collection looks only at what was made since the start."""
-        service = object()
-        self.patch(tap, "assemble", lambda *_: service)
         self.addCleanup(gc.unfreeze)
         gc.unfreeze()
-        self.assertIs(tap.makeService(self.options()), service)
+        self.start()
         self.assertGreater(gc.get_freeze_count(), 10_000)
 
     async def test_forked_children_make_no_repr_of_settings(self):
@@ -127,14 +126,14 @@ class DaemonTests(TestCase):
         """When the token file is replaced, every socket is closed."""
         daemon = self.start()
         reasons: list[CloseReason] = []
-        self.patch(daemon._sockets, "close_all", reasons.append)
+        self.patch(daemon._late.made.endpoints.sockets, "close_all", reasons.append)
         daemon._follow_token()
         self.assertEqual(reasons, [])
         oneshot.token(self.options().paths.data, rotate=True)
         daemon._follow_token()
         self.assertEqual(reasons, [CloseReason.TOKEN_ROTATED])
         self.assertTrue(any("pair again" in str(e) for e in self.events))
-        self.patch(daemon._sockets, "close_all", lambda _: None)
+        self.patch(daemon._late.made.endpoints.sockets, "close_all", lambda _: None)
 
     async def test_a_part_that_fails_to_end_stops_nothing(self):
         """What a part raises at the end is logged, and the rest is ended."""
@@ -144,7 +143,7 @@ class DaemonTests(TestCase):
             def close(self):
                 raise ZeroDivisionError
 
-        daemon._finish = [Bad(), *daemon._finish]
+        daemon._finish = ([Bad(), *daemon._finish[0]], daemon._finish[1])
         await daemon.stopService()
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
         acquire(self.data / "lock").release()
@@ -247,8 +246,8 @@ class DaemonTests(TestCase):
 
     def test_build_mode(self):
         """``--build-plugins`` prints its report; its status shows errors."""
-        report = tap.oneshot.Report(ok=False, duration_ms=1, plugins=[], errors=["e"])
-        self.patch(tap.oneshot, "run", lambda *_: report)
+        report = oneshot.Report(ok=False, duration_ms=1, plugins=[], errors=["e"])
+        self.patch(oneshot, "run", lambda *_: report)
         status, text = self.refused(lambda: self.options("--build-plugins"))
         self.assertEqual(status, 1)
         self.assertIn('"durationMs":1', text)

@@ -254,6 +254,7 @@ class Simulation:
         )
         self.daemon = tap.assemble(self.reactor, options)
         self.daemon.startService()
+        self.daemon._late.get()
         host = str(self.daemon._listening.address)
         self.web = Web(self.reactor, self.daemon._site, host)
 
