@@ -43,7 +43,7 @@ class Closeable(Protocol):
         """Accept no more work; fires when work under way is finished or undone."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class LogObservers:
     """
     The observers of the daemon's own log lines.
@@ -56,7 +56,7 @@ class LogObservers:
     push: ILogObserver
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Parts:
     """
     The parts that are loaded once the daemon listens.

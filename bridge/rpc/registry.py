@@ -141,7 +141,7 @@ def methods_of(service: type[Any]) -> Iterator[Method]:
             yield found
 
 
-@define
+@define(eq=False, repr=False)
 class Registry:
     """The named services."""
 

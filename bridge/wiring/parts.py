@@ -21,7 +21,7 @@ from ..web.conversation import SharedContext
 from ..web.site import Endpoints
 from ..web.socket import BridgeFactory
 from .core import Core, Front
-from .logs import open_page_log
+from .pagelog import open_page_log
 from .plugins import make_plugins
 from .services import LIGHT, make_services
 

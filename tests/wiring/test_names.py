@@ -82,7 +82,7 @@ class StartTests(SynchronousTestCase):
     """Tests for a start."""
 
     def test_imports(self):
-        """What listens is imported first; warming imports the rest, but no Klein."""
+        """Only what listens is imported first; warming imports the rest."""
         listening, made, described, names = start(self)
         early = [m for m in listening if m.startswith(_LATER)]
         self.assertEqual(early, [])
