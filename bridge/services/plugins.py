@@ -19,10 +19,10 @@ from ..plugins.installed.keys import Trust
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.install import Installer
-from ..plugins.operations.operations import Operations
-from ..plugins.operations.progress import Progress
 from ..plugins.operations.rebuild import Rebuild
-from ..plugins.operations.running import Running
+from ..plugins.operations.underway.operations import Operations
+from ..plugins.operations.underway.progress import Progress
+from ..plugins.operations.underway.running import Running
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
 from ..plugins.upstream.preview import Previewer, Subject

@@ -23,10 +23,10 @@ from ..plugins.operations.candidate import CandidateFetcher
 from ..plugins.operations.change import Change
 from ..plugins.operations.install import Installer
 from ..plugins.operations.kept import KeptTree
-from ..plugins.operations.operations import Operations
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.recovery import RecoveredBuild, recover
+from ..plugins.operations.underway.operations import Operations
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
 from ..plugins.upstream.look import GitUpstream

@@ -8,7 +8,7 @@ from twisted.internet.defer import ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.progress import Audience, Progress, Step
+from bridge.plugins.operations.underway.progress import Audience, Progress, Step
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure

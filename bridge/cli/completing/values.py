@@ -67,10 +67,14 @@ _OPTIONS: Final = {
     **dict.fromkeys(
         (
             "allow-origin",
+            "author",
             "burst",
+            "description",
+            "id",
             "lines",
             "listen",
             "log-max-bytes",
+            "name",
             "overlay-addr",
             "rate",
             "scope",
@@ -92,6 +96,7 @@ ARGUMENTS: Final = {
     "export": FILES,
     "forget-key": Values(Kind.KEYS),
     "import": FILES,
+    "new": _DIRECTORIES,
     "sign": _DIRECTORIES,
     "uninstall": _PLUGINS,
     "update": _PLUGINS,

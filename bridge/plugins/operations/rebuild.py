@@ -29,8 +29,8 @@ from ..bundle.staging import INFO_FILE
 from ..installed.records import read_records
 from ..installed.trees import Trees
 from ..tree.files import read_bounded
-from .operations import Operations
-from .progress import Audience
+from .underway.operations import Operations
+from .underway.progress import Audience
 
 
 class Builds(Protocol):

@@ -10,8 +10,8 @@ from ..installed.journal import Journal, JournalError
 from ..installed.records import Entries
 from ..installed.trees import Trees
 from .change import Change
-from .operations import Operations
-from .running import Running
+from .underway.operations import Operations
+from .underway.running import Running
 
 
 @frozen

@@ -15,10 +15,10 @@ from ..installed.records import RECORDS, recorded, settings_namespace
 from ..installed.trees import Trees
 from ..tree.manifest import check_id
 from .change import Change
-from .operations import Operations
-from .progress import Step
 from .prompting import Prompting
-from .running import Running
+from .underway.operations import Operations
+from .underway.progress import Step
+from .underway.running import Running
 
 
 @define(eq=False)

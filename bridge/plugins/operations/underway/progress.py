@@ -6,10 +6,10 @@ from typing import Protocol
 
 from attrs import frozen
 
-from ...approval import Operation
-from ...protocol.errors import WireString
-from ..bundle.build import Report
-from ..installed.trees import ListEntry
+from ....approval import Operation
+from ....protocol.errors import WireString
+from ...bundle.build import Report
+from ...installed.trees import ListEntry
 
 
 class Step(WireString):

@@ -1,6 +1,8 @@
-"""Tests for ``bridge.plugins.operations.operations``."""
+"""Tests for ``bridge.plugins.operations.underway.operations``."""
 
+import errno
 import itertools
+import os
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
@@ -8,13 +10,13 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.operations import Operations
-from bridge.plugins.operations.progress import Step
-from bridge.plugins.operations.running import End, Outcome, Ref, Running
+from bridge.plugins.operations.underway.operations import Operations
+from bridge.plugins.operations.underway.progress import Step
+from bridge.plugins.operations.underway.running import End, Outcome, Ref, Running
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 
-from .bench import NOW, FakeAudience
+from ..bench import NOW, FakeAudience
 from .test_undo import noting
 
 INSTALL = Operation.INSTALL
@@ -72,11 +74,21 @@ class OperationsTests(OperationsTestCase):
 
     def test_defect_reveals_nothing_of_itself(self):
         """A defect is logged whole, and answered as ``internal``."""
-        running = self.run_until(fail(OSError(28, "secret")))
-        error = self.failureResultOf(running, BridgeError).value
+        for defect in (KeyError("secret"), OSError(errno.EBADF, "secret")):
+            running = self.run_until(fail(defect))
+            error = self.failureResultOf(running, BridgeError).value
+            self.assertEqual(error.code, Code.INTERNAL)
+            self.assertNotIn("secret", error.message)
+            self.assertEqual(len(self.flushLoggedErrors(type(defect))), 1)
+
+    def test_full_disk(self):
+        """What a full disk did is answered, and is no defect to log in full."""
+        full = OSError(errno.ENOSPC, "secret", "/home/secret")
+        error = self.failureResultOf(self.run_until(fail(full)), BridgeError).value
         self.assertEqual(error.code, Code.INTERNAL)
+        self.assertIn(os.strerror(errno.ENOSPC), error.message)
         self.assertNotIn("secret", error.message)
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_dropped_answer(self):
         """An operation goes on when nobody waits for its answer any more."""

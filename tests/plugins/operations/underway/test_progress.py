@@ -1,9 +1,9 @@
-"""Tests for ``bridge.plugins.operations.progress``."""
+"""Tests for ``bridge.plugins.operations.underway.progress``."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.progress import Progress, Step
+from bridge.plugins.operations.underway.progress import Progress, Step
 from bridge.protocol.wire import unstructure
 
 

@@ -1,4 +1,4 @@
-"""Tests for ``bridge.plugins.operations.running``."""
+"""Tests for ``bridge.plugins.operations.underway.running``."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.progress import Step
-from bridge.plugins.operations.running import Ref, Running, cancelled, ref_of
+from bridge.plugins.operations.underway.progress import Step
+from bridge.plugins.operations.underway.running import Ref, Running, cancelled, ref_of
 from bridge.protocol.errors import BridgeError, Code
 
-from .bench import FakeAudience
+from ..bench import FakeAudience
 
 WHY = cancelled("the operation was cancelled")
 

@@ -18,15 +18,16 @@ from twisted.internet.defer import Deferred, DeferredList, DeferredLock, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ...approval import Operation
-from ...protocol.errors import (
+from ....approval import Operation
+from ....protocol.errors import (
     BridgeError,
     Code,
     Prefix,
     plugin_error,
     shutting_down,
 )
-from ...protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+from ....protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+from .faults import reason
 from .progress import Watcher
 from .running import End, Outcome, Ref, Running, cancelled
 
@@ -158,11 +159,12 @@ class Operations:
             log = self._log.error if error.code == Code.INTERNAL else self._log.warn
             log("{op} ended at {step}: {reason}", reason=error.message, **where)
             return error
+        undone = f"the {running.step} step failed and was undone"
+        if (because := reason(error)) is not None:
+            self._log.error("{op} failed at {step}: {why}", why=because, **where)
+            return BridgeError(Code.INTERNAL, f"{undone}: {because}")
         self._log.failure("{op} failed at {step}", **where)
-        return BridgeError(
-            Code.INTERNAL,
-            f"the {running.step} step failed and was undone; see the daemon's log",
-        )
+        return BridgeError(Code.INTERNAL, f"{undone}; see the daemon's log")
 
     def recent(self) -> list[Running]:
         """

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from attrs import define, field
 from twisted.logger import Logger
 
+from .faults import reason
+
 
 @define(eq=False)
 class Undo:
@@ -53,5 +55,8 @@ class Undo:
     async def _run_step(self, what: str, how: Callable[[], Awaitable[Any]]) -> None:
         try:
             await how()
-        except Exception:  # noqa: BLE001
-            self._log.failure("undoing failed: {what}", what=what)
+        except Exception as e:  # noqa: BLE001
+            if (why := reason(e)) is None:
+                self._log.failure("undoing failed: {what}", what=what)
+            else:
+                self._log.error("undoing failed: {what}: {why}", what=what, why=why)

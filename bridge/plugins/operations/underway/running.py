@@ -11,8 +11,8 @@ from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.python.failure import Failure
 
-from ...approval import Operation
-from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
+from ....approval import Operation
+from ....protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
 from .progress import Progress, Step, Watcher
 from .undo import Undo
 

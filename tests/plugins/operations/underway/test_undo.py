@@ -1,9 +1,11 @@
-"""Tests for ``bridge.plugins.operations.undo``."""
+"""Tests for ``bridge.plugins.operations.underway.undo``."""
+
+import errno
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.operations.undo import Undo
+from bridge.plugins.operations.underway.undo import Undo
 
 
 def noting(into, what):
@@ -39,3 +41,10 @@ class UndoTests(SynchronousTestCase):
         self.successResultOf(Deferred.fromCoroutine(undo.run()))
         self.assertEqual(done, ["one"])
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
+    def test_full_disk(self):
+        """What a full disk keeps from being undone is reported without a traceback."""
+        undo = Undo()
+        undo.add("one", lambda: fail(OSError(errno.ENOSPC, "full")))
+        self.successResultOf(Deferred.fromCoroutine(undo.run()))
+        self.assertEqual(self.flushLoggedErrors(), [])
