@@ -34,6 +34,8 @@ parts = daemon._late.get()
 made = set(sys.modules) - warmed
 names = parts.endpoints.dispatcher.registry.names()
 parts.endpoints.dispatcher.registry.describe()
+# Those of plugins are loaded by the first call.
+assert "bridge.plugins.bundle.build" not in sys.modules or "--dev" in sys.argv
 described = set(sys.modules) - warmed - made
 print(json.dumps([sorted(listening), sorted(made), sorted(described), names]))
 """
