@@ -43,7 +43,7 @@ class Closeable(Protocol):
         """Accept no more work; fires when work under way is finished or undone."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class LogObservers:
     """
     The observers of the daemon's own log lines.
@@ -56,7 +56,7 @@ class LogObservers:
     push: ILogObserver
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Parts:
     """
     The parts that are loaded once the daemon listens.
@@ -66,7 +66,7 @@ class Parts:
     :ivar prepare: Starts background work before the threads; blocks briefly.
     :ivar settle: Starts what completes within seconds; the banner waits for it.
     :ivar banner: What is logged then.
-    :ivar finish: The parts to close at the end, in order.
+    :ivar finish: Returns the parts to close at the end, in order.
     :ivar status: What the supervisor is notified of besides the address; may be empty.
     :ivar reopen: Reopens log files after they were moved; on SIGHUP.
     """
@@ -76,7 +76,7 @@ class Parts:
     prepare: Callable[[], object]
     settle: Callable[[], Deferred[Any]]
     banner: Banner
-    finish: Sequence[Closeable]
+    finish: Callable[[], Sequence[Closeable]]
     status: str
     reopen: Callable[[], object]
 
@@ -196,7 +196,7 @@ class Daemon(Service):
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
         first, last = self._finish
-        for part in (*first, *(() if parts is None else parts.finish), *last):
+        for part in (*first, *(() if parts is None else parts.finish()), *last):
             try:
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001

@@ -21,7 +21,7 @@ _INTERVAL: Final = "WATCHDOG_USEC"
 _PROCESS: Final = "WATCHDOG_PID"
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Supervisor:
     """
     The supervisor that started this process, if one did.

@@ -54,7 +54,7 @@ class Health:
         return dumps(unstructure(self))
 
 
-@define(slots=False)
+@define(slots=False, eq=False, repr=False)
 class Endpoints:
     """
     What answers all but the liveness probe.

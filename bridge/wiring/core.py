@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..freedesktop import INotifications
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Threads:
     """
     The pools; see docs/decisions/0007 and 0009.
@@ -67,7 +67,7 @@ class Threads:
         ]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Front:
     """
     What there is when the daemon begins to listen.
@@ -96,7 +96,7 @@ class Front:
     notice: str | None
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Core:
     """
     The dependencies that the parts share.

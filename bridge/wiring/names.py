@@ -11,9 +11,6 @@ WARMED: Final = (
     "autobahn.twisted.websocket",
     "bridge.web.socket",
     "bridge.web.upgrade",
-    "bridge.plugins.policy.scan",
-    "bridge.wiring.oneshot",
-    "bridge.wiring.plugins",
     "bridge.wiring.services",
     "bridge.wiring.parts",
 )

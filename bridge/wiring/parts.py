@@ -17,12 +17,13 @@ from ..protocol.session import Rates
 from ..provision.readiness import build_problem
 from ..rpc.dispatch import Dispatcher
 from ..services.logs import Logs
+from ..services.pluginoutline import PluginOutline
 from ..web.conversation import SharedContext
 from ..web.site import Endpoints
 from ..web.socket import BridgeFactory
 from .core import Core, Front
-from .logs import open_page_log
-from .plugins import make_plugins
+from .lateplugins import LatePlugins, make_approver
+from .pagelog import open_page_log
 from .services import LIGHT, make_services
 
 
@@ -37,12 +38,21 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
     data, threads = paths.data, front.threads
     desktop = Notifications(reactor, os.environ, threads.checks.call)
     core = Core(reactor, config, paths, threads, front.store, front.hub, desktop)
-    plugins = make_plugins(core, lambda: build_problem(paths))
+    approver = make_approver(core)
+    outline = PluginOutline(
+        front.store,
+        data.plugins,
+        paths.bundle,
+        approver,
+        lambda: build_problem(paths),
+    )
+    plugins = LatePlugins(core, approver, outline)
+    plugin_notices = plugins.make_if_needed()
     page_log = open_page_log(config, data, threads.logs)
     logs = Logs(page_log.writer, reactor, front.secrets)
     reserved_ports = frozenset({front.port, config.overlay_addr.port})
     services = make_services(
-        core, logs, plugins.service, reserved_ports, reach or Reach()
+        core, logs, plugins.service(), reserved_ports, reach or Reach()
     )
     dispatcher = Dispatcher(services.registry)
     context = SharedContext(
@@ -60,7 +70,7 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
         return Endpoints(__version__, dispatcher, sockets, front.health, dev)
 
     unbuildable = build_problem(paths)
-    notices = (front.notice, *page_log.notices, front.store.notice, *plugins.notices)
+    notices = (front.notice, *page_log.notices, front.store.notice, *plugin_notices)
     banner = Banner(
         config,
         data.root,
@@ -68,7 +78,7 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
         data.token,
         services.registry,
         services.fanout,
-        plugins.approver,
+        approver,
         page_log.where,
         tuple(filter(None, (*notices, unbuildable))),
     )
@@ -82,6 +92,11 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
         starting: list[Deferred[Any]] = [services.fanout.start(), desktop.find()]
         return DeferredList(starting, consumeErrors=True)
 
+    def finish() -> list[Any]:
+        plugins.close()
+        made = [] if plugins.made is None else plugins.made.finish
+        return [*services.finish, *made, desktop, *page_log.finish(), logs]
+
     # What is loaded by now stays.  Otherwise each full collection would look at all of
     # it, in a turn of 100 ms, and would wait until garbage is a quarter of it.
     gc.freeze()
@@ -91,13 +106,7 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
         prepare=prepare,
         settle=settle,
         banner=banner,
-        finish=[
-            *services.finish,
-            *plugins.finish,
-            desktop,
-            *page_log.finish(),
-            logs,
-        ],
+        finish=finish,
         status=unbuildable,
         reopen=page_log.reopen,
     )

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from bridge.plugins.bundle.bundlerprocess import HOST_ENTRY, arguments
+from bridge.plugins.bundle.bundlerprocess import arguments
+from bridge.plugins.bundle.prerequisites import HOST_ENTRY
 from bridge.settings.host import load_profile
 
 from ..npm import esbuild

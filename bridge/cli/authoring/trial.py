@@ -38,7 +38,7 @@ from ...plugins.tree.signature import verify_tree
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES, POLICY_HITS
 from ...protocol.wire import loads_unique
-from ...provision.hostsources import setup_command
+from ...provision.readiness import setup_command
 from ...settings.options import Paths
 from ...wiring import oneshot
 from ..terminal import CommandError

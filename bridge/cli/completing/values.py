@@ -11,8 +11,8 @@ from typing import Final
 from attrs import frozen
 from twisted.python import usage
 
+from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.keys import KEYS
-from ...plugins.installed.records import RECORDS
 from ...protocol.wire import loads_own
 from ...schemas import PROTOCOL_FILE, read_schema
 from ...settings.config import LOG_FORMATS, LOG_LEVELS, ConfigError

@@ -13,7 +13,7 @@ from twisted.internet.error import CannotListenError
 
 from ...demo.page import page_site
 from ...demo.reloading import Builds
-from ...provision.hostsources import OWN_HOST
+from ...provision.readiness import OWN_HOST
 from ...settings.options import Paths
 from ...settings.values import UnixAddress
 from ..asking.client import listens_on

@@ -25,7 +25,7 @@ from ...protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
 from ...protocol.wire import loads
 from ...store import Store
 from ..bundle.build import Report
-from ..bundle.staging import INFO_FILE
+from ..bundle.published import INFO_FILE
 from ..installed.records import read_records
 from ..installed.trees import Trees
 from ..tree.files import read_bounded

@@ -6,8 +6,8 @@ from attrs import define, frozen
 
 from ...approval import Operation
 from ..installed.exchange import Exchange
+from ..installed.ids import Entries
 from ..installed.journal import Journal, JournalError
-from ..installed.records import Entries
 from ..installed.trees import Trees
 from .change import Change
 from .underway.operations import Operations

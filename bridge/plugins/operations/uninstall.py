@@ -10,8 +10,9 @@ from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError
 from ...store import Drop, Edit, Remove, Store
 from ..installed.exchange import Exchange
+from ..installed.ids import RECORDS
 from ..installed.keys import Trust
-from ..installed.records import RECORDS, recorded, settings_namespace
+from ..installed.records import recorded, settings_namespace
 from ..installed.trees import Trees
 from ..tree.manifest import check_id
 from .change import Change

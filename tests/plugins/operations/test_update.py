@@ -5,8 +5,9 @@ from typing import Any
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import RECORDS, Record
+from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Drop, Put
 from bridge.store.generations import UnchangedError

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 from attrs import evolve, frozen
 
-from ....provision.hostsources import OWN_HOST, missing_sources
+from ....provision.readiness import OWN_HOST, missing_sources
 from ....settings.config import BY_NAME, HOST_OPTIONS, Option
 from ....settings.options import HostOptions, Paths
 from ...authoring.scaffold import (
