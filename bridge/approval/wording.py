@@ -79,8 +79,13 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "reads what you copied, passwords too, and can replace it",
         risky=True,
     ),
+    "dom": Meaning(
+        "Use the page itself",
+        "can do whatever this page can, with all permissions of all plugins",
+        risky=True,
+    ),
 }
-"""By permission, as the shipped profiles name them."""
+"""By permission, as the shipped profiles name them; and of a manifest's ``dom``."""
 
 
 def permission_lines(permissions: Iterable[str]) -> list[str]:

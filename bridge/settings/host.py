@@ -110,6 +110,8 @@ class HostProfile:
     :ivar lazy_table: Whether an entry of the generated table has a function that
         evaluates the plugin, ``load``, instead of the plugin, so that one that throws
         while it is loaded does not stop the bundle.
+    :ivar bind: ``names``: each plugin is bundled alone first, and its free names mean
+        what a frozen scope of its own has; ``off``: they mean the page's.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
     :ivar names: Other names of the command, of options and of variables.
@@ -128,9 +130,15 @@ class HostProfile:
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
     lazy_table: bool = False
+    bind: Annotated[str, Text(8, like=r"off|names")] = "off"
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)
+
+    @property
+    def binds_names(self) -> bool:
+        """Whether ``bind`` is ``names``."""
+        return self.bind == "names"
 
     @property
     def tree_domain(self) -> str:
@@ -181,11 +189,7 @@ def load_profile(name: str) -> HostProfile:
     :raise ProfileError: It does not exist, or breaks a rule.
     """
     if name in SHIPPED:
-        text = (
-            files("bridge.settings")
-            .joinpath("profiles", f"{name}.toml")
-            .read_text("utf-8")
-        )
+        text = shipped_profile(name)
     else:
         try:
             text = Path(name).read_text("utf-8")
@@ -194,6 +198,12 @@ def load_profile(name: str) -> HostProfile:
                 f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
             ) from None
     return parse_profile(text)
+
+
+def shipped_profile(name: str) -> str:
+    """Return the text of a profile of ``SHIPPED``."""
+    file = files("bridge.settings").joinpath("profiles", f"{name}.toml")
+    return file.read_text("utf-8")
 
 
 def host_commands() -> dict[str, str]:

@@ -63,7 +63,7 @@ class Prompting:
             candidate.signed.key_id,
             name=manifest.name,
             version=manifest.version,
-            permissions=manifest.permissions,
+            permissions=manifest.asked,
             optional=manifest.optional_permissions,
         )
         await self._ask_for_key(running, prompt)

@@ -27,7 +27,8 @@ class Differences:
     """
     How a manifest differs from the installed version's.
 
-    :ivar permissions: Required ones; one that was optional is gained, too.
+    :ivar permissions: Required ones, and the document; one that was optional is
+        gained, too.
     :ivar optional_permissions: Optional ones; one that was required is not gained.
     :ivar hosts: The hosts it declares.
     :ivar actions: The host's actions it declares.
@@ -62,17 +63,17 @@ def differences(old: Manifest | None, new: Manifest) -> Differences:
     :param old: ``None`` when nothing is installed, or it can't be trusted: then
         everything is gained.
     """
-    required = old.permissions if old else []
+    required = old.asked if old else []
     optional = old.optional_permissions if old else []
     before = {*required, *optional}
-    after = {*new.permissions, *new.optional_permissions}
+    after = {*new.asked, *new.optional_permissions}
     return Differences(
         permissions=Difference(
-            gained=_without(new.permissions, required),
+            gained=_without(new.asked, required),
             lost=_without(required, after),
         ),
         optional_permissions=Difference(
-            gained=_without(new.optional_permissions, {*before, *new.permissions}),
+            gained=_without(new.optional_permissions, {*before, *new.asked}),
             lost=_without(optional, after),
         ),
         hosts=_compare(old.hosts if old else [], new.hosts),

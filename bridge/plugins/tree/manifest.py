@@ -42,6 +42,9 @@ SCHEMA_FIELD: Final = "$schema"
 """Names the schema of a file, for editors."""
 
 ENTRY_FILE: Final = "main.ts"
+DOM: Final = "dom"
+"""The field, and the word for it in questions to users."""
+
 
 _ID_RULE: Final = (
     "an id is 2 to 40 of a-z, 0-9 and hyphen, and does not start with a hyphen"
@@ -142,6 +145,8 @@ class Manifest:
     :ivar events: The host's events it intends to listen for.
     :ivar hosts: The hosts the plugin declares it intends to reach.
     :ivar dependencies: Ids of the plugins the page has to start before it.
+    :ivar dom: Whether it uses the document of the page, and so can do what the page
+        can; only for a host whose profile binds names.
     :ivar author: Who wrote it; nobody checks this.
     :ivar homepage: Where to read on; nobody opens it.
     """
@@ -164,11 +169,22 @@ class Manifest:
     dependencies: Annotated[list[_Id], Many(MANIFEST_LIST_ENTRIES, unique=True)] = (
         field(factory=list)
     )
+    dom: bool | None = None
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None
 
+    @property
+    def asked(self) -> list[str]:
+        """What users are asked about: the permissions, and the document as ``DOM``."""
+        return [*self.permissions, DOM] if self.dom else self.permissions
+
 
 _FIELDS: Final = (*(camel(a.name) for a in fields(Manifest)), SCHEMA_FIELD)
+
+
+def fields_for(profile: HostProfile) -> tuple[str, ...]:
+    """Return the fields that manifests for a host may have."""
+    return tuple(name for name in _FIELDS if name != DOM or profile.binds_names)
 
 
 def check_id(text: str) -> str:
@@ -211,8 +227,9 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     value = _read_object(content)
     if "id" in value:
         check_new_id(value["id"] if type(value["id"]) is str else "")
-    if not value.keys() <= set(_FIELDS):
-        why = unknown_field(MANIFEST_FILE, content, value, _FIELDS)
+    known = fields_for(profile)
+    if not value.keys() <= set(known):
+        why = unknown_field(MANIFEST_FILE, content, value, known)
         raise plugin_error(Prefix.MANIFEST_INVALID, why)
     if type(value.pop(SCHEMA_FIELD, "")) is not str:
         raise _invalid(SCHEMA_FIELD, "wrong type")

@@ -29,6 +29,15 @@ def differ(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Difference]:
 class DifferencesTests(SynchronousTestCase):
     """Tests for ``differences``."""
 
+    def test_attack_document(self) -> None:
+        """A version that begins to use the document gains it."""
+        gained, lost = Difference(["dom"], []), Difference([], ["dom"])
+        self.assertEqual(differ({}, {"dom": True}), {"permissions": gained})
+        self.assertEqual(differ({"dom": True}, {}), {"permissions": lost})
+        self.assertEqual(differ({"dom": True}, {"dom": True}), {})
+        new = differences(None, evolve(PLAIN, dom=True))
+        self.assertEqual(new.permissions, gained)
+
     def test_each_list(self) -> None:
         """Every list is compared, in the order of the new manifest."""
         for name in NAMES:

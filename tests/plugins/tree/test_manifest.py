@@ -163,6 +163,19 @@ class AcceptedTests(SynchronousTestCase):
 class RefusedTests(Refusals):
     """What is none, and how that is reported."""
 
+    def test_document(self):
+        """Only hosts that bind names have a field for the document."""
+        manifest = read({**LEAST, "permissions": ["osc"], "dom": True}, FREE)
+        self.assertEqual(manifest.asked, ["osc", "dom"])
+        self.assertEqual(read({**LEAST, "permissions": ["osc"]}, FREE).asked, ["osc"])
+        for value, profile, words in (
+            (True, PLAIN, "unknown field"),
+            (1, FREE, "dom: "),
+        ):
+            with self.assertRaises(BridgeError) as caught:
+                read({**LEAST, "dom": value}, profile)
+            self.assertIn(words, caught.exception.message)
+
     def test_missing(self):
         """A required field that is missing is named."""
         for field in LEAST:

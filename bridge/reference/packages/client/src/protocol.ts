@@ -41,7 +41,7 @@ export type Difference = {
 
 /** How a manifest differs from the installed version's. */
 export type Differences = {
-  /** Required ones; one that was optional is gained, too. */
+  /** Required ones, and the document; one that was optional is gained, too. */
   permissions: Difference;
   /** Optional ones; one that was required is not gained. */
   optionalPermissions: Difference;
@@ -133,6 +133,8 @@ export type ListEntry = {
   hosts: Array<string>;
   /** Ids of the plugins the page has to start before it; at most 64 entries, no duplicates; each: 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   dependencies: Array<string>;
+  /** Whether it uses the document of the page, and so can do what the page can; only for a host whose profile binds names. */
+  dom?: boolean;
   /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control or invisible characters. */
   author?: string;
   /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control or invisible characters. */
@@ -203,6 +205,8 @@ export type Manifest = {
   hosts: Array<string>;
   /** Ids of the plugins the page has to start before it; at most 64 entries, no duplicates; each: 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   dependencies: Array<string>;
+  /** Whether it uses the document of the page, and so can do what the page can; only for a host whose profile binds names. */
+  dom?: boolean;
   /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control or invisible characters. */
   author?: string;
   /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control or invisible characters. */

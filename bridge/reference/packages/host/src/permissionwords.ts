@@ -18,7 +18,7 @@ export interface PermissionWords {
 export const PERMISSIONS_FOOT =
   "The page checks these, but plugins share it. Install only what you trust.";
 
-/** Every permission of the reference profile. */
+/** Every permission of the reference profile, and what a manifest's `dom` means. */
 export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
   [
     "host:events",
@@ -50,6 +50,13 @@ export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
   [
     "clipboard",
     risk("Use the clipboard", "reads what you copied, passwords too, and can replace it"),
+  ],
+  [
+    "dom",
+    risk(
+      "Use the page itself",
+      "can do whatever this page can, with all permissions of all plugins",
+    ),
   ],
 ]);
 

@@ -38,7 +38,7 @@ export function readEntry(value: unknown, leftOut = ""): Entry {
     author: text(entry["author"]),
     homepage: text(entry["homepage"]),
     tags: texts(entry["tags"]),
-    permissions: texts(entry["permissions"]),
+    permissions: [...texts(entry["permissions"]), ...(entry["dom"] === true ? ["dom"] : [])],
     optionalPermissions: texts(entry["optionalPermissions"]),
     actions: texts(entry["actions"]),
     events: texts(entry["events"]),
