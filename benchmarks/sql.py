@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bridge.databases.reader import Query, Reader
+from bridge.databases.query import Query
+from bridge.databases.reader import Reader
 
 ROUNDS = 15
 STATEMENTS = {

@@ -1,62 +1,49 @@
 """
 The composition root: options in, a daemon out.
 
-``assemble`` makes every part, in the order of their dependencies, and passes each what
-it needs.  Nothing below imports the reactor, and only Twisted's plugin and the command
-import this module.
+``assemble`` makes what listens.  ``bridge.wiring.parts`` makes the rest, loaded
+later (docs/decisions/0067).  Each part is passed what it needs.  Nothing below
+imports the reactor, and only Twisted's plugin and the command import this module.
 """
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from attrs import evolve
 from twisted.application.service import IService
-from twisted.internet.defer import Deferred, DeferredList
 
 # Autobahn's parts in C take 50 ms to load; bridge.web.unmasking calls one without that.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__
-from .daemon.banner import Banner
 from .daemon.controlsocket import ControlSocket
-from .daemon.daemon import Daemon
-from .daemon.listening import StartError, bind, is_taken, knock
+from .daemon.daemon import Daemon, Parts
+from .daemon.late import Late
+from .daemon.listening import Listening, StartError, bind, is_taken, knock
 from .daemon.listening import this_process as inherited_socket
 from .daemon.sd_notify import this_process
 from .datadir.lock import LockedError, acquire, is_held
 from .datadir.paths import DataDir, DataDirError
 from .datadir.token import PairingToken, TokenError
-from .freedesktop import Notifications
-from .net.certificates import CaFileError, tls_context
-from .outbound.fetcher import Reach
-from .plugins.installed.journal import JournalError
 from .protocol.bucket import TokenBucket
 from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
-from .protocol.session import Rates
 from .protocol.wire import dumps, unstructure
-from .provision.readiness import build_problem
-from .rpc.dispatch import Dispatcher
 from .rpc.hub import Hub
-from .services.logs import Logs
 from .settings.config import Config, ConfigError, origin_of, read_config
 from .settings.options import DaemonOptions, Paths, locate
 from .settings.values import HTTP_PORT
 from .store import Store, StoreError
-from .web.conversation import SharedContext
 from .web.guard import Guard, Origins
-from .web.site import make_site
-from .web.socket import BridgeFactory
-from .wiring import oneshot
-from .wiring.core import Core, Threads
-from .wiring.logs import make_log_observers, open_page_log
-from .wiring.plugins import make_plugins
-from .wiring.services import LIGHT, make_services
-from .wiring.sinks import find
+from .web.site import GuardedSite, Health
+from .wiring.core import Front, Threads
+from .wiring.logs import make_log_observers
+from .wiring.names import WARMED, service_names
+
+if TYPE_CHECKING:
+    from .outbound.fetcher import Reach
 
 T = TypeVar("T")
 
@@ -79,6 +66,8 @@ class Options(DaemonOptions):
 
     def getUsage(self, width: int | None = None) -> str:
         """Return the help of the options, and the installed sinks."""
+        from .wiring.sinks import find
+
         sinks = ", ".join(maker.name for maker in find())
         return f"{super().getUsage(width)}\nInstalled sinks: {sinks}.\n"
 
@@ -91,20 +80,23 @@ class Options(DaemonOptions):
         self._check(config)
         if config.print_token:
             self._check_listener(config)
+        if not (config.print_token or config.rotate_token or config.build_plugins):
+            return
+        from .wiring import oneshot
+
         if config.print_token or config.rotate_token:
             token = _exit_on_error(
                 lambda: oneshot.token(self.paths.data, config.rotate_token)
             )
             sys.stdout.write(f"{token}\n")
             raise SystemExit(0)
-        if config.build_plugins:
-            from twisted.internet import reactor
+        from twisted.internet import reactor
 
-            report = _exit_on_error(
-                lambda: oneshot.run(reactor, lambda: oneshot.build(reactor, self.paths))
-            )
-            sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
-            raise SystemExit(1 if report.errors else 0)
+        report = _exit_on_error(
+            lambda: oneshot.run(reactor, lambda: oneshot.build(reactor, self.paths))
+        )
+        sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
+        raise SystemExit(1 if report.errors else 0)
 
     def _check(self, config: Config) -> None:
         """
@@ -113,12 +105,16 @@ class Options(DaemonOptions):
         :raise ConfigError: Naming the option or the variable.
         """
         if config.sink:
+            from .wiring.sinks import find
+
             sinks = (*(m.name for m in find()), *self.paths.profile.sink_aliases)
             if not set(config.sink) <= set(sinks):
                 self._refuse("sink", f"must be one of {', '.join(sinks)}")
         if config.overlay_addr.port in (0, config.listen.port):
             self._refuse("overlay-addr", "must have a port other than the daemon's")
         if config.ca_file is not None:
+            from .net.certificates import CaFileError, tls_context
+
             try:
                 tls_context(config.ca_file)
             except CaFileError:
@@ -157,18 +153,14 @@ def makeService(options: Options) -> IService:
     """Make the daemon; Twisted's plugin system asks for it by this name."""
     from twisted.internet import reactor
 
-    service = _exit_on_error(lambda: assemble(reactor, options))
-    # What is loaded by now stays.  Otherwise each full collection would look at all of
-    # it, in a turn of 100 ms, and would wait until garbage is a quarter of it.
-    gc.freeze()
-    return service
+    return _exit_on_error(lambda: assemble(reactor, options))
 
 
 def _exit_on_error(make: Callable[[], T]) -> T:
     """End the process with one line, and no traceback, when it cannot start."""
     try:
         return make()
-    except (DataDirError, JournalError, StartError, StoreError, TokenError) as e:
+    except (DataDirError, StartError, StoreError, TokenError) as e:
         this_process().failed(str(e))
         sys.stderr.write(f"plugin-bridge: {e}\n")
         raise SystemExit(1) from None
@@ -176,11 +168,11 @@ def _exit_on_error(make: Callable[[], T]) -> T:
 
 def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> IService:
     """
-    Make every part of the daemon.
+    Make what listens, and what loads every other part after that.
 
     :param reach: What ``outbound`` reaches: the public internet, except in tests.
-    :raise StartError: It can't start here; so do ``DataDirError``, ``JournalError``,
-        ``StoreError`` and ``TokenError``.
+    :raise StartError: It can't start here; so do ``DataDirError``, ``StoreError`` and
+        ``TokenError``.
     """
     config, paths, data = options.config, options.paths, options.paths.data
     opened = data.create()
@@ -192,84 +184,68 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
 
     threads = Threads.make(reactor, config.threads)
     store = Store.open(data.state, threads.disk.call)
-    page_log = open_page_log(config, data, threads.logs)
     hub = Hub()
-    desktop = Notifications(reactor, os.environ, threads.checks.call)
-
-    core = Core(reactor, config, paths, threads, store, hub, desktop)
-    plugins = make_plugins(core, lambda: build_problem(paths))
-    logs = Logs(page_log.writer, reactor, secrets)
     listening = inherited_socket() or bind(config.listen)
-    reserved_ports = frozenset({listening.port, config.overlay_addr.port})
-    services = make_services(
-        core, logs, plugins.service, reserved_ports, reach or Reach()
-    )
-
-    context = SharedContext(
-        __version__,
-        Dispatcher(services.registry),
-        hub,
-        _guard(reactor, config, token, listening.port),
-        Rates(config.rate, config.burst, reactor.seconds, LIGHT),
-        logs,
+    guard = _guard(reactor, config, token, listening.port)
+    health = Health(__version__, service_names(config.dev)).body
+    front = Front(
         reactor,
-    )
-    sockets = BridgeFactory(context)
-    site = make_site(context, sockets, config.dev, reactor)
-    # Its path has no port; and what pages spend must not keep out the user's commands.
-    apart = evolve(context, guard=_guard(reactor, config, token, HTTP_PORT))
-    control_site = make_site(apart, sockets, False, reactor)
-    control = ControlSocket(reactor, data.control_socket, control_site)
-    unbuildable = build_problem(paths)
-    notices = (opened, *page_log.notices, store.notice, *plugins.notices, unbuildable)
-    banner = Banner(
         config,
-        data.root,
-        paths.theme_dir,
-        data.token,
-        services.registry,
-        services.fanout,
-        plugins.approver,
-        page_log.where,
-        tuple(filter(None, notices)),
+        paths,
+        threads,
+        store,
+        hub,
+        guard,
+        secrets,
+        listening.port,
+        health,
+        opened,
     )
 
-    def prepare() -> None:
-        desktop.start()
-        plugins.prepare()
-        control.listen()
+    def make() -> Parts:
+        from .wiring.parts import make_parts
 
-    def settle() -> Deferred[Any]:
-        # The banner names the server that shows prompts, whatever sinks there are.
-        starting: list[Deferred[Any]] = [services.fanout.start(), desktop.find()]
-        return DeferredList(starting, consumeErrors=True)
+        return make_parts(front, reach)
 
+    late = Late(reactor, WARMED, make, reactor.stop)
+    if os.path.lexists(data.journal):
+        _settle(late, listening)
+    site = GuardedSite(guard, health, lambda: late.get().endpoints, reactor)
+    # Its path has no port; and what pages spend must not keep out the user's commands.
+    apart = _guard(reactor, config, token, HTTP_PORT)
+    control_site = GuardedSite(
+        apart, health, lambda: late.get().control_endpoints, reactor
+    )
+    control = ControlSocket(reactor, data.control_socket, control_site)
     return Daemon(
         reactor=reactor,
         listening=listening,
         site=site,
-        sockets=sockets,
         token=token,
         address_file=data.address,
         pools=threads.all(),
-        prepare=prepare,
-        settle=settle,
-        banner=banner,
-        finish=[
-            control,
-            *services.finish,
-            *plugins.finish,
-            desktop,
-            store,
-            *page_log.finish(),
-            logs,
-        ],
+        prepare=control.listen,
+        late=late,
+        finish=([control], [store]),
         release=lock.release,
         log_observers=make_log_observers(reactor, config, options.parent, secrets, hub),
         supervisor=this_process(),
-        status=unbuildable,
-        reopen=page_log.reopen,
     )
+
+
+def _settle(late: Late[Parts], listening: Listening) -> None:
+    """
+    Settle what a killed daemon was doing, which may end the start.
+
+    :raise StartError: It can't be settled.
+    """
+    from .plugins.installed.journal import JournalError
+
+    try:
+        late.get()
+    except JournalError as e:
+        listening.close()
+        raise StartError(str(e)) from None
 
 
 def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guard:

@@ -65,21 +65,36 @@ class Declaration:
 
 
 def reference() -> Iterator[str]:
-    """Every exported name, in the order of ``index.ts``."""
-    index = (SOURCES / "index.ts").read_text("utf-8")
+    """Every exported name of ``index.ts`` and of ``testing.ts``, in their order."""
+    yield "# Plugin API\n"
+    opening, own = _exported("index.ts")
+    yield f"{opening}\n"
+    yield "[A plugin, step by step](../plugins.md) explains how to use it.\n"
+    for declaration in own:
+        yield from _section(declaration, "##")
+    yield "## Testing\n"
+    opening, own = _exported("testing.ts")
+    yield f"{opening} The module is `@bridge/plugin-api/testing`.\n"
+    for declaration in own:
+        yield from _section(declaration, "###")
+
+
+def _exported(name: str) -> tuple[str, list[Declaration]]:
+    """
+    Read what a module exports, from wherever it is declared.
+
+    :return: The module's opening comment, and the declarations.
+    """
+    index = (SOURCES / name).read_text("utf-8")
     opening = re.match(_COMMENT, index, re.DOTALL)
     if opening is None:
-        raise UnreadableError("index.ts: there is no opening comment")
-    yield "# Plugin API\n"
-    yield f"{_prose(opening['doc'])}\n"
-    yield "[A plugin, step by step](../plugins.md) explains how to use it.\n"
+        raise UnreadableError(f"{name}: there is no opening comment")
     own = {one.name: one for one in declarations(index)}
     for names, module in _EXPORTS.findall(index):
         text = (SOURCES / f"{module}.ts").read_text("utf-8")
         known = {one.name: one for one in declarations(text)}
         own |= {name: known[name] for name in re.findall(r"\w+", names)}
-    for declaration in own.values():
-        yield from _section(declaration)
+    return _prose(opening["doc"]), list(own.values())
 
 
 def declarations(text: str) -> Iterator[Declaration]:
@@ -179,8 +194,8 @@ def _prose(comment: str) -> str:
     return "\n\n".join(filter(None, paragraphs))
 
 
-def _section(declaration: Declaration) -> Iterator[str]:
-    yield f"## {declaration.name}\n"
+def _section(declaration: Declaration, heading: str) -> Iterator[str]:
+    yield f"{heading} {declaration.name}\n"
     yield f"{declaration.doc}\n"
     yield f"```ts\n{declaration.code}\n```\n"
     for member in declaration.members:

@@ -66,6 +66,7 @@ class DaemonTests(TestCase):
         daemon = tap.assemble(reactor, self.options(*arguments))
         daemon.startService()
         self.addCleanup(lambda: daemon.running and maybeDeferred(daemon.stopService))
+        daemon._late.get()
         return daemon
 
     def printed(self):
@@ -102,12 +103,23 @@ class DaemonTests(TestCase):
 
     async def test_collections_pass_over_what_is_loaded(self):
         """A full collection looks only at what was made since the start."""
-        service = object()
-        self.patch(tap, "assemble", lambda *_: service)
         self.addCleanup(gc.unfreeze)
         gc.unfreeze()
-        self.assertIs(tap.makeService(self.options()), service)
+        self.start()
         self.assertGreater(gc.get_freeze_count(), 10_000)
+
+    async def test_idle_daemon_has_no_timers(self):
+        """Nothing wakes an idle daemon up, except that a session bus is looked for."""
+        before = set(reactor.getDelayedCalls())
+        daemon = self.start("--sink=freedesktop")
+        await daemon._settling
+        await self.get(daemon, "/v1/health")
+        names = {
+            call.func.__qualname__
+            for call in set(reactor.getDelayedCalls()) - before
+            if call.func.__module__.startswith("bridge.")
+        }
+        self.assertLessEqual(names, {"Bus._again"})
 
     async def test_forked_children_make_no_repr_of_settings(self):
         """The repr of each signal handler, which Twisted makes there, is short."""
@@ -127,14 +139,14 @@ class DaemonTests(TestCase):
         """When the token file is replaced, every socket is closed."""
         daemon = self.start()
         reasons: list[CloseReason] = []
-        self.patch(daemon._sockets, "close_all", reasons.append)
+        self.patch(daemon._late.made.endpoints.sockets, "close_all", reasons.append)
         daemon._follow_token()
         self.assertEqual(reasons, [])
         oneshot.token(self.options().paths.data, rotate=True)
         daemon._follow_token()
         self.assertEqual(reasons, [CloseReason.TOKEN_ROTATED])
         self.assertTrue(any("pair again" in str(e) for e in self.events))
-        self.patch(daemon._sockets, "close_all", lambda _: None)
+        self.patch(daemon._late.made.endpoints.sockets, "close_all", lambda _: None)
 
     async def test_a_part_that_fails_to_end_stops_nothing(self):
         """What a part raises at the end is logged, and the rest is ended."""
@@ -144,7 +156,7 @@ class DaemonTests(TestCase):
             def close(self):
                 raise ZeroDivisionError
 
-        daemon._finish = [Bad(), *daemon._finish]
+        daemon._finish = ([Bad(), *daemon._finish[0]], daemon._finish[1])
         await daemon.stopService()
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
         acquire(self.data / "lock").release()
@@ -247,8 +259,8 @@ class DaemonTests(TestCase):
 
     def test_build_mode(self):
         """``--build-plugins`` prints its report; its status shows errors."""
-        report = tap.oneshot.Report(ok=False, duration_ms=1, plugins=[], errors=["e"])
-        self.patch(tap.oneshot, "run", lambda *_: report)
+        report = oneshot.Report(ok=False, duration_ms=1, plugins=[], errors=["e"])
+        self.patch(oneshot, "run", lambda *_: report)
         status, text = self.refused(lambda: self.options("--build-plugins"))
         self.assertEqual(status, 1)
         self.assertIn('"durationMs":1', text)

@@ -11,7 +11,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class SingleFlight:
     """
     Runs a function, never twice at the same time.

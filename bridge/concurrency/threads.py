@@ -17,7 +17,7 @@ InThread = Callable[..., Deferred[Any]]
 """Calls a function, with the arguments after it, in a thread; see ``Pool.call``."""
 
 
-@define
+@define(eq=False, repr=False)
 class Pool:
     """
     At most ``size`` threads, made when they are first needed.

@@ -78,7 +78,7 @@ class Admissions(Factory):
         return _Admission(self._site, addr)
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class ControlSocket:
     """
     Listens for the commands that manage plugins.

@@ -8,11 +8,11 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from attrs import define, frozen
 from twisted.application.service import Service
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.internet.interfaces import IListeningPort
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from twisted.python.failure import Failure
@@ -22,12 +22,15 @@ from ..datadir.paths import write_atomically
 from ..datadir.token import PairingToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
-from ..web.socket import BridgeFactory
-from .allocator import map_large_blocks
-from .banner import Banner
+from .allocator import map_large_blocks, return_free_memory
 from .filewatch import FileWatch
+from .late import Late
 from .listening import Listening
 from .sd_notify import Supervisor
+
+if TYPE_CHECKING:
+    from ..web.site import Endpoints
+    from .banner import Banner
 
 # A thread that computes may keep the reactor waiting for that long, not for 5 ms.
 THREAD_TURN_SECONDS = 0.001
@@ -40,7 +43,7 @@ class Closeable(Protocol):
         """Accept no more work; fires when work under way is finished or undone."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class LogObservers:
     """
     The observers of the daemon's own log lines.
@@ -53,6 +56,31 @@ class LogObservers:
     push: ILogObserver
 
 
+@frozen(eq=False, repr=False)
+class Parts:
+    """
+    The parts that are loaded once the daemon listens.
+
+    :ivar endpoints: What answers requests for its address.
+    :ivar control_endpoints: What answers requests for its control socket.
+    :ivar prepare: Starts background work before the threads; blocks briefly.
+    :ivar settle: Starts what completes within seconds; the banner waits for it.
+    :ivar banner: What is logged then.
+    :ivar finish: Returns the parts to close at the end, in order.
+    :ivar status: What the supervisor is notified of besides the address; may be empty.
+    :ivar reopen: Reopens log files after they were moved; on SIGHUP.
+    """
+
+    endpoints: Endpoints
+    control_endpoints: Endpoints
+    prepare: Callable[[], object]
+    settle: Callable[[], Deferred[Any]]
+    banner: Banner
+    finish: Callable[[], Sequence[Closeable]]
+    status: str
+    reopen: Callable[[], object]
+
+
 # Without a repr: each child that Twisted forks makes the repr of the signal handlers,
 # among them a method of this, and it would contain every setting several times.
 @define(eq=False, slots=False, repr=False)
@@ -62,31 +90,25 @@ class Daemon(Service):
 
     :ivar address_file: Holds the address for commands while the daemon listens.
     :ivar prepare: Starts background work before listening; blocks briefly.
-    :ivar settle: Starts what completes within seconds; the banner waits for it.
-    :ivar banner: What is logged once it listens.
-    :ivar finish: The parts to close at the end, in order.
+    :ivar late: What is loaded after that.
+    :ivar finish: What is there from the start, to close at the end, in order: before
+        the parts that came later, and after them.
     :ivar release: Called last: releases the data directory.
     :ivar supervisor: Notified when the daemon is ready, and when it stops.
-    :ivar status: What the supervisor is notified of besides the address; may be empty.
-    :ivar reopen: Reopens log files after they were moved; on SIGHUP.
     """
 
     _reactor: Any
     _listening: Listening
     _site: Any
-    _sockets: BridgeFactory
     _token: PairingToken
     _address_file: Path
     _pools: Sequence[Pool]
     _prepare: Callable[[], object]
-    _settle: Callable[[], Deferred[Any]]
-    _banner: Banner
-    _finish: Sequence[Closeable]
+    _late: Late[Parts]
+    _finish: tuple[Sequence[Closeable], Sequence[Closeable]]
     _release: Callable[[], None]
     _log_observers: LogObservers
     _supervisor: Supervisor
-    _status: str
-    _reopen: Callable[[], object]
     _port: IListeningPort | None = None
     _watch: FileWatch | None = None
     _settling: Deferred[Any] | None = None
@@ -106,33 +128,51 @@ class Daemon(Service):
         sys.setswitchinterval(THREAD_TURN_SECONDS)
         map_large_blocks()
         self._prepare()
-        for pool in self._pools:
-            pool.start()
-        where = f"listening on {self._listening}"
         self._port = self._listening.serve(self._reactor, self._site)
         self._publish_address(self._listening.address)
         self._watch = FileWatch(self._reactor, self._token.path, self._follow_token)
         self._watch.start()
-        self._settling = self._settle()
-        self._settling.addBoth(lambda _: self._log_banner(where))
-        self._settling.addErrback(self._banner_failed)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, self._hung_up)
-        status = "; ".join(filter(None, (where, self._status)))
-        self._supervisor.ready(status, self._sockets.context.clock)
+        self._supervisor.ready(self._where, self._reactor)
+        self._late.begin = self._begin
+        if self._late.made is None:
+            self._late.warm()
+        else:
+            self._begin(self._late.made)
 
-    def _log_banner(self, where: str) -> None:
+    @property
+    def _where(self) -> str:
+        return f"listening on {self._listening}"
+
+    def _begin(self, parts: Parts) -> None:
+        """Begin the work of parts that were made."""
+        parts.prepare()
+        for pool in self._pools:
+            pool.start()
+        return_free_memory()
+        self._settling = parts.settle()
+        self._settling.addBoth(lambda _: self._log_banner(parts.banner))
+        self._settling.addErrback(self._banner_failed)
+        if parts.status:
+            self._supervisor.status(f"{self._where}; {parts.status}")
+
+    def _log_banner(self, banner: Banner) -> None:
         if not self.running:
             return
-        for level, line in self._banner.lines():
+        for level, line in banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
-        self._log.info("{where}", where=where)
+        self._log.info("{where}", where=self._where)
 
     def _banner_failed(self, failure: Failure) -> None:
         self._log.failure("could not write the start-up lines", failure)
 
     def _hung_up(self, *_: object) -> None:
         self._reactor.callFromThread(self._reopen)
+
+    def _reopen(self) -> None:
+        if self._late.made is not None:
+            self._late.made.reopen()
 
     def _publish_address(self, address: Address | UnixAddress) -> None:
         # A daemon that was killed has left its address.
@@ -146,6 +186,8 @@ class Daemon(Service):
 
     async def _stop(self) -> None:
         self._supervisor.stopping()
+        self._late.close()
+        parts = self._late.made
         with contextlib.suppress(OSError):
             self._address_file.unlink()
         if self._settling is not None:
@@ -154,14 +196,16 @@ class Daemon(Service):
             self._watch.close()
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
-        for part in self._finish:
+        first, last = self._finish
+        for part in (*first, *(() if parts is None else parts.finish()), *last):
             try:
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001
                 self._log.failure("a part did not shut down properly")
-        await self._sockets.close_all(CloseReason.SHUTDOWN)
-        for pool in self._pools:
-            pool.stop()
+        await self._close_sockets(CloseReason.SHUTDOWN)
+        if parts is not None:
+            for pool in self._pools:
+                pool.stop()
         self._release()
         self._supervisor.close()
         globalLogPublisher.removeObserver(self._log_observers.push)
@@ -175,4 +219,12 @@ class Daemon(Service):
         """Close every socket when the token was replaced."""
         if self._token.reload():
             self._log.warn("the pairing token was replaced; every page must pair again")
-            self._sockets.close_all(CloseReason.TOKEN_ROTATED)
+            self._close_sockets(CloseReason.TOKEN_ROTATED)
+
+    def _close_sockets(self, reason: CloseReason) -> Deferred[None]:
+        parts = self._late.made
+        return (
+            succeed(None)
+            if parts is None
+            else parts.endpoints.sockets.close_all(reason)
+        )

@@ -24,7 +24,7 @@ WATCH_SECONDS: Final = 0.5
 """How often a file is polled where the system does not notify."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class FileWatch:
     """
     Watches one file, whether or not it is there.

@@ -34,7 +34,7 @@ class StartError(Exception):
     """The daemon can't start; the message is the one line its user sees."""
 
 
-@define
+@define(eq=False, repr=False)
 class Listening:
     """
     A listening socket, until the reactor has adopted it.

@@ -21,7 +21,7 @@ _INTERVAL: Final = "WATCHDOG_USEC"
 _PROCESS: Final = "WATCHDOG_PID"
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Supervisor:
     """
     The supervisor that started this process, if one did.
@@ -58,6 +58,10 @@ class Supervisor:
             self._watch = LoopingCall(self._send, "WATCHDOG=1")
             self._watch.clock = clock
             self._watch.start(self.alive_seconds, now=True)
+
+    def status(self, status: str) -> None:
+        """Send what this process is doing."""
+        self._send(f"STATUS={status}")
 
     def failed(self, reason: str) -> None:
         """Send why the daemon does not start."""

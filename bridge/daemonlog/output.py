@@ -113,7 +113,7 @@ def as_json(entry: LogEntry) -> str:
 
 
 @implementer(ILogObserver)
-@define
+@define(eq=False, repr=False)
 class Output:
     """
     Writes every event to a stream; a broken stream is not an error.

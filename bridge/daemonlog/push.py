@@ -38,7 +38,7 @@ class Line:
 
 
 @implementer(ILogObserver)
-@define
+@define(eq=False, repr=False)
 class LogPush:
     """
     Passes every event to ``push`` as a log record.

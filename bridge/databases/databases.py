@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, DeferredSemaphore
@@ -17,8 +17,11 @@ from ..protocol.limits import (
     SQL_STATEMENTS_AT_ONCE,
     SQL_STATEMENTS_WAITING,
 )
-from .reader import Query, Reader
+from .query import Query
 from .results import Rows
+
+if TYPE_CHECKING:
+    from .reader import Reader
 
 
 @define
@@ -86,11 +89,16 @@ class Databases:
             for waiting in ended:
                 waiting.callback(None)
 
+    def _open(self, alias: str) -> Reader:
+        from .reader import Reader  # SQLite is 1 MiB, and many pages never need it
+
+        return Reader(self._paths[alias], self._now)
+
     async def _read(self, alias: str, query: Query) -> Rows:
         if self._closed:
             raise shutting_down()
         idle = self._idle.get(alias)
-        reader = idle.pop() if idle else Reader(self._paths[alias], self._now)
+        reader = idle.pop() if idle else self._open(alias)
         self._running.add(reader)
         # SQLite looks at the time by itself, but not within every step.
         late = self._clock.callLater(SQL_SECONDS, reader.interrupt)

@@ -8,15 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from ..protocol.limits import SQL_SECONDS, SQL_SLOW_VALUE_BYTES, SQL_VALUE_BYTES
 from .authorizer import StatementAuthorizer
 from .opening import Identity, identity, open_database
+from .query import Query
 from .results import Meter, Rows, collect
 from .sqliteerrors import primary_code, refusal, refused
-
-Param = str | int | float | None
 
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 _BLAMED: Final = frozenset(
@@ -30,19 +29,6 @@ _FAILURES: Final = (
     MemoryError,
     UnicodeDecodeError,  # of names, in results and in SQLite's messages
 )
-
-
-@frozen
-class Query:
-    """
-    A statement, and what is put in its placeholders.
-
-    :ivar blobs: Whether blobs are wanted, not only how large they are.
-    """
-
-    sql: str
-    params: list[Param]
-    blobs: bool = False
 
 
 @define(eq=False)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import math
-import sqlite3
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from attrs import define, frozen
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import SQL_COLUMNS, SQL_RESULT_BYTES, SQL_ROWS
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _SAFE_INTEGER: Final = 2**53 - 1
 _NULL_BYTES: Final = 4

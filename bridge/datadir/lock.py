@@ -30,7 +30,7 @@ class LockedError(Exception):
         self.pid = pid
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class DirectoryLock:
     """A lock of a directory that is held; it leaves no file in it."""
 
@@ -43,7 +43,7 @@ class DirectoryLock:
             self._fd = None
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class FileLock:
     """A lock of a file that is held, and of the directory the file is in."""
 

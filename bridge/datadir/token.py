@@ -29,7 +29,7 @@ class TokenError(Exception):
     """The token file cannot be used; the message says why and how to fix it."""
 
 
-@define
+@define(eq=False, repr=False)
 class PairingToken:
     """The token in use; ``reload`` follows the file."""
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from attrs import define, evolve, field
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS
+from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS, WITHDRAW_SECONDS
 from .bus import Bus, BusConnection, Opener, load
 from .messages import BUS, Call, DesktopError, RemoteInterface, Signal
 from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
@@ -55,6 +55,8 @@ class Notifications:
     _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
     _asking: int = field(default=0, init=False)
     _closed_early: dict[tuple[str, int], int] = field(factory=dict, init=False)
+    _withdrawn: set[object] = field(factory=set, init=False)
+    _settled: Deferred[None] | None = field(default=None, init=False)
     _bus: Bus = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -72,8 +74,18 @@ class Notifications:
         self._bus.start()
 
     def close(self) -> Deferred[None]:
-        """Close the connection to the bus."""
-        return self._bus.close()
+        """
+        Close the connection to the bus.
+
+        A question that was withdrawn before its server has answered could stay on the
+        screen for good; that answer is waited for, within ``WITHDRAW_SECONDS``.
+        """
+        if not self._withdrawn:
+            return self._bus.close()
+        settled: Deferred[None] = Deferred()
+        self._settled = settled
+        settled.addTimeout(WITHDRAW_SECONDS, self._reactor, lambda _, __: None)
+        return settled.addCallback(lambda _: self._bus.close())
 
     def find(self) -> Deferred[Server]:
         """See ``INotifications``."""
@@ -124,6 +136,8 @@ class Notifications:
     def lost(self) -> None:
         """Handle the loss of the bus."""
         self._own("")
+        self._withdrawn.clear()
+        self._settle()
 
     async def _find(self) -> Server:
         link = await self._bus.connected()
@@ -162,12 +176,8 @@ class Notifications:
             raise DesktopError("too many questions are open")
         link = await self._bus.connected()
 
-        def withdraw_late(result: tuple[Any, ...]) -> None:
-            with contextlib.suppress(DesktopError):
-                self._close(server.owner, _id(result))
-
         call = notify_call(_remote(server.owner), note, actions)
-        key, early = await self._note_of(link.call(call, withdraw_late), server.owner)
+        key, early = await self._notify(link, call, server.owner)
         if server.owner != self._owner:
             self._close(*key)
             raise _gone()
@@ -184,14 +194,25 @@ class Notifications:
             self._closed(key, early)
         return Question(server, answer)
 
-    async def _note_of(
-        self, notifying: Deferred[tuple[Any, ...]], owner: str
+    async def _notify(
+        self, link: BusConnection, call: Call, owner: str
     ) -> tuple[tuple[str, int], int | None]:
         """Return the note's key, and why it was closed if it was before its answer."""
+        asked = object()
+
+        def withdraw_late(result: tuple[Any, ...]) -> None:
+            with contextlib.suppress(DesktopError):
+                self._close(owner, _id(result))
+            self._withdrawn.discard(asked)
+            self._settle()
+
         self._asking += 1
         try:
-            key = (owner, _id(await notifying))
+            key = (owner, _id(await link.call(call, withdraw_late)))
             return key, self._closed_early.get(key)
+        except CancelledError:
+            self._withdrawn.add(asked)
+            raise
         finally:
             self._asking -= 1
             if not self._asking:
@@ -219,6 +240,12 @@ class Notifications:
             if len(self._closed_early) >= _EARLY:
                 del self._closed_early[next(iter(self._closed_early))]
             self._closed_early[note] = reason
+
+    def _settle(self) -> None:
+        """Let ``close`` go on when it waits for nothing any more."""
+        settled = self._settled
+        if settled is not None and not settled.called and not self._withdrawn:
+            settled.callback(None)
 
     def _close(self, owner: str, number: int) -> None:
         link = self._bus.link

@@ -15,7 +15,7 @@ class LogFileError(Exception):
     """The log file cannot be used safely; the message says where and why."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class PageFile:
     """
     A log file that is appended to and keeps one older generation.  Blocks.

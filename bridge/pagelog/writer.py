@@ -21,13 +21,13 @@ class LogWriterOverloadedError(BridgeError):
     """Log lines come faster than they can be written."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class _Batch:
     lines: bytes
     done: Deferred[None] = field(factory=Deferred)
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class LogWriter:
     """
     Appends to a page file, one write at a time.

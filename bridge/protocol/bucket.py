@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attrs import define, field
 
 
-@define
+@define(eq=False, repr=False)
 class TokenBucket:
     """
     Holds ``burst`` tokens and regains ``rate`` of them a second.

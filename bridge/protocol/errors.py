@@ -75,8 +75,8 @@ class CloseCode(IntEnum):
     TRY_AGAIN_LATER = 1013
 
 
-class Retry(StrEnum):
-    """When a page may connect again after a socket was closed."""
+class WireString(StrEnum):
+    """A string that is fixed by the protocol, with its meaning for the reference."""
 
     meaning: str
 
@@ -86,6 +86,10 @@ class Retry(StrEnum):
         member._value_ = value
         member.meaning = meaning
         return member
+
+
+class Retry(WireString):
+    """When a page may connect again after a socket was closed."""
 
     YES = "yes", "after a pause that grows with each attempt"
     LATER = "later", "after five seconds at least"
@@ -158,19 +162,6 @@ class CloseReason(StrEnum):
         CloseCode.TRY_AGAIN_LATER,
         "a newer socket, or the last page that fits, took its place before its hello",
     )
-
-
-class WireString(StrEnum):
-    """A string that is fixed by the protocol, with its meaning for the reference."""
-
-    meaning: str
-
-    def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member that is its own wire string."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.meaning = meaning
-        return member
 
 
 class Prefix(WireString):

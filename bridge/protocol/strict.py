@@ -32,7 +32,7 @@ _WIDE = re.compile(rb"[0-9]{19}")
 _LONG_INTEGER = re.compile(rb"(?<![0-9.eE+-])(?:-[0-9]{19,}|[0-9]{20,})(?![0-9.eE])")
 
 
-@define
+@define(eq=False, repr=False)
 class _Outside:
     """Finds what is not within strings, piece by piece."""
 
@@ -52,7 +52,7 @@ class _Outside:
         return outside
 
 
-@define
+@define(eq=False, repr=False)
 class Size:
     """
     Counts the values of a JSON text, piece by piece as it comes.

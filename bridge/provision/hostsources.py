@@ -20,13 +20,9 @@ from typing import BinaryIO, Final
 
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import DataDir, sync_directory
-from ..plugins.bundle.prerequisites import HOST_FILES, missing_files
+from ..plugins.bundle.prerequisites import HOST_FILES
 from ..plugins.tree.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
-from ..settings.options import Paths
-
-OWN_HOST: Final = "reference"
-"""The host whose sources came with plugin-bridge."""
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
@@ -42,22 +38,6 @@ Sources = dict[str, bytes]
 
 class SetupError(Exception):
     """Why a part of setup failed; one line for the user."""
-
-
-def missing_sources(place: Paths) -> list[str]:
-    """Return the needed host sources that the data directory lacks."""
-    return missing_files(place.data.root, HOST_FILES)
-
-
-def setup_command(place: Paths, where: str) -> str:
-    """
-    Format the command that runs setup with the options it needs.
-
-    :param where: The options that name this place on a command line.
-    """
-    brings_sources = place.profile.name == OWN_HOST or not missing_sources(place)
-    sources = "" if brings_sources else "--host-sources ARCHIVE "
-    return f"plugin-bridge setup {sources}{where}"
 
 
 def read_sources(given: Path) -> Sources:

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import shlex
+from typing import Final
 
-from ..plugins.bundle.prerequisites import BUNDLER_FILES, missing_files
+from ..plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ..plugins.esbuild.pins import VERSION, pin_for
 from ..settings.options import Paths
-from .hostsources import missing_sources, setup_command
+
+OWN_HOST: Final = "reference"
+"""The host whose sources came with plugin-bridge."""
+
+
+def missing_sources(place: Paths) -> list[str]:
+    """Return the needed host sources that the data directory lacks."""
+    return missing_files(place.data.root, HOST_FILES)
+
+
+def setup_command(place: Paths, where: str) -> str:
+    """
+    Format the command that runs setup with the options it needs.
+
+    :param where: The options that name this place on a command line.
+    """
+    brings_sources = place.profile.name == OWN_HOST or not missing_sources(place)
+    sources = "" if brings_sources else "--host-sources ARCHIVE "
+    return f"plugin-bridge setup {sources}{where}"
 
 
 def build_problem(place: Paths) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 from attrs import frozen
 
 from ..datadir.paths import DataDir, DataDirError
-from ..plugins.bundle.bundlerprocess import API_ENTRY, HOST_ENTRY
+from ..plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from ..plugins.esbuild.pins import VERSION, Pin, pin_for
 from ..settings.host import HostProfile
 from .bundlersource import (
@@ -26,7 +26,8 @@ from .bundlersource import (
     installed_bundler,
     read_bundler,
 )
-from .hostsources import OWN_HOST, SetupError, install_sources, read_sources
+from .hostsources import SetupError, install_sources, read_sources
+from .readiness import OWN_HOST
 
 _SAMPLE: Final = "sample"
 _SAMPLE_TABLE: Final = """

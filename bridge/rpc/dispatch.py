@@ -15,7 +15,7 @@ from .caller import PROGRAM, Caller
 from .registry import Method, Registry
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Dispatcher:
     """Calls the methods of a registry."""
 

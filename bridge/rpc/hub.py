@@ -34,7 +34,7 @@ class Subscriber(Protocol):
         """Call ``call`` when the socket has closed; see ``Caller.on_close``."""
 
 
-@define
+@define(eq=False, repr=False)
 class Hub:
     """The authenticated sockets.  A failure of one harms no other."""
 

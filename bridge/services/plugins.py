@@ -7,22 +7,20 @@ The operations themselves are in ``bridge.plugins``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, frozen
 
-from ..approval import IApprover
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.install import Installer
-from ..plugins.operations.operations import Operations
-from ..plugins.operations.progress import Progress
 from ..plugins.operations.rebuild import Rebuild
-from ..plugins.operations.running import Running
+from ..plugins.operations.underway.operations import Operations
+from ..plugins.operations.underway.progress import Progress
+from ..plugins.operations.underway.running import Running
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
 from ..plugins.upstream.preview import Previewer, Subject
@@ -56,6 +54,7 @@ from .pluginmessages import (
     Source,
     with_trust,
 )
+from .pluginoutline import PluginOutline
 
 
 @frozen
@@ -103,7 +102,7 @@ class PluginService:
     """
     Clones, verifies and compiles plugins.
 
-    :ivar bundle: Where the bundle is published.
+    :ivar outline: Describes the service.
     """
 
     _installer: Installer
@@ -114,30 +113,15 @@ class PluginService:
     _store: Store
     _trees: Trees
     _trust: Trust
-    _approver: IApprover
-    _bundle: Path
     _in_thread: InThread
     _updates: Updates
     _operations: Operations
     _previewer: Previewer
-    _build_problem: Callable[[], str] = str
+    _outline: PluginOutline
 
     def describe(self) -> dict[str, Any]:
-        """
-        Return where plugins are, and how installing one is confirmed.
-
-        ``cannotBuild`` is there only when something is missing: why no bundle can be
-        built, and what to run.
-        """
-        problem = self._build_problem()
-        return {
-            **({"cannotBuild": problem} if problem else {}),
-            "pluginsDir": str(self._trees.directory),
-            "bundle": str(self._bundle),
-            "confirmation": self._approver.description,
-            "signatures": "ed25519, required",
-            "installed": sorted(read_records(self._store)),
-        }
+        """See ``PluginOutline.describe``."""
+        return self._outline.describe()
 
     @method(Source, Installed, seconds=PROMPTED_CALL_SECONDS)
     async def install(self, params: Source) -> Installed:

@@ -12,7 +12,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ..databases.databases import Databases
-from ..databases.reader import Param, Query
+from ..databases.query import Param, Query
 from ..databases.results import Rows
 from ..databases.statements import is_blank, is_one_statement
 from ..protocol.errors import BridgeError, Code

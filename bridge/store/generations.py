@@ -40,7 +40,7 @@ class UnchangedError(OSError):
     """No new generation was made, and the current one is as it was, for certain."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Generations:
     """
     One file and its previous generation.  Everything here blocks.

@@ -23,7 +23,7 @@ class StoreError(Exception):
     """The state file cannot be used, and must not be overwritten."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class _Commit:
     """
     Edits that are in memory, and in the file once ``done`` fires.
@@ -42,7 +42,7 @@ class _Commit:
         return bool(self.undo) or self.renewing
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Store:
     """
     JSON values by namespace and key, kept in one file.

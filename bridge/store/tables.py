@@ -56,7 +56,7 @@ class Drop:
 Edit: TypeAlias = Put | Remove | Drop
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Snapshot:
     """
     One namespace as it was, on its way into the file.
@@ -86,7 +86,7 @@ class Snapshot:
         yield b"}"
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Namespace:
     """
     The values of one namespace.
@@ -152,7 +152,7 @@ def _part(ns: str) -> str:
 _LIMITS = {"the page's": STATE_FILE_BYTES, "the daemon's": STATE_DAEMON_BYTES}
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Tables:
     """
     Every namespace.  The daemon's and the page's have each their own limit, so

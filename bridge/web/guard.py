@@ -67,7 +67,7 @@ def is_json(headers: Headers) -> bool:
     return given[0].partition(b";")[0].strip().lower() == b"application/json"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Origins:
     """
     The allowlist: loopback origins, and what ``--allow-origin`` added.
@@ -84,7 +84,7 @@ class Origins:
         return origin in self.added or is_loopback_origin(origin)
 
 
-@define
+@define(eq=False, repr=False)
 class Guard:
     """
     Validates the head of every request.

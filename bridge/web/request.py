@@ -13,15 +13,15 @@ from io import BytesIO
 from typing import Any, Protocol
 
 from attrs import frozen
-from klein.interfaces import IKleinRequest
+from twisted.logger import Logger
 from twisted.web.http import Request
-from zope.interface import classImplements
 
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, internal_error
 from .guard import Headers
 from .headers import ALWAYS, cors_headers, phrase, refusal_body, refusal_headers
 
+_log = Logger()
 _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)", re.DOTALL)
 
 
@@ -42,6 +42,19 @@ class Head:
     authority: bytes | None = None
 
 
+@frozen
+class Route:
+    """
+    What the guard requires of a request for a path.
+
+    :ivar paired: Whether the pairing token is required.
+    :ivar has_body: Whether a JSON body is read.
+    """
+
+    paired: bool
+    has_body: bool
+
+
 Responder = Callable[["GuardedRequest"], None]
 """Answers a request whose body is complete; a ``BridgeError`` becomes a refusal."""
 
@@ -56,16 +69,13 @@ class RequestPolicy(Protocol):
         :raise BridgeError: The request is refused.
         """
 
-    def render(self, request: GuardedRequest) -> None:
-        """Answer a request that is refused, too."""
-
     def allowed_origin(self, headers: Headers) -> bytes | None:
         """Return the request's origin when it is one that may read the answer."""
 
 
 class GuardedRequest(Request):
     """
-    A request that is validated by its head, with a bounded body; Klein renders it.
+    A request that is validated by its head, with a bounded body.
 
     :ivar refusal: Why it is refused, as soon as that is known.
     :ivar prepath: Segments of the path that Klein has matched; ``postpath``: the rest.
@@ -93,7 +103,6 @@ class GuardedRequest(Request):
         text = self.path.decode("latin-1").encode("utf-8")
         self.prepath, self.postpath = [], text.removeprefix(b"/").split(b"/")
         policy: RequestPolicy = self.channel.factory
-        self._answer = policy.render
         origin = policy.allowed_origin(self.requestHeaders)
         allowing = {} if origin is None else cors_headers(origin)
         for name, value in {**ALWAYS, **allowing}.items():
@@ -127,7 +136,16 @@ class GuardedRequest(Request):
         Twisted's own would also read queries and forms, which no endpoint uses.
         """
         self.content.seek(0)
-        self._answer(self)
+        if self.refusal is not None:
+            self.finish_refused(self.refusal)
+            return
+        try:
+            self._answer(self)
+        except BridgeError as error:
+            self.finish_refused(error)
+        except Exception:  # noqa: BLE001
+            _log.failure("a request failed")
+            self.finish_refused(internal_error())
 
     def render(self, resource: Any) -> None:
         """Have a resource answer, as ``twisted.web.server.Request`` does."""
@@ -154,6 +172,16 @@ class GuardedRequest(Request):
             self.setHeader(name, value)
         return self.begin(error.code.status, refusal_body(error))
 
+    def finish_with(self, body: bytes) -> None:
+        """Answer with 200 and a body."""
+        self.write(self.begin(200, body))
+        self.finish()
+
+    def finish_refused(self, error: BridgeError) -> None:
+        """Answer with a refusal."""
+        self.write(self.refuse(error))
+        self.finish()
+
     def finish_empty(self) -> None:
         """Answer with 204: success, without a body."""
         self.responseHeaders.removeHeader(b"content-type")
@@ -161,8 +189,10 @@ class GuardedRequest(Request):
         self.finish()
 
 
-# Klein keeps its mapper here, and uses nothing else of the interface.
-classImplements(GuardedRequest, IKleinRequest)  # type: ignore[misc]
+def is_upgrade(method: bytes, headers: Headers) -> bool:
+    """Whether a request asks for a WebSocket."""
+    upgrade = headers.getRawHeaders(b"upgrade") or [b""]
+    return method == b"GET" and upgrade[0].lower() == b"websocket"
 
 
 def split_target(target: bytes) -> tuple[bytes | None, bytes]:

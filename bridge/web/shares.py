@@ -35,7 +35,7 @@ class SharingConnection(Protocol):
         """Read at least one request of those that have come."""
 
 
-@define
+@define(eq=False, repr=False)
 class PendingConnections:
     """
     The connections that have not shown the token yet.
@@ -65,7 +65,7 @@ class PendingConnections:
         self._waiting.pop(connection, None)
 
 
-@define
+@define(eq=False, repr=False)
 class Turns:
     """
     Bounds the requests that are answered in one turn of the reactor.
@@ -117,7 +117,7 @@ class Turns:
             self._schedule()
 
 
-@define
+@define(eq=False, repr=False)
 class Unsent:
     """
     Bounds the unsent bytes of all connections without the token.
@@ -143,7 +143,7 @@ class Unsent:
         self.total -= self._sizes.pop(connection, 0)
 
 
-@define
+@define(eq=False, repr=False)
 class Shares:
     """All that the connections of a daemon share."""
 

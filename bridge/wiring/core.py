@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from ..concurrency.threads import Pool
-from ..freedesktop import INotifications
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE, UPDATES_AT_ONCE
+from ..protocol.text import Secrets
 from ..rpc.hub import Hub
 from ..settings.config import Config
 from ..settings.options import Paths
 from ..store import Store
+from ..web.guard import Guard
+
+if TYPE_CHECKING:
+    from ..freedesktop import INotifications
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Threads:
     """
     The pools; see docs/decisions/0007 and 0009.
@@ -62,7 +67,36 @@ class Threads:
         ]
 
 
-@frozen
+@frozen(eq=False, repr=False)
+class Front:
+    """
+    What there is when the daemon begins to listen.
+
+    :ivar config: The options, from the command line and the environment.
+    :ivar paths: The host's profile, and the directories.
+    :ivar store: The state.
+    :ivar hub: Pushes events to the pages.
+    :ivar guard: Decides which requests of pages are accepted.
+    :ivar secrets: Returns what no log line may contain.
+    :ivar port: The port that is listened on.
+    :ivar health: Returns the body for the liveness probe.
+    :ivar notice: What the operator should know of the data directory; or ``None``.
+    """
+
+    reactor: Any
+    config: Config
+    paths: Paths
+    threads: Threads
+    store: Store
+    hub: Hub
+    guard: Guard
+    secrets: Secrets
+    port: int
+    health: Callable[[], bytes]
+    notice: str | None
+
+
+@frozen(eq=False, repr=False)
 class Core:
     """
     The dependencies that the parts share.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 from attrs import frozen
 
 from .. import __version__
-from ..approval import DevApprover, IApprover, Prompts, announcer, native_approver
+from ..approval import IApprover, Prompts
 from ..daemon.devsocket import DevSocket
 from ..plugins.bundle.staging import sweep
 from ..plugins.clone.cloner import GitCloner
@@ -23,15 +22,16 @@ from ..plugins.operations.candidate import CandidateFetcher
 from ..plugins.operations.change import Change
 from ..plugins.operations.install import Installer
 from ..plugins.operations.kept import KeptTree
-from ..plugins.operations.operations import Operations
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.recovery import RecoveredBuild, recover
+from ..plugins.operations.underway.operations import Operations
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
 from ..plugins.upstream.look import GitUpstream
 from ..plugins.upstream.preview import Access, Previewer, Reach
 from ..plugins.upstream.updates import Updates
+from ..services.pluginoutline import PluginOutline
 from ..services.plugins import PluginService, Pushes
 from ..settings.config import Config
 from . import oneshot
@@ -51,22 +51,22 @@ class PluginWiring:
     """
 
     service: PluginService
-    approver: IApprover
     notices: list[str]
     prepare: Callable[[], object]
     finish: list[Any]
 
 
-def make_plugins(core: Core, build_problem: Callable[[], str]) -> PluginWiring:
+def make_plugins(
+    core: Core, approver: IApprover, outline: PluginOutline
+) -> PluginWiring:
     """
     Make every part that has to do with plugins.
 
-    :param build_problem: Returns why no bundle can be built; empty when one can.
+    :param outline: Describes the service.
     :raise JournalError: What a killed daemon was doing can't be settled.
     """
     reactor, config, paths, store = core.reactor, core.config, core.paths, core.store
     check = core.threads.checks.call
-    approver = _approver(core)
     trees = Trees(paths.data, paths.profile, _random_name)
     journal = Journal(paths.data.journal)
     recovered = recover(journal, store, trees)
@@ -129,13 +129,11 @@ def make_plugins(core: Core, build_problem: Callable[[], str]) -> PluginWiring:
         store,
         trees,
         trust,
-        approver,
-        paths.bundle,
         check,
         updates,
         operations,
         previewer,
-        build_problem,
+        outline,
     )
     linking = Linking(
         operations,
@@ -160,7 +158,7 @@ def make_plugins(core: Core, build_problem: Callable[[], str]) -> PluginWiring:
 
     notices = [] if recovered is None else [recovered.notice]
     finish: list[Any] = [dev, updates, Shutdown(operations, rebuild, reactor), kept]
-    return PluginWiring(service, approver, notices, prepare, finish)
+    return PluginWiring(service, notices, prepare, finish)
 
 
 def _random_name() -> str:
@@ -174,13 +172,4 @@ def _access(config: Config, cloner: GitCloner, upstream: GitUpstream) -> Access:
     return Access(
         lambda allowed: Reach(cloner.public(allowed), upstream.public(allowed)),
         may_ask=not config.public_clones_only,
-    )
-
-
-def _approver(core: Core) -> IApprover:
-    application = core.paths.profile.application
-    if core.config.dev:
-        return DevApprover(announcer(core.desktop, application))
-    return native_approver(
-        sys.platform, core.reactor, core.desktop, application, os.urandom
     )

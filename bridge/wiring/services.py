@@ -11,12 +11,11 @@ from twisted.logger import Logger
 
 from ..databases.databases import Databases
 from ..outbound.fetcher import Reach, make_fetcher
-from ..rpc.registry import Registry
+from ..rpc.registry import LateService, Registry
 from ..services.logs import Logs
 from ..services.notify import Notify
 from ..services.osc import Osc
 from ..services.outbound import Outbound
-from ..services.plugins import PluginService
 from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
@@ -48,7 +47,7 @@ class ServiceWiring:
 def make_services(
     core: Core,
     logs: Logs,
-    plugins: PluginService,
+    plugins: LateService,
     reserved_ports: frozenset[int],
     reach: Reach,
 ) -> ServiceWiring:
@@ -72,7 +71,7 @@ def make_services(
     )
     registry.register("osc", osc)
     registry.register("outbound", Outbound(fetcher))
-    registry.register("plugins", plugins)
+    registry.register_late("plugins", plugins)
     finish: list[Any] = [osc, sql, fetcher, fanout]
     if core.config.dev:
         thread = core.threads.fetches.call

@@ -6,13 +6,12 @@ import json
 import os
 import shutil
 import subprocess
-import tarfile
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from ..npm import ROOT, TYPESCRIPT, esbuild, node, npm, npm_package
+from ..npm import ROOT, TYPESCRIPT, esbuild, extract, node, npm, npm_package
 
 PACKAGE: Final = ROOT / "clients" / "typescript"
 SOURCE: Final = ROOT / "bridge" / "reference" / "packages" / "client" / "src"
@@ -80,8 +79,8 @@ class Packed:
         (self.report,) = json.loads(done.stdout)
         self.home = scratch / "home"
         modules = self.home / "node_modules"
-        with tarfile.open(package / str(self.report["filename"])) as tar:
-            tar.extractall(modules / "@plugin-bridge", filter="data")
+        archive = package / str(self.report["filename"])
+        extract(archive, modules / "@plugin-bridge")
         (modules / "@plugin-bridge" / "package").rename(self.root)
         (modules / "@types").symlink_to(npm_package(NODE_TYPES).parent)
         (modules / "undici-types").symlink_to(

@@ -103,12 +103,17 @@ class World:
         """Copy a plugin into a git repository, with one to push to."""
         to = self.work / name
         shutil.copytree(source, to)
-        origin = self.home / "origin.git"
-        self.do(f"git init --quiet --bare {origin}")
         self.do(f"git -C {to} init --quiet")
-        self.do(f"git -C {to} config push.autoSetupRemote true")
-        self.do(f"git -C {to} remote add origin {origin}")
+        self.publish_to_origin(to)
         return to
+
+    def publish_to_origin(self, repository: Path) -> None:
+        """Make a repository that another one pushes to."""
+        origin = self.home / "origin.git"
+        branch = f"$(git -C {repository} symbolic-ref --short HEAD)"
+        self.do(f"git init --quiet --bare --initial-branch={branch} {origin}")
+        self.do(f"git -C {repository} config push.autoSetupRemote true")
+        self.do(f"git -C {repository} remote add origin {origin}")
 
     def do(self, line: str) -> str:
         """

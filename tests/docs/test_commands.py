@@ -97,6 +97,7 @@ READ_BY: Final = {
     "README.md": "test_readme",
     "docs/CONTRIBUTING.md": "test_contributing",
     "bridge/reference/sample-plugin/README.md": "test_sample",
+    "bridge/reference/template/README.md": "test_template",
     "docs/debugging.md": "test_debugging",
     "docs/hosts.md": "test_hosts",
     "docs/installing.md": "test_installing",
@@ -104,7 +105,6 @@ READ_BY: Final = {
     "docs/notifications.md": "test_notifications",
     "docs/operating.md": "test_operating",
     "docs/plugins.md": "test_plugins",
-    "docs/template/README.md": "test_template",
     "docs/using.md": "test_using",
 }
 """The test in tests/whole that types the commands of a page."""

@@ -175,12 +175,13 @@ class Program:
 
     :ivar calls: The methods others called: name and arguments.
     :ivar answers: What it replies, by method: signature and values.  A method that
-        is missing here is never answered.
+        is missing here, or has ``None``, is never answered, except that ``Notify``
+        counts when it is missing.
     """
 
     link: Any
     calls: list[tuple[str, list[Any]]] = field(factory=list)
-    answers: dict[str, tuple[str, list[Any]]] = field(factory=dict)
+    answers: dict[str, tuple[str, list[Any]] | None] = field(factory=dict)
     _ids: Any = field(factory=lambda: itertools.count(1))
 
     @property
@@ -223,10 +224,10 @@ class Program:
 
         self.calls.append((message.member, message.body or []))
         if message.member == "Notify" and "Notify" not in self.answers:
-            answer = ("u", [next(self._ids)])
-        elif message.member in self.answers:
-            answer = self.answers[message.member]
+            answer: tuple[str, list[Any]] | None = ("u", [next(self._ids)])
         else:
+            answer = self.answers.get(message.member)
+        if answer is None:
             return
         signature, values = answer
         self.link.sendMessage(

@@ -374,6 +374,38 @@ class AskTests(NotificationsCase):
         await self.assertFailure(asking, CancelledError)
         await until(lambda: server.named("CloseNotification") == [[1]])
 
+    async def test_withdrawn_while_closing(self):
+        """Closing waits until a note that nobody wants has appeared and is closed."""
+        server = await serve(self, self.bus, "actions")
+        await self.client.find()
+        asking = self.client.ask(NOTE, CHOICES)
+        asking.cancel()
+        await self.assertFailure(asking, CancelledError)
+        await self.client.close()
+        await until(lambda: server.named("CloseNotification") == [[1]])
+
+    async def test_withdrawn_from_a_mute_server(self):
+        """Closing does not wait for ever."""
+        await self.withdrawn_from_a_mute_server()
+        self.client._reactor = HastyReactor()
+        await self.client.close()
+
+    async def test_withdrawn_and_then_the_bus_dies(self):
+        """Nor does it wait for a bus that is gone."""
+        await self.withdrawn_from_a_mute_server()
+        closing = self.client.close()
+        self.bus.kill()
+        await closing
+
+    async def withdrawn_from_a_mute_server(self):
+        """Withdraw a question that its server never answers."""
+        server = await serve(self, self.bus, "actions")
+        await self.client.find()
+        server.answers["Notify"] = None
+        asking = self.client.ask(NOTE, CHOICES)
+        asking.cancel()
+        await self.assertFailure(asking, CancelledError)
+
     async def test_no_buttons(self):
         """A server without actions is not asked to show a question."""
         server = await serve(self, self.bus, "body")

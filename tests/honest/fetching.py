@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,7 @@ from bridge.plugins.esbuild.language import LOADERS
 from bridge.plugins.tree.exempt import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
-from ..npm import INSTALL_SECONDS, ROOT, locked, npm
+from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm
 from .packages import PACKAGES, Package
 
 CACHE: Final = ROOT / ".cache" / "honest"
@@ -106,8 +105,7 @@ def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
 def _unpack(archive: Path, directory: Path) -> None:
     partial = directory.with_name("partial")
     shutil.rmtree(partial, ignore_errors=True)
-    with tarfile.open(archive) as files:
-        files.extractall(partial, filter="data")
+    extract(archive, partial)
     # Most archives call their one directory "package", not all.
     (only,) = partial.iterdir()
     only.rename(directory)

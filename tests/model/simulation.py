@@ -30,12 +30,13 @@ from zope.interface import implementer
 
 import bridge.plugins.bundle.build
 import bridge.wiring.core
+import bridge.wiring.lateplugins
 import bridge.wiring.plugins
 from bridge import tap
 from bridge.approval import IApprover, denied, unavailable
-from bridge.plugins.bundle.bundlerprocess import API_ENTRY, HOST_ENTRY
 from bridge.plugins.bundle.metafile import BuildError
 from bridge.plugins.bundle.plugintable import TABLE_FILE
+from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from bridge.wiring import oneshot
 
 from ..web.stack import PAGE, Page, Stack
@@ -218,7 +219,7 @@ class Simulation:
         for module, name, double in (
             (bridge.wiring.core, "Pool", pool),
             (bridge.wiring.plugins, "GitCloner", lambda *_: self.forge),
-            (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
+            (bridge.wiring.lateplugins, "native_approver", lambda *_: self.user),
             (oneshot, "make_scanner", lambda *_: Clean()),
             (bridge.plugins.bundle.build, "run_bundler", run_bundler),
         ):
@@ -254,6 +255,7 @@ class Simulation:
         )
         self.daemon = tap.assemble(self.reactor, options)
         self.daemon.startService()
+        self.daemon._late.get()
         host = str(self.daemon._listening.address)
         self.web = Web(self.reactor, self.daemon._site, host)
 

@@ -96,6 +96,9 @@ def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
     read = "from bridge.schemas import read_schema; print(read_schema('protocol.json'))"
     assert "plugins/install" in run("python", "-c", read)
     data = f"--data-dir={tmp_path / 'data'}"
+    run("plugin-bridge", "new", data, "mine")
+    for name in (".gitignore", ".github/workflows/sign.yml", "tests/main.test.ts"):
+        assert (tmp_path / "mine" / name).is_file()
     run("plugin-bridge", "setup", "--host=reference", data)
     built = run("plugin-bridge", "run", "--host=reference", data, "--build-plugins")
     assert '"ok":true' in built

@@ -2,11 +2,12 @@
 
 import type { Context, OscMessage, SettingsSchema } from "@bridge/plugin-api";
 
+import { problemOf } from "../../bridge/reference/packages/api/src/settingrules.js";
 import {
   PERMISSION_WORDS,
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
-import { problemOf, readSchema } from "../../bridge/reference/packages/host/src/schema.js";
+import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
 import { type Given, type Stand, connected, entry, quiet } from "./pagestand.js";
 import { equal, failure, refusal } from "./world.js";
 

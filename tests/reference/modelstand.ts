@@ -1,13 +1,10 @@
 /** A connection that the scenarios answer, and a model on it. */
 
+import type { State } from "../../bridge/reference/packages/client/src/index.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { Announcer } from "../../bridge/reference/packages/host/src/model/announcer.js";
 import { HostState } from "../../bridge/reference/packages/host/src/model/hoststate.js";
-import type {
-  Link,
-  Standing,
-  Step,
-} from "../../bridge/reference/packages/host/src/model/link.js";
+import type { Link, Step } from "../../bridge/reference/packages/host/src/model/link.js";
 import { LogBook } from "../../bridge/reference/packages/host/src/model/logbook.js";
 import { PageModel } from "../../bridge/reference/packages/host/src/model/model.js";
 import { Navigation } from "../../bridge/reference/packages/host/src/model/navigation.js";
@@ -31,7 +28,7 @@ export class FakeLink implements Link {
   readonly changed = new Signal();
   readonly closes: readonly string[] = [];
   readonly endpoint = "http://127.0.0.1:42081";
-  state: Standing = "connected";
+  state: State = "connected";
   reason = "";
   version = "1.2.3";
   /** What was called, with its parameters. */
@@ -98,7 +95,7 @@ export class FakeLink implements Link {
     this.#listeners.emit({ event, data });
   }
 
-  become(state: Standing, reason = ""): void {
+  become(state: State, reason = ""): void {
     this.state = state;
     this.reason = reason;
     this.changed.emit();

@@ -8,11 +8,12 @@ from twisted.internet.defer import ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.progress import Audience, Progress, Step
+from bridge.plugins.operations.underway.progress import Audience, Progress, Step
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
 from bridge.rpc.registry import Registry
+from bridge.services.pluginoutline import METHODS, SUMMARY, PluginOutline
 from bridge.services.plugins import PluginService, Pushes
 
 from ..plugins.clone.remotes import LATEST, FakeUpstream
@@ -52,12 +53,16 @@ class PluginServiceTests(SynchronousTestCase):
             bench.store,
             bench.trees,
             bench.trust,
-            bench.approver,
-            bench.data.root / "theme" / "host.js",
             bench.threads,
             Updates(bench.store, FakeUpstream(), bench.clock, at_once),
             bench.operations,
             bench.previewer,
+            PluginOutline(
+                bench.store,
+                bench.data.plugins,
+                bench.data.root / "theme" / "host.js",
+                bench.approver,
+            ),
         )
         registry = Registry()
         registry.register("plugins", self.service)
@@ -383,11 +388,14 @@ class PluginServiceTests(SynchronousTestCase):
                 "installed": ["good"],
             },
         )
+        # What is described before the service is loaded is the same.
+        self.assertEqual(described["summary"], SUMMARY)
+        self.assertEqual(described["methods"], list(METHODS))
 
     def test_why_nothing_can_be_built(self):
         """The field has the reason, and is absent when nothing is missing."""
         problems = ["cannot build: no bundler", ""]
-        self.service._build_problem = lambda: problems.pop(0)
+        self.service._outline._build_problem = lambda: problems.pop(0)
         described = self.service.describe()
         self.assertEqual(described["cannotBuild"], "cannot build: no bundler")
         self.assertNotIn("cannotBuild", self.service.describe())

@@ -31,7 +31,7 @@ from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Nothing, Registry, method
 from bridge.web.conversation import SharedContext
 from bridge.web.guard import Guard, Origins
-from bridge.web.site import make_site
+from bridge.web.site import Endpoints, GuardedSite, Health
 from bridge.web.socket import BridgeFactory
 
 from ..schemas.checking import check_frame
@@ -279,7 +279,10 @@ class Stack:
             self.clock,
         )
         self.sockets = BridgeFactory(self.context)
-        self.site = make_site(self.context, self.sockets, dev, self.clock)
+        version, dispatcher = self.context.version, self.context.dispatcher
+        health = Health(version, self.registry.names()).body
+        endpoints = Endpoints(version, dispatcher, self.sockets, health, dev)
+        self.site = GuardedSite(self.guard, health, lambda: endpoints, self.clock)
         self.pumper = create_pumper()
 
     def flush(self) -> None:

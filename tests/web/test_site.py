@@ -305,19 +305,26 @@ class RenderTests(SynchronousTestCase):
     """Tests for what Klein does here, and what it can't."""
 
     def test_klein_renders(self) -> None:
-        """Answers, refusals of the guard and of a service, and 404 are Klein's."""
+        """Klein renders calls; liveness and the guard's refusals need no Klein."""
         stack, render = Stack(), KleinResource.render
         with mock.patch.object(KleinResource, "render", autospec=True) as rendered:
             rendered.side_effect = render
-            statuses = [
+            without = [
                 stack.ask("GET", "/v1/health").status,
                 stack.ask("GET", "/v1/describe").status,
-                stack.call("refuse").status,
                 stack.ask("GET", "/nothing").status,
                 stack.ask("PUT", "/v1/health").status,
             ]
-        self.assertEqual(statuses, [200, 401, 503, 404, 405])
-        self.assertEqual(rendered.call_count, 5)
+            self.assertEqual(rendered.call_count, 0)
+            by_klein = [stack.call("refuse").status, stack.ask("HEAD", "/v1/health")]
+        self.assertEqual(without, [200, 401, 404, 405])
+        self.assertEqual((by_klein[0], by_klein[1].status), (503, 200))
+        self.assertEqual(rendered.call_count, 2)
+
+    def test_head_of_the_socket(self) -> None:
+        """``HEAD`` upgrades nothing."""
+        upgrade = (("Upgrade", "websocket"), ("Connection", "Upgrade"))
+        self.assertEqual(Stack().ask("HEAD", "/v1/ws", *upgrade).status, 400)
 
     def test_attack_paths_that_klein_reads_otherwise(self) -> None:
         """What the guard has refused calls nothing, though Klein finds a route."""

@@ -246,7 +246,7 @@ class Stand:
     _signed_at: int = 0
 
     def open(self, route: str = "", query: str = "") -> None:
-        """Load the page anew, at a route such as ``/plugins``."""
+        """Load the page again, at a route such as ``/plugins``."""
         endpoint = quote(f"http://127.0.0.1:{self.daemon.port}", safe="")
         self.browser.open("about:blank")
         self.browser.open(f"{self.page}/{query}#endpoint={endpoint}")
@@ -273,7 +273,7 @@ class Stand:
         return found
 
     def announced(self) -> str:
-        """Return what screen readers were told last, urgent first."""
+        """Return what was announced to screen readers last, urgent first."""
         script = (
             "return document.getElementById('live-urgent').textContent + '|' +"
             " document.getElementById('live-polite').textContent"

@@ -1,17 +1,20 @@
 """The way of a plugin's author, from the template to a signed tree."""
 
 import json
+import os
 import shutil
+import subprocess
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..cli.authoring.test_worktree import commit
+from ..cli.authoring.test_worktree import IDENTITY, commit, git
 from ..directories import fresh_directory
-from ..npm import ROOT, esbuild, tsc
+from ..npm import ROOT, esbuild, node, npm, tsc
 from .daemon import run
 
-TEMPLATE = ROOT / "docs" / "template"
+WORKFLOWS = ROOT / "bridge" / "reference" / "template" / "github" / "workflows"
+TEST_SECONDS = 60.0
 
 
 @pytest.mark.whole
@@ -19,13 +22,13 @@ class AuthorTests(SynchronousTestCase):
     """Tests for the template, and for the commands an author types."""
 
     def setUp(self):
-        """A data directory that is set up, and a copy of the template."""
+        """A data directory that is set up, and a new plugin."""
         self.home = fresh_directory(self)
         self.data = self.home / "data"
         self.environ = {"BRIDGE_HOST": "reference", "BRIDGE_DATA_DIR": str(self.data)}
         self.do("setup", f"--bundler={esbuild()}")
         self.plugin = self.home / "my-plugin"
-        shutil.copytree(TEMPLATE, self.plugin)
+        self.do("new", str(self.plugin))
 
     def do(self, *arguments, status=0):
         """Run a command; gives what it prints."""
@@ -33,17 +36,35 @@ class AuthorTests(SynchronousTestCase):
         self.assertEqual(ended.returncode, status, ended.stdout + ended.stderr)
         return ended.stdout + ended.stderr
 
-    def test_template_where_it_is(self):
-        """The template passes every check but the signature's, as it is."""
-        reported = self.do("check", "--unsigned", str(TEMPLATE))
+    def test_as_it_is(self):
+        """A new plugin passes every check but the signature's, and is built."""
+        reported = self.do("check", "--unsigned", str(self.plugin))
         for step in ("files", "manifest", "policy", "id", "api", "build"):
             self.assertRegex(reported, rf"(?m)^{step} +ok: ")
-        reported = self.do("check", str(TEMPLATE), status=1)
+        reported = self.do("check", str(self.plugin), status=1)
         self.assertIn("signature  refused: unsigned: there is no plugin.sig", reported)
+
+    def test_its_own_tests(self):
+        """``npm test`` compiles its tests with the daemon's bundler, and they pass."""
+        node()
+        for name, status in (("It works.", 0), ("Something else.", 1)):
+            source = self.plugin / "main.ts"
+            source.write_text(source.read_text().replace("It works.", name))
+            ended = subprocess.run(
+                [npm(), "test"],
+                cwd=self.plugin,
+                env={**os.environ, "HOME": str(self.home)},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=TEST_SECONDS,
+            )
+            report = ended.stdout + ended.stderr
+            self.assertEqual(ended.returncode, status, report)
+            self.assertRegex(report, rf"(?m)^\S+ pass {3 - status}$")
 
     def test_from_the_template_to_a_signed_tree(self):
         """The commands of its README lead to a tree that passes every check."""
-        (self.plugin / ".host").symlink_to(self.data / "host")
         commit(self.plugin)
         key = self.home / "key"
         self.do("keygen", "--out", str(key))
@@ -55,8 +76,43 @@ class AuthorTests(SynchronousTestCase):
         self.assertIn(fingerprint, self.do("verify", str(self.plugin)))
         commit(self.plugin)
         (self.plugin / "README.md").write_text("Changed after signing.\n")
+        reported = self.do("check", str(self.plugin), status=1)
+        self.assertRegex(reported, r"\n  README\.md: changed since [0-9a-f]{12}, the ")
         reported = self.do("verify", str(self.plugin), status=1)
         self.assertIn("plugin-bridge verify: unsigned: the tree", reported)
+
+    def test_release(self):
+        """A release is checked, signed, committed and tagged; a clone verifies."""
+        key = self.home / "key"
+        self.do("keygen", "--out", str(key))
+        arguments = ("--key", str(key), str(self.plugin))
+        commit(self.plugin)
+        self.environ |= {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org"}
+        self.environ |= {
+            "GIT_COMMITTER_NAME": "A",
+            "GIT_COMMITTER_EMAIL": "a@example.org",
+        }
+        (self.plugin / "main.ts").write_text("eval('1');\n")
+        self.assertIn(
+            "not committed", self.do("release", *arguments, "0.1.0", status=1)
+        )
+        commit(self.plugin)
+        reported = self.do("release", *arguments, "0.1.0", status=1)
+        self.assertIn("main.ts:1 eval", reported)
+        git(self.plugin, *IDENTITY, "revert", "--no-edit", "HEAD")
+        reported = self.do("release", *arguments, "0.1.0")
+        self.assertIn("push --atomic origin main v0.1.0\n", reported)
+        clone = self.home / "clone"
+        git(
+            self.home,
+            "clone",
+            "--quiet",
+            "--branch=v0.1.0",
+            str(self.plugin),
+            str(clone),
+        )
+        verdict = json.loads(self.do("check", "--json", str(clone)))
+        self.assertEqual((verdict["ok"], verdict["version"]), (True, "0.1.0"))
 
     def test_refused(self):
         """Every breach is shown with its line; the terminal obeys none of them."""
@@ -108,14 +164,13 @@ class AuthorTests(SynchronousTestCase):
         self.assertEqual(reported.count("\n"), 1, reported)
 
     def test_types(self):
-        """The template passes the strict compiler, with the link its README names."""
-        (self.plugin / ".host").symlink_to(self.data / "host")
+        """It passes the strict compiler."""
         compiled = tsc(self.plugin / "tsconfig.json")
         self.assertEqual((compiled.returncode, compiled.stdout), (0, ""))
 
     def test_signing_workflow(self):
         """It starts by hand only; one step of a protected job has the key."""
-        text = (TEMPLATE / ".github" / "workflows" / "sign.yml").read_text()
+        text = (WORKFLOWS / "sign.yml").read_text()
         head = text.partition("jobs:")[0]
         self.assertIn("on:\n  workflow_dispatch:\n\n", head)
         self.assertIn("    environment: signing\n", text)
@@ -126,7 +181,7 @@ class AuthorTests(SynchronousTestCase):
 
     def test_workflows_run_nobodys_moving_code(self):
         """Actions are named by their commit, and only the signing one may write."""
-        for path in sorted((TEMPLATE / ".github" / "workflows").iterdir()):
+        for path in sorted(WORKFLOWS.iterdir()):
             text = path.read_text()
             for line in text.splitlines():
                 if "uses:" in line:

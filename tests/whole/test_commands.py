@@ -135,19 +135,22 @@ class CommandTests(SynchronousTestCase):
         reader.read(ROOT / "docs" / "plugins.md")
 
     def test_template(self) -> None:
-        """What an author types in a copy of the template."""
-        self.in_a_plugin(ROOT / "docs" / "template")
+        """What an author types in a new plugin."""
+        reader = self.reader()
+        there = reader.world.work / "mine"
+        reader.world.do(f"plugin-bridge new {there}")
+        reader.world.publish_to_origin(there)
+        self.in_a_plugin(reader, there)
 
     def test_sample(self) -> None:
         """What an author types in a copy of the sample plugin."""
-        self.in_a_plugin(SAMPLE)
-
-    def in_a_plugin(self, source: Path) -> None:
-        """Read the README of a plugin in a copy of it."""
         reader = self.reader()
-        there = reader.world.plugin("mine", source)
+        self.in_a_plugin(reader, reader.world.plugin("mine", SAMPLE))
+
+    def in_a_plugin(self, reader: Reader, there: Path) -> None:
+        """Read the README of a plugin in its directory."""
         reader.type(f"cd {there}")
-        reader.read(source / "README.md")
+        reader.read(there / "README.md")
         origin = reader.world.home / "origin.git"
         reader.world.do(f"git -C {origin} show HEAD:plugin.sig")
 

@@ -187,6 +187,7 @@ class PromptTests(PromptCase):
             self.assertEqual((plugin["version"], plugin["hosts"]), ("1.0.0", []))
             self.ask(page, "d", "update", {"id": "good"})
             self.until_asked(page, "update")
+            self.session.settled(self.empty)
             self.cancel(page)
             message = self.answered(page, "d")["error"]["message"]
             self.assertTrue(message.startswith("cancelled: "), message)

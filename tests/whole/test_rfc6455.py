@@ -140,7 +140,7 @@ CLOSED: dict[str, tuple[list[bytes], tuple[int, str]]] = {
         NOT_UTF8,
     ),
     "not UTF-8 in the half of a frame": ([frame(TEXT, b"\xff" * 99)[:40]], NOT_UTF8),
-    "a wrong continuation byte, told early": (
+    "a wrong continuation byte, refused early": (
         [frame(TEXT, b"\xf4\x90", fin=False)],
         NOT_UTF8,
     ),

@@ -9,8 +9,8 @@ from bridge.outbound.fetcher import Reach
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
+from bridge.rpc.registry import LateService
 from bridge.services.logs import Logs
-from bridge.services.plugins import PluginService
 from bridge.settings.config import read_config
 from bridge.settings.options import locate
 from bridge.sinks.maker import SinkMaker
@@ -71,7 +71,7 @@ class ShutdownTests(SynchronousTestCase):
         made = make_services(
             Core(clock, config, paths, threads, store, hub, screen),
             Logs(None, clock),
-            PluginService.__new__(PluginService),
+            LateService("", (), dict, object),
             frozenset(),
             Reach(look_up=lambda name: Deferred()),
         )

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from ...plugins.bundle.bundlerprocess import API_ENTRY
+from ...plugins.bundle.prerequisites import API_ENTRY
 from ...plugins.tree.files import read_bounded
 from ...plugins.tree.manifest import ENTRY_FILE
 from ...plugins.tree.versions import is_version

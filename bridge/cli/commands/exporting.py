@@ -6,7 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from ...plugins.installed.records import RECORDS, read_record
+from ...plugins.installed.ids import RECORDS
+from ...plugins.installed.records import read_record
 from ...protocol.text import timestamp
 from ...protocol.wire import dumps, unstructure
 from ...settings.options import HostOptions

@@ -11,8 +11,8 @@ from typing import Final
 from attrs import frozen
 from twisted.python import usage
 
+from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.keys import KEYS
-from ...plugins.installed.records import RECORDS
 from ...protocol.wire import loads_own
 from ...schemas import PROTOCOL_FILE, read_schema
 from ...settings.config import LOG_FORMATS, LOG_LEVELS, ConfigError
@@ -67,10 +67,15 @@ _OPTIONS: Final = {
     **dict.fromkeys(
         (
             "allow-origin",
+            "author",
             "burst",
+            "description",
+            "id",
             "lines",
             "listen",
             "log-max-bytes",
+            "name",
+            "page-port",
             "overlay-addr",
             "rate",
             "scope",
@@ -92,6 +97,8 @@ ARGUMENTS: Final = {
     "export": FILES,
     "forget-key": Values(Kind.KEYS),
     "import": FILES,
+    "new": _DIRECTORIES,
+    "release": _DIRECTORIES,
     "sign": _DIRECTORIES,
     "uninstall": _PLUGINS,
     "update": _PLUGINS,

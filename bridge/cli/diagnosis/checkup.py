@@ -26,7 +26,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.text import visible
 from ...protocol.wire import loads_own
 from ...provision.bundlersource import installed_bundler, would_run
-from ...provision.hostsources import missing_sources, setup_command
+from ...provision.readiness import missing_sources, setup_command
 from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
 from ...store import StoreError

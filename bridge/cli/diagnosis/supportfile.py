@@ -18,7 +18,8 @@ from attrs import frozen
 
 from ... import __version__
 from ...datadir.token import PairingToken, TokenError
-from ...plugins.installed.records import RECORDS, read_record
+from ...plugins.installed.ids import RECORDS
+from ...plugins.installed.records import read_record
 from ...protocol.limits import KIB
 from ...protocol.wire import dumps
 from ...settings.config import OPTIONS

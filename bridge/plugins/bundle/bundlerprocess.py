@@ -44,9 +44,8 @@ from ..esbuild.process import (
 from .bundleroutput import showable
 from .metafile import BuildError
 from .plugintable import TABLE_FILE
+from .prerequisites import API_ENTRY, HOST_ENTRY
 
-HOST_ENTRY: Final = "host/packages/host/src/index.ts"
-API_ENTRY: Final = "host/packages/api/src/index.ts"
 METAFILE: Final = "meta.json"
 
 _UTF8_BYTES: Final = 4

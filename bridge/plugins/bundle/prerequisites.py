@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from ..esbuild.pins import BINARY_NAME, CHECKSUM_NAME
-from .bundlerprocess import API_ENTRY, HOST_ENTRY
+
+HOST_ENTRY: Final = "host/packages/host/src/index.ts"
+API_ENTRY: Final = "host/packages/api/src/index.ts"
 
 BUNDLER_BINARY: Final = f"bin/{BINARY_NAME}"
 BUNDLER_CHECKSUM: Final = f"bin/{CHECKSUM_NAME}"

@@ -37,11 +37,9 @@ from .prerequisites import (
     HOST_FILES,
     missing_files,
 )
+from .published import INFO_FILE, STAGING_PREFIX
 from .sourcemap import check_map, map_pieces, parse_map
 
-INFO_FILE: Final = "info.json"
-
-_PREFIX: Final = ".build-"
 _PREVIOUS: Final = ".previous"
 _MISSING: Final = {
     BUNDLER_BINARY: "bundler missing",
@@ -69,7 +67,7 @@ class Staging:
     @property
     def directory(self) -> Path:
         """Where the bundler writes; there after ``prepare``."""
-        return self.folder / f"{_PREFIX}{os.getpid()}"
+        return self.folder / f"{STAGING_PREFIX}{os.getpid()}"
 
     @property
     def bundle(self) -> str:
@@ -247,7 +245,7 @@ def sweep(folder: Path) -> None:
 
 
 def _remove_stale(folder: Path) -> None:
-    for stale in folder.glob(f"{_PREFIX}*"):
+    for stale in folder.glob(f"{STAGING_PREFIX}*"):
         _remove(stale)
 
 

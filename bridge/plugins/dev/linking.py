@@ -32,9 +32,9 @@ from ..esbuild.executable import BundlerError
 from ..installed.records import is_recorded, read_records
 from ..installed.trees import ListEntry, Trees, iso_time
 from ..operations.candidate import Scans
-from ..operations.operations import Operations
-from ..operations.progress import Audience
 from ..operations.rebuild import Rebuild, has_linked
+from ..operations.underway.operations import Operations
+from ..operations.underway.progress import Audience
 from ..policy.hits import Hit
 from ..tree.manifest import Manifest, load_manifest
 from .copying import copy_files

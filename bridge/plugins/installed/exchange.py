@@ -25,9 +25,10 @@ from ...approval import Operation
 from ...datadir.paths import sync_directory
 from ...protocol.rules import OneOf, Text
 from ...store import Edit
-from ..tree.manifest import PLUGIN_ID
+from ..tree.pluginid import PLUGIN_ID
+from .ids import RECORDS, Entries
 from .keys import KEYS
-from .records import RECORDS, Entries, Former
+from .records import Former
 
 _OPERATIONS: Final = (Operation.INSTALL, Operation.UPDATE, Operation.UNINSTALL)
 _TEMPORARY: Final = Text(64, like=r"\.tmp-[0-9a-f]+")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any
 
 from attrs import asdict, frozen
 
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.wire import camel
 from ...store import Drop, Edit, Put, Remove, Store
-from ..tree.manifest import PLUGIN_ID
-
-RECORDS: Final = "bridge.plugins"
-"""By plugin id: the records."""
+from .ids import RECORDS, Entries, installed_ids
 
 
 @frozen
@@ -74,24 +70,14 @@ def read_record(value: Any) -> Record:
     )
 
 
-class Entries(Protocol):
-    """Reads the state; ``Store`` and ``StateView`` do."""
-
-    def entries(self, ns: str) -> dict[str, Any]:
-        """Return the values of a namespace by key."""
-
-
 def read_records(store: Entries) -> dict[str, Record]:
     """
     Return every record by plugin id, sorted.
 
     A key that is no plugin id is left out: no path is ever made of it.
     """
-    return {
-        plugin_id: read_record(value)
-        for plugin_id, value in sorted(store.entries(RECORDS).items())
-        if re.fullmatch(PLUGIN_ID, plugin_id)
-    }
+    entries = store.entries(RECORDS)
+    return {name: read_record(entries[name]) for name in installed_ids(store)}
 
 
 def recorded(store: Store, plugin_id: str) -> Record:

@@ -12,7 +12,7 @@ import shutil
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
@@ -24,9 +24,8 @@ from ...protocol.text import timestamp
 from ...settings.host import HostProfile
 from ..tree.manifest import Manifest, check_new_id, load_manifest
 from ..tree.signature import verify_tree
+from .ids import TEMPORARY
 from .records import Record
-
-_TEMPORARY: Final = ".tmp-*"
 
 
 @frozen(kw_only=True)
@@ -167,7 +166,7 @@ class Trees:
         :param keep: The name of one to keep.
         :return: The names of what was removed.
         """
-        strays = sorted(p for p in self.directory.glob(_TEMPORARY) if p.name != keep)
+        strays = sorted(p for p in self.directory.glob(TEMPORARY) if p.name != keep)
         removed = []
         for stray in strays:
             try:

@@ -26,8 +26,8 @@ from ..tree.digest import tree_digest
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from .kept import KeptTree, Pin, moved
-from .progress import Step
-from .running import Running
+from .underway.progress import Step
+from .underway.running import Running
 
 REMOVE_CLONE: Final = "remove the clone"
 """The step of an undo that removes a candidate."""

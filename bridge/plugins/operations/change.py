@@ -22,9 +22,9 @@ from ..installed.journal import Journal
 from ..installed.records import Record, read_records
 from ..installed.trees import ListEntry, Trees
 from .candidate import REMOVE_CLONE
-from .progress import Audience, Step
 from .rebuild import Rebuild
-from .running import Running
+from .underway.progress import Audience, Step
+from .underway.running import Running
 
 
 @define(eq=False)
@@ -174,9 +174,10 @@ class Change:
         """Remove what was rolled back from the previous generation; log a failure."""
         try:
             await self._store.renew()
-        except BridgeError:
-            self._log.failure(
-                "what was rolled back is still in the previous generation"
+        except BridgeError as e:
+            self._log.error(
+                "what was rolled back is still in the previous generation: {why}",
+                why=e.message,
             )
 
     async def announce(self, running: Running) -> None:

@@ -12,7 +12,7 @@ from ..installed.records import is_recorded
 from ..installed.trees import ListEntry
 from .kept import Pin
 from .pipeline import Pipeline
-from .running import Running, ref_of
+from .underway.running import Running, ref_of
 
 
 @define(eq=False)

@@ -14,10 +14,10 @@ from ..installed.records import Record, former, settings_namespace
 from ..installed.trees import ListEntry, Trees
 from .candidate import Candidate, CandidateFetcher
 from .change import Change
-from .operations import Operations
-from .progress import Step
 from .prompting import Prompting
-from .running import Running
+from .underway.operations import Operations
+from .underway.progress import Step
+from .underway.running import Running
 
 
 @define(eq=False)

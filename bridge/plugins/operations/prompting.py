@@ -13,8 +13,8 @@ from ..installed.keys import Trust
 from ..tree.growth import differences
 from ..tree.manifest import Manifest
 from .candidate import Candidate
-from .progress import Step
-from .running import Running
+from .underway.progress import Step
+from .underway.running import Running
 
 
 @define(eq=False)

@@ -25,12 +25,12 @@ from ...protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
 from ...protocol.wire import loads
 from ...store import Store
 from ..bundle.build import Report
-from ..bundle.staging import INFO_FILE
+from ..bundle.published import INFO_FILE
 from ..installed.records import read_records
 from ..installed.trees import Trees
 from ..tree.files import read_bounded
-from .operations import Operations
-from .progress import Audience
+from .underway.operations import Operations
+from .underway.progress import Audience
 
 
 class Builds(Protocol):

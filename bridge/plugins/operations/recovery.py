@@ -6,12 +6,12 @@ from attrs import define, frozen
 
 from ...approval import Operation
 from ..installed.exchange import Exchange
+from ..installed.ids import Entries
 from ..installed.journal import Journal, JournalError
-from ..installed.records import Entries
 from ..installed.trees import Trees
 from .change import Change
-from .operations import Operations
-from .running import Running
+from .underway.operations import Operations
+from .underway.running import Running
 
 
 @frozen

@@ -10,15 +10,16 @@ from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError
 from ...store import Drop, Edit, Remove, Store
 from ..installed.exchange import Exchange
+from ..installed.ids import RECORDS
 from ..installed.keys import Trust
-from ..installed.records import RECORDS, recorded, settings_namespace
+from ..installed.records import recorded, settings_namespace
 from ..installed.trees import Trees
 from ..tree.manifest import check_id
 from .change import Change
-from .operations import Operations
-from .progress import Step
 from .prompting import Prompting
-from .running import Running
+from .underway.operations import Operations
+from .underway.progress import Step
+from .underway.running import Running
 
 
 @define(eq=False)

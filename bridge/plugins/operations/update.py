@@ -16,7 +16,7 @@ from ..tree.versions import is_lower
 from .candidate import Candidate
 from .kept import Pin
 from .pipeline import Pipeline
-from .running import Running, ref_of
+from .underway.running import Running, ref_of
 
 
 @define(eq=False)

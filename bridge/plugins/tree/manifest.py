@@ -35,13 +35,13 @@ from ...settings.host import HostProfile
 from . import versions
 from .files import NotRegularError, TooLargeError, open_regular, read_bounded
 from .jsontext import syntax_refusal, unknown_field
+from .pluginid import PLUGIN_ID
 
 MANIFEST_FILE: Final = "plugin.json"
 SCHEMA_FIELD: Final = "$schema"
 """Names the schema of a file, for editors."""
 
 ENTRY_FILE: Final = "main.ts"
-PLUGIN_ID: Final = r"[a-z0-9][a-z0-9-]{1,39}"
 
 _ID_RULE: Final = (
     "an id is 2 to 40 of a-z, 0-9 and hyphen, and does not start with a hyphen"

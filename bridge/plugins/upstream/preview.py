@@ -30,10 +30,10 @@ from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees
 from ..operations.candidate import Candidate, CandidateFetcher, Cloner
 from ..operations.kept import KeptTree
-from ..operations.operations import Operations
-from ..operations.progress import Progress, Step
 from ..operations.prompting import Prompting
-from ..operations.running import Running, cancelled, ref_of
+from ..operations.underway.operations import Operations
+from ..operations.underway.progress import Progress, Step
+from ..operations.underway.running import Running, cancelled, ref_of
 from ..operations.update import check_same_id, updatable
 from ..tree.changelog import read_changelog
 from ..tree.growth import differences

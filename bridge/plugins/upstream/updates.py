@@ -25,7 +25,8 @@ from ...protocol.limits import (
     UPDATES_AT_ONCE,
     UPDATES_FRESH_SECONDS,
 )
-from ..installed.records import Entries, Record, read_records
+from ..installed.ids import Entries
+from ..installed.records import Record, read_records
 from .history import Behind, LogEntry
 
 

@@ -79,7 +79,7 @@ class ExportedTests(SynchronousTestCase):
         root = Path(bridge.__file__).parent
         for path, plugin_id in (
             (root / "reference/sample-plugin/main.ts", "hello-bridge"),
-            (root.parent / "docs/template/main.ts", "my-plugin"),
+            (root / "reference/template/main.ts", "my-plugin"),
         ):
             self.assertEqual(exported_id(path.read_text("utf-8"), ""), plugin_id)
 

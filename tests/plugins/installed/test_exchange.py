@@ -10,8 +10,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval import Operation
 from bridge.plugins.installed import exchange as module
 from bridge.plugins.installed.exchange import Exchange, make_durable
+from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS
-from bridge.plugins.installed.records import RECORDS, former
+from bridge.plugins.installed.records import former
 from bridge.store import Put, Remove
 
 from ..operations.bench import Bench

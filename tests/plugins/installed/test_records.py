@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.records import (
-    RECORDS,
     Record,
     former,
     is_recorded,

@@ -35,9 +35,9 @@ from bridge.plugins.operations.candidate import CandidateFetcher
 from bridge.plugins.operations.change import Change
 from bridge.plugins.operations.install import Installer
 from bridge.plugins.operations.kept import KeptTree, Pin
-from bridge.plugins.operations.operations import Operations
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
+from bridge.plugins.operations.underway.operations import Operations
 from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
 from bridge.plugins.operations.update import Updater
 from bridge.plugins.tree.digest import tree_digest

@@ -9,7 +9,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.running import Running, cancelled
+from bridge.plugins.operations.underway.running import Running, cancelled
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import CLONE_REPORT_SECONDS
 

@@ -1,12 +1,13 @@
 """One change of what is installed; the whole of it is in ``test_install``."""
 
 from twisted.internet.defer import Deferred
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.records import former
-from bridge.plugins.operations.running import Running
+from bridge.plugins.operations.underway.running import Running
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.store import Drop, Put, Remove
@@ -77,9 +78,11 @@ class ChangeTests(SynchronousTestCase):
         self.bench.writes.slow = "replace"
         undoing = Deferred.fromCoroutine(self.running.undo.run())
         self.bench.writes.failing = {"replace": OSError(28, "No space left on device")}
-        self.bench.writes.go_on()
+        with capturedLogs() as logged:
+            self.bench.writes.go_on()
         self.successResultOf(undoing)
-        self.assertEqual(len(self.flushLoggedErrors(BridgeError)), 1)
+        (why,) = [event["why"] for event in logged if "why" in event]
+        self.assertIn("No space left on device", why)
         self.assertEqual(self.bench.left(), self.before)
 
     def test_killed_before_the_generation_before_was_written(self):

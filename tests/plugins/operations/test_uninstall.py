@@ -4,8 +4,8 @@ import shutil
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import RECORDS
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Put
 from bridge.store.generations import UnchangedError

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import RECORDS, Record
+from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Drop, Put
 from bridge.store.generations import UnchangedError
@@ -446,11 +448,13 @@ class RollbackTests(UpdateTestCase):
 
         bench.threads.before = {"sort_out": full_disk}
         bench.builder.outcomes = ["no such module"]
-        self.failureResultOf(self.update(), BridgeError)
+        with capturedLogs() as logged:
+            self.failureResultOf(self.update(), BridgeError)
         _, values, code, journal = self.state()
         self.assertEqual((code, journal), (NEW, True))
         self.assertEqual(values[RECORDS]["good"]["signedAt"], NOW + 10)
-        self.assertEqual(len(self.flushLoggedErrors(BridgeError)), 1)
+        failed = [e["why"] for e in logged if "undoing failed" in e["log_format"]]
+        self.assertEqual(failed, ["state.json could not be written: No space left"])
         bench.writes.failing = {}
         error = self.failureResultOf(self.update(), BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)

@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.dial import NotPublicError
-from bridge.plugins.operations.progress import Progress
+from bridge.plugins.operations.underway.progress import Progress
 from bridge.plugins.tree.growth import Difference
 from bridge.plugins.upstream.history import Behind, LogEntry
 from bridge.plugins.upstream.preview import Access, Subject

@@ -18,7 +18,8 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.concurrency.threads import Pool
 from bridge.plugins.clone.transfer import clone_failed
-from bridge.plugins.installed.records import RECORDS, Record
+from bridge.plugins.installed.ids import RECORDS
+from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.look import GitUpstream
 from bridge.plugins.upstream.updates import Update, Updates
 from bridge.protocol.errors import BridgeError, shutting_down

@@ -316,7 +316,7 @@ class Client implements Bridge, ConnectionOwner {
     }
     if (event === "remote" && this.#evaluate !== undefined) {
       const send = (answer: object): Promise<unknown> => this.#call("remote/result", answer);
-      // Whoever asked finds out by themselves that no answer comes.
+      // The caller finds out by itself that no answer comes.
       answerRemote(data, this.#evaluate, send).catch(() => undefined);
     }
     this.#listeners.emit(event, data);

@@ -1108,6 +1108,7 @@ export const LIMITS = {
   desktopSeconds: 5.0,
   desktopRetrySeconds: 60.0,
   desktopQuestions: 64,
+  withdrawSeconds: 2.0,
   updatesAnswerSeconds: 3.5,
   updatesFreshSeconds: 60.0,
   updatesAtOnce: 4,

@@ -7,10 +7,11 @@ import {
   BridgeError as ClientError,
   type MethodName,
   type OperationName,
+  type State,
   createBridge,
 } from "../../client/src/index.js";
 import type { CallOptions, Daemon } from "./daemon.js";
-import type { Link, Standing } from "./model/link.js";
+import type { Link } from "./model/link.js";
 import { readStep } from "./model/work.js";
 import { Signal } from "./signal.js";
 
@@ -46,7 +47,7 @@ export class ClientLink implements Link {
     }
   }
 
-  get state(): Standing {
+  get state(): State {
     return this.client.state;
   }
 

@@ -1,7 +1,8 @@
-/** Reading the settings schema of a plugin, and checking values against it. */
+/** Reading the settings schema of a plugin. */
 
 import type { Json, SettingField } from "@bridge/plugin-api";
 
+import { MOST_TEXT, USUAL_TEXT, problemOf, valueOf } from "../../api/src/settingrules.js";
 import { fields, list, text } from "./wire.js";
 
 const KEY = /^[A-Za-z0-9_.:-]{1,64}$/;
@@ -9,8 +10,6 @@ const MOST_FIELDS = 50;
 const MOST_OPTIONS = 50;
 const MOST_LABEL = 80;
 const MOST_HELP = 300;
-const USUAL_TEXT = 1_000;
-const MOST_TEXT = 10_000;
 
 /** A field of a schema, with the key of its value. */
 export type KeyedField = SettingField & { readonly key: string };
@@ -31,60 +30,6 @@ export function readSchema(declared: unknown): Schema {
   check(typeof declared === "object" && declared !== null, "settings", "an object by key");
   check(entries.length <= MOST_FIELDS, "settings", `at most ${MOST_FIELDS} fields`);
   return entries.map(([key, field]) => readField(key, fields(field)));
-}
-
-/**
- * Check a value.
- *
- * @returns What is wrong with it, as a sentence; empty when nothing is.
- */
-export function problemOf(field: SettingField, value: unknown): string {
-  switch (field.type) {
-    case "number":
-      return problemOfNumber(field, value);
-    case "boolean":
-      return typeof value === "boolean" ? "" : "On or off.";
-    case "text":
-      return problemOfText(field, value);
-    case "choice":
-      return field.options.some((option) => option.value === value)
-        ? ""
-        : "One of the choices.";
-  }
-}
-
-type NumberRule = Extract<SettingField, { type: "number" }>;
-type TextRule = Extract<SettingField, { type: "text" }>;
-
-function problemOfNumber({ min, max, integer }: NumberRule, value: unknown): string {
-  if (typeof value !== "number" || !Number.isFinite(value)) {
-    return "A number.";
-  }
-  if (integer === true && !Number.isInteger(value)) {
-    return "A whole number.";
-  }
-  const within = value >= (min ?? -Infinity) && value <= (max ?? Infinity);
-  if (within) {
-    return "";
-  }
-  if (min !== undefined && max !== undefined) {
-    return `Between ${min} and ${max}.`;
-  }
-  return min === undefined ? `At most ${String(max)}.` : `At least ${min}.`;
-}
-
-function problemOfText(field: TextRule, value: unknown): string {
-  const { minLength = 0, maxLength = USUAL_TEXT, multiline } = field;
-  if (typeof value !== "string") {
-    return "A text.";
-  }
-  if (value.length < minLength) {
-    return minLength === 1 ? "Not empty." : `At least ${minLength} characters.`;
-  }
-  if (value.length > maxLength) {
-    return `At most ${maxLength} characters.`;
-  }
-  return multiline !== true && /[\r\n]/.test(value) ? "One line." : "";
 }
 
 function readField(key: string, field: ReturnType<typeof fields>): KeyedField {
@@ -177,9 +122,4 @@ export function valuesOf(
   stored: (key: string) => Json | undefined,
 ): { readonly [key: string]: Json } {
   return Object.fromEntries(schema.map((field) => [field.key, valueOf(field, stored(field.key))]));
-}
-
-/** The value of a field: what is stored, when the field allows it, else the default. */
-export function valueOf(field: KeyedField, stored: Json | undefined): Json {
-  return stored !== undefined && problemOf(field, stored) === "" ? stored : field.default;
 }

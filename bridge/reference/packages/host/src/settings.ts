@@ -1,7 +1,8 @@
 import type { Json, Settings } from "@bridge/plugin-api";
 
+import { problemOf, valueOf } from "../../api/src/settingrules.js";
 import type { Caller } from "./daemon.js";
-import { type Schema, problemOf, valueOf, valuesOf } from "./schema.js";
+import { type Schema, valuesOf } from "./schema.js";
 import { Signal } from "./signal.js";
 import { fields } from "./wire.js";
 

@@ -1,16 +1,5 @@
-import type { MethodName, OperationName } from "../../../client/src/index.js";
+import type { MethodName, OperationName, State } from "../../../client/src/index.js";
 import type { Signal } from "../signal.js";
-
-/** The state of the connection. */
-export type Standing =
-  | "stopped"
-  | "detecting"
-  | "absent"
-  | "unpaired"
-  | "connecting"
-  | "connected"
-  | "waiting"
-  | "stalled";
 
 /** A step of an operation, as the daemon pushes it. */
 export interface Step {
@@ -32,7 +21,7 @@ export interface CallOptions {
 export interface Link {
   /** The state, its reason or the daemon's description changed. */
   readonly changed: Signal;
-  readonly state: Standing;
+  readonly state: State;
   /** Why it is not paired: empty while it is, else `missing`, `refused` or `rotated`. */
   readonly reason: string;
   readonly endpoint: string;

@@ -1,3 +1,4 @@
+import type { State } from "../../../client/src/index.js";
 import { Signal } from "../signal.js";
 import { fields, texts } from "../wire.js";
 import type { Log } from "../log.js";
@@ -7,7 +8,7 @@ import type { Runtime } from "../runtime.js";
 import type { Announcer } from "./announcer.js";
 import { type Preview, readPreview } from "./entries.js";
 import type { HostState } from "./hoststate.js";
-import type { Link, Standing, Step } from "./link.js";
+import type { Link, Step } from "./link.js";
 import type { LogBook } from "./logbook.js";
 import type { Navigation } from "./navigation.js";
 import type { Questions } from "./questions.js";
@@ -345,7 +346,7 @@ export class PageModel {
   }
 }
 
-const TROUBLES: { readonly [state in Standing]?: "absent" | "lost" | "stalled" } = {
+const TROUBLES: { readonly [state in State]?: "absent" | "lost" | "stalled" } = {
   absent: "absent",
   waiting: "lost",
   stalled: "stalled",

@@ -170,7 +170,7 @@ export class Work {
       return;
     }
     if (outcome !== "" && mine === undefined) {
-      // Whoever began it learns how it ended; here, the list changes.
+      // The page that began it learns how it ended; here, the list changes.
       this.#tasks.delete(ref);
       return;
     }

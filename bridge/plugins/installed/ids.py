@@ -1,0 +1,32 @@
+"""Which plugins are installed, by the state alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, Protocol
+
+from ..tree.pluginid import PLUGIN_ID
+
+RECORDS: Final = "bridge.plugins"
+"""By plugin id: the records."""
+
+
+TEMPORARY: Final = ".tmp-*"
+"""Trees that operations move; an interrupted one leaves them."""
+
+
+class Entries(Protocol):
+    """Reads the state; ``Store`` and ``StateView`` do."""
+
+    def entries(self, ns: str) -> dict[str, Any]:
+        """Return the values of a namespace by key."""
+
+
+def installed_ids(store: Entries) -> list[str]:
+    """
+    Return the ids of all records, sorted.
+
+    A key that is no plugin id is left out: no path is ever made of it.
+    """
+    entries = store.entries(RECORDS)
+    return [name for name in sorted(entries) if re.fullmatch(PLUGIN_ID, name)]

@@ -1,0 +1,108 @@
+"""The parts that handle plugins, made by the first call or for what was left to do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from ..approval import DevApprover, IApprover, announcer, native_approver
+from ..plugins.bundle.published import INFO_FILE, STAGING_PREFIX
+from ..plugins.installed.ids import TEMPORARY
+from ..protocol.errors import shutting_down
+from ..rpc.registry import LateService
+from ..services.pluginoutline import METHODS, SUMMARY, PluginOutline
+from .core import Core
+
+if TYPE_CHECKING:
+    from .plugins import PluginWiring
+
+
+def make_approver(core: Core) -> IApprover:
+    """Make what confirms privileged operations."""
+    application = core.paths.profile.application
+    if core.config.dev:
+        return DevApprover(announcer(core.desktop, application))
+    return native_approver(
+        sys.platform, core.reactor, core.desktop, application, os.urandom
+    )
+
+
+@define(eq=False, repr=False)
+class LatePlugins:
+    """
+    Makes the parts that handle plugins when they are first needed.
+
+    They are a fifth of what the daemon would load, and many pages never call them.
+
+    :ivar made: They, once they are made.
+    """
+
+    _core: Core
+    _approver: IApprover
+    _outline: PluginOutline
+    made: PluginWiring | None = field(default=None, init=False)
+    _prepared: bool = field(default=False, init=False)
+    _closed: bool = field(default=False, init=False)
+
+    def service(self) -> LateService:
+        """Return the service, for the registry."""
+        return LateService(SUMMARY, METHODS, self._outline.describe, self._load)
+
+    def make_if_needed(self) -> list[str]:
+        """
+        Make them now if there is something to do without a call.
+
+        :return: Notices for the operator.
+        :raise JournalError: What a killed daemon was doing can't be settled.
+        """
+        return self._make().notices if self._has_work() else []
+
+    def prepare(self) -> None:
+        """Resume what was interrupted; blocks briefly."""
+        self._prepared = True
+        if self.made is not None:
+            self.made.prepare()
+
+    def close(self) -> None:
+        """Make them no more."""
+        self._closed = True
+
+    def _load(self) -> object:
+        if self.made is None:
+            if self._closed:
+                raise shutting_down()
+            made = self._make()
+            if self._prepared:
+                made.prepare()
+        return self._make().service
+
+    def _make(self) -> PluginWiring:
+        if self.made is None:
+            from .plugins import make_plugins
+
+            self.made = make_plugins(self._core, self._approver, self._outline)
+        return self.made
+
+    def _has_work(self) -> bool:
+        """Whether a killed daemon has left something, or authors may link plugins."""
+        data, theme = self._core.paths.data, self._core.paths.bundle.parent
+        return bool(
+            self._core.config.dev
+            or os.path.lexists(data.journal)
+            or os.path.lexists(f"{data.journal}.tmp")
+            or any(data.plugins.glob(TEMPORARY))
+            or any(theme.glob(f"{STAGING_PREFIX}*"))
+            or _may_be_linked(theme / INFO_FILE)
+        )
+
+
+def _may_be_linked(info: Path) -> bool:
+    """Whether the published bundle may have linked trees in it."""
+    try:
+        return b'"dev"' in info.read_bytes()
+    except OSError:
+        return False

@@ -1,0 +1,206 @@
+"""``plugin-bridge new``; ``tests/whole/test_authors.py`` checks and builds a result."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import partial
+from unittest import mock
+
+from bridge.cli.authoring import scaffold
+from bridge.cli.authoring.scaffold import suggested_id
+from bridge.cli.commands.authors import new as module
+from bridge.cli.commands.authors.new import NewOptions, Terminal, new
+from bridge.settings.host import load_profile
+
+from .test_keygen import CommandTestCase
+
+FILES = [
+    ".github/workflows/check.yml",
+    ".github/workflows/sign.yml",
+    ".gitignore",
+    "LICENSE",
+    "README.md",
+    "main.ts",
+    "package.json",
+    "plugin.json",
+    "tests/main.test.ts",
+    "tests/tsconfig.json",
+    "tsconfig.json",
+]
+
+
+class NewTests(CommandTestCase):
+    """Creating a plugin."""
+
+    def setUp(self):
+        """Name the directory of the plugin."""
+        super().setUp()
+        self.plugin = self.root / "Bio_Card"
+        self.asked: list[str] = []
+
+    def new(self, *arguments, answers=None):
+        """Run ``new``; with answers, on a terminal."""
+        options = NewOptions()
+        where = [f"--data-dir={self.root / 'data'}", *arguments, str(self.plugin)]
+        options.parseOptions(where)
+        left = list(answers or [])
+
+        def ask(question):
+            self.asked.append(question)
+            if not left:
+                raise EOFError
+            return left.pop(0)
+
+        terminal = Terminal(answers is not None, ask)
+        return self.run_command(partial(new, options, terminal, 2026))
+
+    def read(self, name):
+        """Read a file of the plugin."""
+        return (self.plugin / name).read_text("utf-8")
+
+    def refused(self, *arguments, **answers):
+        """Run ``new``, which must fail in one line and write nothing."""
+        before = sorted(self.root.rglob("*"))
+        status, out, err = self.new(*arguments, **answers)
+        self.assertEqual((status, out, err.count("\n")), (1, "", 1))
+        self.assertEqual(sorted(self.root.rglob("*")), before)
+        return err
+
+    def test_created(self):
+        """Every file is there, and git sees all but the link."""
+        status, out, err = self.new()
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn(f"created bio-card in {self.plugin}\n", out)
+        self.assertIn("  plugin-bridge setup ", out)
+        command = ["git", "ls-files", "--others", "--exclude-standard"]
+        listed = subprocess.run(
+            command, cwd=self.plugin, capture_output=True, text=True, check=True
+        )
+        self.assertEqual(sorted(listed.stdout.split()), FILES)
+        self.assertEqual(
+            (self.plugin / ".host").readlink(), self.root / "data" / "host"
+        )
+        manifest = json.loads(self.read("plugin.json"))
+        self.assertEqual((manifest["id"], manifest["name"]), ("bio-card", "Bio card"))
+        self.assertIn("$schema", manifest)
+        self.assertIn('id: "bio-card"', self.read("main.ts"))
+        self.assertEqual(self.read("README.md").partition("\n")[0], "# Bio card")
+        self.assertIn("(c) 2026 The authors of Bio card\n", self.read("LICENSE"))
+        self.assertEqual(self.asked, [])
+
+    def test_no_word_is_left(self):
+        """Nothing of the template's own words remains."""
+        self.new("--description=Short.")
+        for name in FILES:
+            text = self.read(name)
+            for word in ("my-plugin", "My plugin", "Says in one", "YEAR"):
+                self.assertNotIn(word, text, name)
+
+    def test_options(self):
+        """Options decide; what would end a string in the sources does not."""
+        name = 'A "quoted" \\ name'
+        self.new("--id=other", f"--name={name}", "--author=Me", answers=[""])
+        manifest = json.loads(self.read("plugin.json"))
+        self.assertEqual((manifest["id"], manifest["name"]), ("other", name))
+        self.assertIn(f"ui.card({json.dumps(name)})", self.read("main.ts"))
+        self.assertIn(f"# {name}\n", self.read("README.md"))
+        self.assertEqual(len(self.asked), 1)
+
+    def test_asked_on_a_terminal(self):
+        """Each question has a default, which an empty answer accepts."""
+        self.new(answers=["mine", "", " What it does. ", ""])
+        self.assertEqual(
+            self.asked,
+            [
+                "Id [bio-card]: ",
+                "Name [Mine]: ",
+                "What it does, in one sentence [A plugin without a description.]: ",
+                "Author, for the licence [The authors of Mine]: ",
+            ],
+        )
+        manifest = json.loads(self.read("plugin.json"))
+        self.assertEqual(manifest["description"], "What it does.")
+
+    def test_end_of_input(self):
+        """A terminal that is closed ends it."""
+        self.assertIn("there was no answer", self.refused(answers=["mine"]))
+
+    def test_when_it_asks(self):
+        """It asks on a terminal only, and not with ``--yes``."""
+        seen: list[Terminal] = []
+
+        def note(_options, terminal, _year):
+            seen.append(terminal)
+            return 0
+
+        self.patch(module, "new", note)
+        for tty, words, asks in (
+            (True, [], True),
+            (True, ["--yes"], False),
+            (False, [], False),
+        ):
+            stream = mock.Mock(isatty=mock.Mock(return_value=tty))
+            with (
+                mock.patch.object(module.sys, "stdin", stream),
+                mock.patch.object(module.sys, "stdout", stream),
+            ):
+                module.main([*words, str(self.plugin)])
+            self.assertEqual(seen.pop().asks, asks)
+
+    def test_never_replaces(self):
+        """A directory with anything in it is refused; a fresh repository is not."""
+        self.plugin.mkdir()
+        (self.plugin / "kept").write_text("mine")
+        self.assertIn("is not empty; new never replaces", self.refused())
+        (self.plugin / "kept").unlink()
+        subprocess.run(["git", "init", "--quiet"], cwd=self.plugin, check=True)
+        self.assertEqual(self.new()[0], 0)
+        (self.root / "file").write_text("")
+        self.plugin = self.root / "file"
+        self.assertIn("is not a directory", self.refused())
+
+    def test_refused_values(self):
+        """What the manifest does not allow is refused before anything is written."""
+        for word, rule in (
+            ("--id=X", "invalid_id: an id is 2 to 40"),
+            ("--name=", "name: "),
+            ("--description=a\tb", "description: "),
+            ("--author=a\nb", "--author: no control characters"),
+        ):
+            self.assertIn(rule, self.refused(word), word)
+        self.plugin = self.root / "1"
+        self.assertIn("choose another with --id", self.refused())
+
+    def test_other_host(self):
+        """There is no template for the API of another host."""
+        self.assertIn("--host reference", self.refused("--host=vrcnext"))
+
+    def test_cannot_be_written(self):
+        """A failure of the disk is one line."""
+        full = OSError(28, "No space left on device")
+        with mock.patch.object(scaffold.Path, "mkdir", side_effect=full):
+            self.assertIn("No space left on device", self.refused())
+        denied = PermissionError(13, "Permission denied")
+        with mock.patch.object(scaffold.Path, "iterdir", side_effect=denied):
+            self.assertIn("cannot be read: Permission denied", self.new()[2])
+
+    def test_setup_is_done(self):
+        """A data directory that is set up needs no setup again."""
+        with mock.patch.object(module, "missing_sources", return_value=[]):
+            self.assertNotIn("setup", self.new()[1])
+
+    def test_suggested_id(self):
+        """It is made of what an id may have."""
+        for folder, wanted in (
+            ("My Plugin", "my-plugin"),
+            ("__x__y__", "x-y"),
+            ("é", ""),
+            ("a" * 50, "a" * 40),
+            ("a" * 39 + "-b", "a" * 39),
+        ):
+            self.assertEqual(suggested_id(folder), wanted)
+
+    def test_profile(self):
+        """The template is for the host of the profile that it is validated with."""
+        self.assertEqual(load_profile("reference").api_module, "@bridge/plugin-api")

@@ -1,0 +1,363 @@
+"""Tests for ``bridge.plugins.operations.underway.operations``."""
+
+import errno
+import itertools
+import os
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.approval import Operation
+from bridge.plugins.operations.underway.operations import Operations
+from bridge.plugins.operations.underway.progress import Step
+from bridge.plugins.operations.underway.running import End, Outcome, Ref, Running
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+
+from ..bench import NOW, FakeAudience
+from .test_undo import noting
+
+INSTALL = Operation.INSTALL
+
+
+def outcome_of(running: Running) -> Outcome:
+    """What an ended operation came to."""
+    assert running.outcome is not None
+    return running.outcome
+
+
+class OperationsTestCase(SynchronousTestCase):
+    """A test with operations."""
+
+    def setUp(self):
+        """Make them."""
+        self.events: list[Any] = []
+        self.clock = Clock()
+        self.clock.advance(NOW)
+        names = itertools.count(1)
+        self.operations = Operations(
+            FakeAudience(self.events), self.clock, lambda: f"{next(names):016x}"
+        )
+
+    def run_until(self, gate, op=INSTALL):
+        """Run an operation that waits for ``gate``, and may be given up."""
+
+        async def body(running):
+            running.undo.add("note", noting(self.events, "undone"))
+            return await running.until(lambda: gate)
+
+        return self.operations.run(op, None, body)
+
+    def answered(self, result):
+        """Write the answer into the events."""
+        self.events.append("answer")
+        return result
+
+
+class OperationsTests(OperationsTestCase):
+    """Tests for ``Operations``."""
+
+    def test_result(self):
+        """An operation answers what it came to, and undoes nothing."""
+        self.assertEqual(self.successResultOf(self.run_until(succeed(5))), 5)
+        self.assertEqual(self.events, [])
+
+    def test_refusal_comes_after_the_undoing(self):
+        """A refused operation is undone before it is answered."""
+        refused = BridgeError(Code.BAD_REQUEST, "no")
+        running = self.run_until(fail(refused))
+        running.addErrback(self.answered)
+        self.assertIs(self.failureResultOf(running).value, refused)
+        self.assertEqual(self.events, ["undone", "answer"])
+
+    def test_defect_reveals_nothing_of_itself(self):
+        """A defect is logged whole, and answered as ``internal``."""
+        for defect in (KeyError("secret"), OSError(errno.EBADF, "secret")):
+            running = self.run_until(fail(defect))
+            error = self.failureResultOf(running, BridgeError).value
+            self.assertEqual(error.code, Code.INTERNAL)
+            self.assertNotIn("secret", error.message)
+            self.assertEqual(len(self.flushLoggedErrors(type(defect))), 1)
+
+    def test_full_disk(self):
+        """What a full disk did is answered, and is no defect to log in full."""
+        full = OSError(errno.ENOSPC, "secret", "/home/secret")
+        error = self.failureResultOf(self.run_until(fail(full)), BridgeError).value
+        self.assertEqual(error.code, Code.INTERNAL)
+        self.assertIn(os.strerror(errno.ENOSPC), error.message)
+        self.assertNotIn("secret", error.message)
+        self.assertEqual(self.flushLoggedErrors(), [])
+
+    def test_dropped_answer(self):
+        """An operation goes on when nobody waits for its answer any more."""
+        gate: Deferred[Any] = Deferred()
+        running = self.run_until(gate)
+        running.addErrback(lambda _: None)
+        running.addCallback(self.events.append)
+        running.cancel()
+        gate.callback(5)
+        self.assertEqual(self.events, [None])
+        self.successResultOf(self.operations.close())
+
+    def test_dropped_answer_of_a_refused_operation(self):
+        """Nobody is left to receive a failure, and nothing is logged."""
+        gate: Deferred[Any] = Deferred()
+        running = self.run_until(gate)
+        running.addErrback(lambda _: None)
+        running.cancel()
+        gate.errback(BridgeError(Code.BAD_REQUEST, "no"))
+        self.assertEqual(self.events, ["undone"])
+
+    def test_too_many(self):
+        """Only so many go on at once; the next one is refused at once."""
+        gates: list[Deferred[Any]] = [Deferred() for _ in range(OPERATIONS_UNDER_WAY)]
+        for gate in gates:
+            self.run_until(gate)
+        error = self.failureResultOf(self.run_until(succeed(1)), BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        gates[0].callback(1)
+        self.assertEqual(self.successResultOf(self.run_until(succeed(1))), 1)
+
+    def test_locks_are_released(self):
+        """However an operation ends, the next one gets its locks."""
+
+        async def body(running):
+            await running.hold(self.operations.plugin_lock("sample"))
+            await running.hold(self.operations.commit_lock)
+            raise BridgeError(Code.BAD_REQUEST, "no")
+
+        for _ in range(2):
+            self.failureResultOf(self.operations.run(INSTALL, None, body), BridgeError)
+        self.assertFalse(self.operations.commit_lock.locked)
+
+    def test_one_lock_for_each_plugin(self):
+        """A plugin's lock is the same for everybody, and no other's."""
+        one = self.operations.plugin_lock("sample")
+        self.assertIs(self.operations.plugin_lock("sample"), one)
+        self.assertIsNot(self.operations.plugin_lock("other"), one)
+
+
+class CloseTests(OperationsTestCase):
+    """Tests for the end."""
+
+    def test_what_waits_is_given_up(self):
+        """A waiting operation ends, undone, and nothing begins any more."""
+        gate: Deferred[Any] = Deferred(lambda d: self.events.append("withdrawn"))
+        running = self.run_until(gate)
+        self.successResultOf(self.operations.close())
+        error = self.failureResultOf(running, BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.assertEqual(self.events, ["withdrawn", "undone"])
+        again = self.failureResultOf(self.run_until(gate), BridgeError).value
+        self.assertEqual(again.code, Code.UNAVAILABLE)
+
+    def test_thread_is_waited_for(self):
+        """What runs in a thread is stopped, and is over before the end."""
+        gate: Deferred[Any] = Deferred(lambda d: self.events.append("cancelled"))
+        seen = []
+
+        async def body(running):
+            seen.append(running)
+            await gate
+            running.check()
+
+        running = self.operations.run(INSTALL, None, body)
+        closing = self.operations.close()
+        self.assertNoResult(closing)
+        self.assertTrue(seen[0].stop.is_set())
+        gate.callback(None)
+        self.successResultOf(closing)
+        self.failureResultOf(running, BridgeError)
+        self.assertEqual(self.events, [])
+
+    def test_commit_is_waited_for(self):
+        """What is being committed is finished."""
+        gate: Deferred[Any] = Deferred()
+
+        async def body(running):
+            running.commit()
+            await gate
+            return 5
+
+        running = self.operations.run(INSTALL, None, body)
+        closing = self.operations.close()
+        also = self.operations.close()
+        self.assertNoResult(closing)
+        gate.callback(None)
+        self.successResultOf(closing)
+        self.successResultOf(also)
+        self.assertEqual(self.successResultOf(running), 5)
+
+    def test_commit_does_not_begin_any_more(self):
+        """An operation that was stopped commits nothing."""
+        gate: Deferred[Any] = Deferred()
+
+        async def body(running):
+            await gate
+            running.commit()
+
+        running = self.operations.run(INSTALL, None, body)
+        self.operations.close()
+        gate.callback(None)
+        self.failureResultOf(running, BridgeError)
+
+
+class OutcomeTests(OperationsTestCase):
+    """Tests for what is known of operations, and for joining them."""
+
+    REF = Ref("page-chose-this-1", ("install", "a"))
+
+    def begin(self, gate, ref=None):
+        """Begin an operation that ends with ``gate``."""
+
+        async def body(running):
+            return await running.until(lambda: gate)
+
+        return self.operations.run(INSTALL, None, body, ref)
+
+    def test_under_way_and_ended(self):
+        """What is under way is listed first, then what has ended, with how."""
+        gate: Deferred[Any] = Deferred()
+        self.begin(gate)
+        self.begin(succeed(5))
+        refused = BridgeError(Code.BAD_REQUEST, "no")
+        self.failureResultOf(self.begin(fail(refused)))
+        running, done, failed = self.operations.recent()
+        self.assertIsNone(running.outcome)
+        self.assertTrue(running.cancellable)
+        self.assertEqual((outcome_of(done).end, outcome_of(done).result), (End.DONE, 5))
+        self.assertEqual(outcome_of(failed).end, End.REFUSED)
+        self.assertIs(outcome_of(failed).error, refused)
+        self.assertEqual(failed.started_at, NOW * 1000)
+        self.assertFalse(done.cancellable)
+        names = {one.name for one in (running, done, failed)}
+        self.assertEqual(len(names), 3)
+        gate.callback(None)
+
+    def test_outcomes_are_kept_for_a_while(self):
+        """An outcome is known for five minutes, and no longer."""
+        self.begin(succeed(5), self.REF)
+        self.clock.advance(OUTCOME_SECONDS - 1)
+        self.assertEqual(len(self.operations.recent()), 1)
+        self.clock.advance(1)
+        self.assertEqual(self.operations.recent(), [])
+        self.assertEqual(self.successResultOf(self.begin(succeed(6), self.REF)), 6)
+
+    def test_attack_many_outcomes(self):
+        """However many operations end, only the last ones are kept."""
+        for number in range(OUTCOMES + 5):
+            self.begin(succeed(number))
+        kept = [outcome_of(one).result for one in self.operations.recent()]
+        self.assertEqual(kept, list(range(5, OUTCOMES + 5)))
+
+    def test_same_ref_joins(self):
+        """A request that is repeated gets the outcome of the first, and runs once."""
+        gate: Deferred[Any] = Deferred()
+        first = self.begin(gate, self.REF)
+        second = self.begin(succeed("another run"), self.REF)
+        self.assertNoResult(second)
+        gate.callback(5)
+        self.assertEqual(self.successResultOf(first), 5)
+        self.assertEqual(self.successResultOf(second), 5)
+        late = self.begin(succeed("another run"), self.REF)
+        self.assertEqual(self.successResultOf(late), 5)
+        self.assertEqual(len(self.operations.recent()), 1)
+
+    def test_same_ref_gets_the_same_refusal(self):
+        """So it is with a refusal, and with a page that no longer listens."""
+        gate: Deferred[Any] = Deferred()
+        first = self.begin(gate, self.REF)
+        second = self.begin(succeed("another run"), self.REF)
+        first.addErrback(lambda _: None)
+        first.cancel()
+        refused = BridgeError(Code.BAD_REQUEST, "no")
+        gate.errback(refused)
+        self.assertIs(self.failureResultOf(second).value, refused)
+        late = self.begin(succeed("another run"), self.REF)
+        self.assertIs(self.failureResultOf(late).value, refused)
+
+    def test_attack_ref_of_another_request(self):
+        """Who knows a page's name for its operation gets nothing else done by it."""
+        self.begin(Deferred(), self.REF)
+        guessed = Ref(self.REF.name, ("install", "evil"))
+        error = self.failureResultOf(self.begin(succeed(1), guessed), BridgeError)
+        self.assertEqual(error.value.message, "ref: another operation has this name")
+        self.assertEqual(len(self.operations.recent()), 1)
+
+    def test_watcher(self):
+        """An operation with a watcher of its own reports to nobody else."""
+        own = FakeAudience([])
+
+        async def body(running):
+            running.reached(Step.CLONE, "Cloning")
+
+        self.operations.run(INSTALL, None, body, watcher=own)
+        self.assertEqual([p.step for p in own.progresses], ["clone"])
+        self.assertEqual(self.events, [])
+
+
+class CancelTests(OperationsTestCase):
+    """Tests for ``Operations.cancel``."""
+
+    def only(self):
+        """The one operation there is."""
+        (running,) = self.operations.recent()
+        return running
+
+    def refusal(self, name):
+        """Fail to cancel; the message."""
+        return self.failureResultOf(self.operations.cancel(name), BridgeError).value
+
+    def test_cancelled(self):
+        """It is undone, its caller is refused, and only then it is answered."""
+        gate: Deferred[Any] = Deferred(lambda d: self.events.append("withdrawn"))
+        running = self.run_until(gate)
+        cancelling = self.operations.cancel(self.only().name)
+        cancelling.addCallback(lambda _: self.events.append("answer"))
+        error = self.failureResultOf(running, BridgeError).value
+        self.assertEqual(error.code, Code.BAD_REQUEST)
+        self.assertTrue(error.message.startswith("cancelled: "))
+        self.assertEqual(self.events, ["withdrawn", "undone", "answer"])
+        outcome = self.only().outcome
+        self.assertEqual((outcome.end, outcome.error), (End.CANCELLED, error))
+
+    def test_twice(self):
+        """Who cancels again while it ends gets the same answer."""
+        gate: Deferred[Any] = Deferred()
+
+        async def body(running):
+            await gate
+            running.check()
+
+        running = self.operations.run(INSTALL, None, body)
+        name = self.only().name
+        first, second = (self.operations.cancel(name) for _ in range(2))
+        self.assertNoResult(first)
+        gate.callback(None)
+        self.successResultOf(first)
+        self.successResultOf(second)
+        self.failureResultOf(running, BridgeError)
+
+    def test_commit(self):
+        """What is being committed goes on."""
+        gate: Deferred[Any] = Deferred()
+
+        async def body(running):
+            running.commit()
+            return await gate
+
+        running = self.operations.run(INSTALL, None, body)
+        message = self.refusal(self.only().name).message
+        self.assertTrue(message.startswith("not_cancellable: "), message)
+        gate.callback(5)
+        self.assertEqual(self.successResultOf(running), 5)
+
+    def test_unknown_and_ended(self):
+        """What has ended, and what never was, can't be cancelled."""
+        self.run_until(succeed(1))
+        for name in ("nothing", self.only().name):
+            message = self.refusal(name).message
+            self.assertTrue(message.startswith("not_cancellable: "), message)
+            self.assertNotIn(name, message)

@@ -1,0 +1,169 @@
+/** The context that unit tests of plugins use. */
+
+import { BridgeError, definePlugin } from "@bridge/plugin-api";
+
+import { type FakeOptions, fakeContext } from "../../bridge/reference/packages/api/src/testing.js";
+import { equal, failure, refusal } from "./world.js";
+
+const plugin = definePlugin({
+  id: "some-plugin",
+  settings: {
+    volume: { type: "number", label: "Volume", default: 40, min: 0, max: 100 },
+  },
+  activate: () => undefined,
+});
+
+function made(options: FakeOptions = {}) {
+  return fakeContext(plugin, options);
+}
+
+export const kitScenarios = {
+  async kit_settings() {
+    const fake = made({ settings: { volume: 900, other: "x" } });
+    const { settings } = fake.ctx;
+    // A stored value that the schema does not allow counts as the default.
+    equal([settings.get("volume", 0), settings.get("other"), settings.get("other", 1)], [40, "x", 1]);
+    const broken = await failure(settings.set("volume", 101));
+    equal([broken.name, broken.message], ["RangeError", "volume: Between 0 and 100."]);
+    await settings.set("volume", 7);
+    equal(fake.stored, { volume: 7, other: "x" });
+  },
+
+  kit_saved_by_the_user() {
+    const fake = made();
+    const heard: number[] = [];
+    const end = fake.ctx.settings.onChange(() => heard.push(fake.ctx.settings.get("volume", 0)));
+    fake.ctx.settings.onChange(() => {
+      throw new Error("mine");
+    });
+    fake.save({ volume: 1 });
+    end();
+    fake.save({ volume: 2 });
+    equal(heard, [1]);
+    const line = { level: "error", message: "a listener failed: Error: mine" };
+    equal(fake.lines, [line, line]);
+    for (const values of [{ volume: -1 }, { volume: 3, unknown: 1 }]) {
+      let refused = "";
+      try {
+        fake.save(values);
+      } catch (e) {
+        refused = (e as Error).name;
+      }
+      equal([refused, fake.stored], ["RangeError", { volume: 2 }]);
+    }
+  },
+
+  async kit_permissions() {
+    const { ctx } = made({ permissions: ["osc"] });
+    await ctx.osc.send("/a");
+    for (const refused of [
+      ctx.http.fetch("https://example.org/"),
+      ctx.native.notify({ title: "x" }),
+      ctx.native.targets(),
+      ctx.sql.databases(),
+      ctx.sql.query("sample", "SELECT 1"),
+      made().ctx.native.call("state", "get"),
+    ]) {
+      equal((await failure(refused)).name, "PermissionError");
+    }
+  },
+
+  async kit_cards() {
+    const fake = made();
+    const card = fake.ctx.ui.card("Title");
+    const line = card.text("one");
+    let pressed = 0;
+    const button = card.button("Press", async () => {
+      pressed += 1;
+      line.textContent = "two";
+      throw new Error("mine");
+    });
+    const [shown] = fake.cards;
+    equal([shown?.title, shown?.text, shown?.buttons], ["Title", "one\nPress", ["Press"]]);
+    await shown?.press("Press");
+    equal([pressed, shown?.text], [1, "two\nPress"]);
+    const message = "the button “Press” failed: Error: mine";
+    equal(fake.lines, [{ level: "error", message }]);
+    button.click();
+    equal(pressed, 2);
+    button.disabled = true;
+    button.click();
+    equal(pressed, 2);
+    let refused = "";
+    try {
+      await shown?.press("Press");
+    } catch (e) {
+      refused = (e as Error).message;
+    }
+    equal(refused, "there is no enabled button “Press” on the card “Title”");
+    button.remove();
+    equal([shown?.text, shown?.buttons], ["two", []]);
+    card.body.replaceChildren("plain");
+    equal(shown?.text, "plain");
+  },
+
+  async kit_http() {
+    const fake = made({
+      respond: (url) => {
+        if (url.endsWith("/down")) {
+          throw new BridgeError("unavailable", "no route");
+        }
+        return url.endsWith("/json") ? { body: { a: [1] } } : { status: 404, body: "gone" };
+      },
+    });
+    const { http } = fake.ctx;
+    const json = await http.fetch("https://example.org/json", { method: "POST", body: "b" });
+    equal([json.ok, json.status, json.json()], [true, 200, { a: [1] }]);
+    const gone = await http.fetch("https://example.org/");
+    equal([gone.ok, gone.status, gone.body], [false, 404, "gone"]);
+    equal(await refusal(http.fetch("https://example.org/down")), "BridgeError unavailable");
+    equal(fake.requests[0], {
+      url: "https://example.org/json",
+      options: { method: "POST", body: "b" },
+    });
+    equal(fake.requests.length, 3);
+    const unprepared = await failure(made().ctx.http.fetch("https://example.org/"));
+    equal(unprepared.message, "the test prepares no response: pass the option respond");
+  },
+
+  async kit_osc() {
+    const fake = made();
+    const { osc } = fake.ctx;
+    await osc.send("/a", 1, 1.5, true, "x", { kind: "float", value: 2 });
+    const kinds = fake.sent[0]?.args.map(({ kind }) => kind);
+    equal(kinds, ["int", "float", "bool", "string", "float"]);
+    const heard: string[] = [];
+    const end = await osc.listen(({ address }) => heard.push(address));
+    equal(fake.isListening, true);
+    fake.receive("/b", 1);
+    end();
+    fake.receive("/c");
+    equal([heard, fake.isListening], [["/b"], false]);
+  },
+
+  async kit_sql_and_native() {
+    const fake = made({
+      query: (_database, _sql, [name]) => [{ name: String(name), visits: 3 }],
+      notified: () => ({ ok: false, delivered: [], failed: [{ sink: "x", error: "y" }] }),
+      called: (method) => ({ method }),
+    });
+    const { sql, native } = fake.ctx;
+    const found = await sql.query("sample", "SELECT 1", ["home"]);
+    equal(found, { columns: ["name", "visits"], rows: [{ name: "home", visits: 3 }] });
+    equal((await native.notify({ title: "T" })).ok, false);
+    equal(fake.notifications, [{ title: "T" }]);
+    equal(await native.call("notify", "targets"), { method: "targets" });
+    equal((await made().ctx.native.notify({ title: "T" })).delivered, ["fake"]);
+    equal([await sql.databases(), await native.targets()], [[], []]);
+  },
+
+  async kit_switched_off() {
+    let ended = 0;
+    const fake = fakeContext({ ...plugin, deactivate: () => void (ended += 1) });
+    fake.ctx.ui.card("Title");
+    await fake.ctx.osc.listen(() => undefined);
+    await fake.switchOff();
+    equal([ended, fake.cards.length, fake.isListening], [1, 0, false]);
+    equal((await failure(fake.ctx.osc.send("/a"))).message, "the plugin is switched off");
+  },
+};
