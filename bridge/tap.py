@@ -1,10 +1,9 @@
 """
 The composition root: options in, a daemon out.
 
-``assemble`` makes what listens.  ``bridge.wiring.parts`` makes the rest, which is
-loaded when the daemon listens already; see docs/decisions/0067.  Each part is passed
-what it needs.  Nothing below imports the reactor, and only Twisted's plugin and the
-command import this module.
+``assemble`` makes what listens.  ``bridge.wiring.parts`` makes the rest, loaded
+later (docs/decisions/0067).  Each part is passed what it needs.  Nothing below
+imports the reactor, and only Twisted's plugin and the command import this module.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Runs the tests and the checks: ``python -m tests.suite check|test|packages|soak`
 
 Every test runs once: under trial what is tested from inside; under pytest what drives
 daemons, commands and pages from outside, and what runs long. Parts run at the same
-time, one for each processor. The report of each is in ``artefacts/test``; that of
+time, about one for each processor. The report of each is in ``artefacts/test``; that of
 pytest is printed last.
 """
 
@@ -39,6 +39,7 @@ OTHERS: Final = tuple(
 )
 MODEL: Final = ("tests/model",)
 SOAK_MINUTES: Final = 3
+SLOWEST: Final = 20
 ALONE: Final = ("tests.protocol", "tests.schemas", "tests.plugins")
 """Run by themselves: one is measured by itself, the other takes longest."""
 
@@ -108,7 +109,8 @@ def whole(*options: str) -> tuple[Part, Part]:
 
 def _pytest(name: str, paths: tuple[str, ...], *more: str) -> Part:
     # Without coverage: each daemon that a test starts would take half as long again.
-    return Part(name, (*_PYTHON, "pytest", "-q", *more, *paths), paths)
+    options = ("-q", f"--durations={SLOWEST}", "--durations-min=5")
+    return Part(name, (*_PYTHON, "pytest", *options, *more, *paths), paths)
 
 
 def _trial(name: str, tests: tuple[str, ...], *, measured: bool) -> Part:
@@ -134,13 +136,16 @@ class Suite:
     _starting: Lock = field(factory=Lock)
     _ending: bool = False
 
-    def run(self, parts: Sequence[Part], last: Part | None = None) -> None:
+    def run(
+        self, parts: Sequence[Part], last: Part | None = None, waiting: int = 0
+    ) -> None:
         """
         Run all of them, and print the report of those that fail.
 
         :param last: The part whose report the caller prints.
+        :param waiting: How many of them wait more than they compute.
         """
-        with ThreadPoolExecutor(_processors()) as pool, self._all_end():
+        with ThreadPoolExecutor(_processors() + waiting) as pool, self._all_end():
             futures = {pool.submit(self._run, part): part for part in parts}
             for future in as_completed(futures):
                 part = futures[future]
@@ -237,7 +242,8 @@ def test(*options: str) -> list[str]:
     suite = Suite()
     first, last = whole(*options)
     measured = units(measured=True)
-    suite.run([first, last, *measured, *checks()], last)
+    # Daemons, browsers and desktops are waited for more than half of the time.
+    suite.run([first, last, *measured, *checks()], last, waiting=1)
     suite.measure(measured)
     _end_with(last, suite.failed)
     return suite.failed

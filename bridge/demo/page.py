@@ -10,6 +10,8 @@ from twisted.web.pages import notFound
 from twisted.web.resource import IResource, Resource
 from twisted.web.server import Request, Site
 
+from .reloading import BUILDS_PATH, SCRIPT_FILE, Builds, BuildsResource
+
 _OWN_SCRIPTS = "script-src 'self'"
 _OWN_SCRIPTS_AND_SNIPPETS = f"{_OWN_SCRIPTS} 'unsafe-eval'"
 _POLICY = (
@@ -36,10 +38,13 @@ class PageFile(Resource):
 
     isLeaf = True
 
-    def __init__(self, path: Path, snippets: bool = False) -> None:
+    def __init__(
+        self, path: Path, snippets: bool = False, builds: Builds | None = None
+    ) -> None:
         super().__init__()
         self._path = path
         self._snippets = snippets
+        self._builds = builds
 
     def render_GET(self, request: Request) -> bytes:
         """Return the file."""
@@ -52,8 +57,12 @@ class PageFile(Resource):
         request.setHeader(b"content-security-policy", self._allow(_POLICY.encode()))
         request.setHeader(b"x-content-type-options", b"nosniff")
         request.setHeader(b"cache-control", b"no-cache")
+        if self._path.suffix != ".html":
+            return content
+        if self._builds is not None:
+            content = self._builds.with_script(content)
         # The page has a policy of its own, for when something else serves it.
-        return self._allow(content) if self._path.suffix == ".html" else content
+        return self._allow(content)
 
     def _allow(self, policy: bytes) -> bytes:
         if not self._snippets:
@@ -78,18 +87,27 @@ class _QuietSite(Site):
         """Write no access log: the demo's terminal is for its reader."""
 
 
-def page_site(theme: Path, bundle_name: str, snippets: bool = False) -> Site:
+def page_site(
+    theme: Path,
+    bundle_name: str,
+    snippets: bool = False,
+    builds: Builds | None = None,
+) -> Site:
     """
     Return the site: ``/`` is the page, ``/theme/`` the published bundle and its map.
 
     :param theme: The theme's own folder, which need not exist yet.
     :param snippets: Whether the page may evaluate what a daemon with ``--dev`` pushes;
         see docs/decisions/0028.
+    :param builds: After each of them the page loads itself again.
     """
     root = _Folder()
     page = Path(str(files("bridge").joinpath("reference", "page")))
     for name, file in _PAGE.items():
-        root.putChild(name.encode("ascii"), PageFile(page / file, snippets))
+        root.putChild(name.encode("ascii"), PageFile(page / file, snippets, builds))
+    if builds is not None:
+        root.putChild(BUILDS_PATH.encode("ascii"), BuildsResource(builds))
+        root.putChild(SCRIPT_FILE.encode("ascii"), PageFile(page / SCRIPT_FILE))
     published = _Folder()
     for name in (f"{bundle_name}.js", f"{bundle_name}.js.map"):
         published.putChild(name.encode("ascii"), PageFile(theme / name))

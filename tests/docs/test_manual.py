@@ -10,6 +10,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.approval.wording import MEANINGS
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.commands.completion import words_of
 from bridge.protocol.errors import CloseReason, Code, Prefix
@@ -73,6 +74,17 @@ class RenderedTests(SynchronousTestCase):
                 self.assertIn(word.name, text, name)
         for option in OPTIONS:
             self.assertIn(option.variable, text)
+
+    def test_permissions(self) -> None:
+        """Every permission is explained in the words of the prompts."""
+        text = text_of("plugin.json.5")
+        page = (DOCS / "plugins.md").read_text("utf-8")
+        for name, meaning in MEANINGS.items():
+            for where in (text, page):
+                self.assertIn(name, where)
+                self.assertIn(f"{meaning.label}: {meaning.effect}", where)
+        for part in ("http", "native", "osc", "sql"):
+            self.assertIn(f"Gives ctx.{part}.", text)
 
     def test_protocol(self) -> None:
         """Every method, event, error and reason is documented."""

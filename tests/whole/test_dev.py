@@ -16,6 +16,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from ..waiting import wait_until
+from .browser import open_browser
 from .daemon import PATIENCE_SECONDS, command, environment, run, running, set_up
 from .test_install import tree
 
@@ -41,9 +42,13 @@ class DevCommand:
 
     def wait_for(self, pattern):
         """Wait for a line."""
+        self.find(pattern)
+
+    def find(self, pattern):
+        """Wait for a line; gives the first group of what it matched."""
         while (line := self._queue.get(timeout=PATIENCE_SECONDS)) is not None:
-            if re.search(pattern, line):
-                return
+            if found := re.search(pattern, line):
+                return found[1] if found.groups() else found[0]
         raise AssertionError("it ended:\n" + "".join(self.lines))
 
     def stop(self, number=signal.SIGINT):
@@ -146,6 +151,29 @@ class DevTests(SynchronousTestCase):
             wait_until(lambda: b"Marker of mine" not in self.bundle)
             wait_until(lambda: self.trees() == [])
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
+
+    def test_page_reloads(self):
+        """The page of ``dev`` runs each build; its plugin's log lines are shown."""
+        card = "[data-testid=plugin-card-mine]"
+        source = tree("mine")["main.ts"]
+        logging = "ctx.logger.info('said hello');\n    ctx.ui.card"
+        with running(self.home, "--dev") as daemon, self.dev() as dev:
+            address = dev.find(r"^page: (\S+)$")
+            dev.wait_for(r"--print-token --host reference --data-dir ")
+            dev.wait_for("built in")
+            with open_browser() as browser:
+                browser.open(address)
+                browser.type("#token", daemon.token)
+                browser.click("#pair")
+                browser.until_text(card, "Marker of mine")
+                self.write("main.ts", source.replace("ctx.ui.card", logging))
+                # The page is paired, and runs the new build without a click.
+                dev.wait_for(r"info  said hello$")
+                browser.until_text(card, "Marker of mine")
+                self.replace("Marker of mine", "Another marker")
+                browser.until_text(card, "Another marker")
+                self.assertEqual(browser.console_errors(), [])
+            self.assertEqual(dev.stop(), 0)
 
     def test_metafile_rules_hold(self):
         """What a plugin may not reach it does not reach linked, either."""

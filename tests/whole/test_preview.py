@@ -228,7 +228,7 @@ class OperationTests(PreviewCase):
             self.assertEqual(self.trees(), [])
             again = run(self.home, *where, name)
             self.assertEqual(again.returncode, 1)
-            self.assertIn("not_cancellable: ", again.stderr)
+            self.assertIn("commits already, has ended, or is unknown", again.stderr)
 
     def test_preview_ends_with_its_page(self):
         """When the page has gone, its preview is stopped, and leaves nothing."""

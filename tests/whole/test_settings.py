@@ -84,6 +84,7 @@ class ReportsTests(SynchronousTestCase):
             supervisor.bind(path)
             supervisor.settimeout(PATIENCE_SECONDS)
             with running(self.home, more={"NOTIFY_SOCKET": path}) as daemon:
+                self.assertIn("READY=1", supervisor.recv(4096).decode())
                 status = supervisor.recv(4096).decode()
                 with daemon.page() as page:
                     about = page.welcome["services"]["plugins"]

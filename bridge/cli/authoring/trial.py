@@ -44,6 +44,7 @@ from ...wiring import oneshot
 from ..terminal import CommandError
 from .hostapi import find_compiler
 from .pagesteps import compare_id, compare_types, compare_version, need_entry
+from .signedsince import SignedCommit, since_signed
 from .sources import quoted, source_line
 from .verdict import (
     STEPS,
@@ -91,6 +92,7 @@ class Trial:
     _key_id: str | None = field(default=None, init=False)
     _manifest: Manifest | None = field(default=None, init=False)
     _plugin_id: str | None = field(default=None, init=False)
+    _signed: SignedCommit | None = field(default=None, init=False)
     _reaches_out: bool = field(default=True, init=False)
 
     @property
@@ -123,6 +125,8 @@ class Trial:
             self._key_id,
             self._steps,
             self._hits,
+            self._signed.commit if self._signed else None,
+            self._signed.differences if self._signed else [],
         )
 
     def _add(self, name: str, outcome: Outcome, message: str) -> None:
@@ -235,11 +239,20 @@ class Trial:
 
     def _signature(self) -> str:
         if self._unsigned:
-            raise LeftOutError("--unsigned")
+            raise LeftOutError("\n".join(["--unsigned", *self._since_signed()]))
         profile = self._place.profile
-        signed = verify_tree(self._tree, self._need_id(), profile, self._now())
+        try:
+            signed = verify_tree(self._tree, self._need_id(), profile, self._now())
+        except BridgeError as e:
+            message = "\n".join([e.message, *self._since_signed()])
+            raise BridgeError(e.code, message) from None
         self._key_id = signed.key_id
         return f"signed with the key {signed.key_id}"
+
+    def _since_signed(self) -> list[str]:
+        """Compare with the last signed commit; return lines for the author."""
+        self._signed = since_signed(self._root)
+        return self._signed.lines() if self._signed else []
 
     def _id(self) -> str:
         plugin_id = self._need_id()

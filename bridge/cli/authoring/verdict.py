@@ -8,6 +8,11 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
+from ...plugins.policy.hits import Hit
+from ...protocol.wire import dumps, unstructure
+from .signedsince import Difference
+from .sources import hit_lines
+
 STEPS: Final = (
     "files",
     "manifest",
@@ -111,6 +116,9 @@ class Verdict:
         ``ok``.
     :ivar id: The plugin's, when its manifest could be read; so is ``version``.
     :ivar key_id: The fingerprint of the key, when its signature verifies.
+    :ivar signed_commit: The last commit that signed the plugin, when its signature does
+        not verify, or was left out, and git knows one.
+    :ivar changed: The files that differ from that commit.
     """
 
     ok: bool
@@ -121,6 +129,8 @@ class Verdict:
     key_id: str | None
     steps: list[StepResult]
     hits: list[ShownHit]
+    signed_commit: str | None
+    changed: list[Difference]
 
 
 def whole_outcome(steps: Sequence[StepResult]) -> Outcome:
@@ -133,3 +143,22 @@ def whole_outcome(steps: Sequence[StepResult]) -> Outcome:
 def counted(number: int, what: str) -> str:
     """Return a number of things in words."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def as_json(verdict: Verdict) -> str:
+    """Return the verdict as one line of JSON."""
+    return dumps(unstructure(verdict)).decode("utf-8") + "\n"
+
+
+def as_text(verdict: Verdict) -> str:
+    """Return the verdict as text: a line for each step, and details."""
+    lines = []
+    for step in verdict.steps:
+        first, *rest = step.message.split("\n")
+        outcome = step.outcome.replace("_", " ")
+        lines.append(f"{step.step:<10} {outcome}: {first}")
+        lines += [f"  {line}" for line in rest]
+        if step.step == "policy":
+            for hit in verdict.hits:
+                lines += hit_lines(Hit(hit.file, hit.line, hit.rule), hit.source)
+    return "\n".join(lines) + "\n"

@@ -115,6 +115,34 @@ def tracked(root: Path) -> dict[str, Tracked]:
     return names
 
 
+@frozen
+class Head:
+    """
+    Where a work tree is.
+
+    :ivar commit: Empty before the first one.
+    :ivar branch: Empty when no branch is checked out.
+    """
+
+    commit: str
+    branch: str
+
+
+def head(root: Path) -> Head:
+    """Return the commit and the branch that are checked out."""
+    lines = git(root, "status", "--porcelain=v2", "--branch", "-uno", "-z")
+    about = dict(
+        line.decode("utf-8", "surrogateescape").removeprefix("# branch.").split(" ", 1)
+        for line in lines.split(b"\0")
+        if line.startswith(b"# branch.")
+    )
+    commit, branch = about["oid"], about["head"]
+    return Head(
+        "" if commit == "(initial)" else commit,
+        "" if branch == "(detached)" else branch,
+    )
+
+
 def changed(root: Path) -> list[bytes]:
     """Return the paths of files that differ from the commit."""
     status = git(

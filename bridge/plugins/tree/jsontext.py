@@ -16,6 +16,9 @@ from typing import Final
 from attrs import frozen
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+_STRING_FIELD: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*+"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL
+)
 _CONSTANTS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _BOM: Final = "\ufeff"
@@ -121,6 +124,24 @@ def key_place(content: bytes, name: str) -> tuple[int, int] | None:
         return next((_place(text, key.at) for key in keys), None)
     except (IndexError, ValueError):  # not JSON: the file may have changed meanwhile
         return None
+
+
+def replace_string(content: bytes, name: str, value: str) -> bytes:
+    """
+    Replace the value of a field, and leave the rest as its author wrote it.
+
+    :param content: A JSON object in UTF-8, without a key twice.
+    :param name: A field whose value is a string.
+    :raise ValueError: There is no such field.
+    """
+    text = content.decode("utf-8")
+    begin = len(_BOM) if text.startswith(_BOM) else 0
+    for key in _keys(text[begin:]):
+        found = _STRING_FIELD.match(text, begin + key.at)
+        if key.depth == 1 and key.name == name and found is not None:
+            quoted = json.dumps(value, ensure_ascii=False)
+            return (text[: found.start(1)] + quoted + text[found.end(1) :]).encode()
+    raise ValueError("there is no such field")
 
 
 def find_fault(content: bytes) -> Fault | None:

@@ -14,6 +14,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.cli.authoring.signedsince import Difference
 from bridge.cli.authoring.trial import Trial
 from bridge.cli.authoring.verdict import (
     STEPS,
@@ -22,9 +23,11 @@ from bridge.cli.authoring.verdict import (
     ShownHit,
     StepResult,
     Verdict,
+    as_json,
+    as_text,
 )
 from bridge.cli.commands.authors import check as module
-from bridge.cli.commands.authors.check import CheckOptions, as_json, as_text, check
+from bridge.cli.commands.authors.check import CheckOptions, check
 from bridge.plugins.policy.rules.advice import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.protocol.limits import SOURCE_BYTES
@@ -114,6 +117,24 @@ class TrialTests(TestCase):
         outcomes, made = await self.outcomes(unsigned=True)
         self.assertEqual((outcomes["signature"], made.ok), ("left_out", True))
         self.assertIs(made.key_id, None)
+
+    async def test_changed_since_signed(self):
+        """In a git work tree, the files that differ from the signed ones are named."""
+        commit(self.root)
+        (self.root / "main.ts").write_text("export default 2;\n")
+        for unsigned, outcome in ((False, "refused"), (True, "left_out")):
+            outcomes, made = await self.outcomes(unsigned=unsigned)
+            self.assertEqual(outcomes["signature"], outcome)
+            self.assertEqual(made.changed, [Difference("main.ts", "changed")])
+            (step,) = (one for one in made.steps if one.step == "signature")
+            line = (
+                f"main.ts: changed since {made.signed_commit}, the last signed commit"
+            )
+            self.assertIn(line, step.message.split("\n"))
+            self.assertIn(f"  {line}\n", as_text(made))
+        self.assertIn(
+            '"changed":[{"file":"main.ts","change":"changed"}]', as_json(made)
+        )
 
     async def test_every_hit(self):
         """Every hit is reported with its line; the later steps are taken."""
@@ -328,6 +349,8 @@ class PrintingTests(SynchronousTestCase):
             StepResult("build", Outcome.NOT_DONE, "one\ntwo"),
         ],
         hits=[ShownHit("main.ts", 1, "eval", "eval('1')", ADVICE["eval"])],
+        signed_commit=None,
+        changed=[],
     )
 
     def test_text(self):
@@ -352,7 +375,18 @@ class PrintingTests(SynchronousTestCase):
         value = json.loads(text)
         self.assertEqual(
             list(value),
-            ["ok", "outcome", "host", "id", "version", "keyId", "steps", "hits"],
+            [
+                "ok",
+                "outcome",
+                "host",
+                "id",
+                "version",
+                "keyId",
+                "steps",
+                "hits",
+                "signedCommit",
+                "changed",
+            ],
         )
         self.assertEqual(value["outcome"], "refused")
         self.assertEqual(

@@ -10,13 +10,10 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred, succeed
 
-from ....plugins.policy.hits import Hit
-from ....protocol.wire import dumps, unstructure
 from ....settings.options import HostOptions
 from ....wiring import oneshot
-from ...authoring.sources import hit_lines
 from ...authoring.trial import Trial
-from ...authoring.verdict import STATUS, Verdict
+from ...authoring.verdict import STATUS, as_json, as_text
 from ...terminal import DirectoryArgument
 
 
@@ -73,22 +70,3 @@ def check(reactor: Any, options: CheckOptions) -> int:
 def _at_once(work: Any, *arguments: Any) -> Deferred[Any]:
     # Nothing else runs in this process, so nothing minds being blocked.
     return succeed(None).addCallback(lambda _: work(*arguments))
-
-
-def as_json(verdict: Verdict) -> str:
-    """Return the verdict as one line of JSON."""
-    return dumps(unstructure(verdict)).decode("utf-8") + "\n"
-
-
-def as_text(verdict: Verdict) -> str:
-    """Return the verdict as text: a line for each step, and details."""
-    lines = []
-    for step in verdict.steps:
-        first, *rest = step.message.split("\n")
-        outcome = step.outcome.replace("_", " ")
-        lines.append(f"{step.step:<10} {outcome}: {first}")
-        lines += [f"  {line}" for line in rest]
-        if step.step == "policy":
-            for hit in verdict.hits:
-                lines += hit_lines(Hit(hit.file, hit.line, hit.rule), hit.source)
-    return "\n".join(lines) + "\n"

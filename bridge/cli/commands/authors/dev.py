@@ -2,46 +2,62 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar
 
-from attrs import define, field
-from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import UNIXClientEndpoint
-from twisted.internet.error import ConnectError
-from twisted.internet.protocol import Factory, connectionDone
-from twisted.protocols.basic import LineReceiver
-from twisted.python.failure import Failure
+from twisted.python import usage
 
-from ....plugins.policy.hits import Hit
-from ....protocol.errors import BridgeError
-from ....protocol.limits import DEV_LINE_BYTES
-from ....protocol.text import escaped
-from ....protocol.wire import dumps, loads
+from ....demo.reloading import Builds
+from ....settings.config import BY_NAME, HOST_OPTIONS, Option
 from ....settings.options import HostOptions
+from ....settings.values import whole
 from ...asking.client import is_ours
-from ...authoring.sources import hit_lines, quoted, source_line
-from ...authoring.watch import IGNORED, Watch
-from ...authoring.worktree import published
+from ...developing.page import DevPage
+from ...developing.pluginlog import PluginLog
+from ...developing.session import Session
 from ...terminal import CommandError, DirectoryArgument, failed
-
-_TIME: Final = "%H:%M:%S"
 
 
 class DevOptions(DirectoryArgument, HostOptions):
     """The command line of ``plugin-bridge dev``."""
 
-    synopsis = "Usage: plugin-bridge dev [--host NAME|PATH] [--data-dir DIR] DIR"
+    table: ClassVar[tuple[Option, ...]] = (*HOST_OPTIONS, BY_NAME["log-file"])
+    synopsis = (
+        "Usage: plugin-bridge dev [--page-port PORT | --no-page] [--open] "
+        "[--host NAME|PATH] [--data-dir DIR] DIR"
+    )
     longdesc = (
         "Links the plugin in DIR into the running daemon of the data directory, and "
         "rebuilds the bundle whenever a file changes. The daemon must run with --dev. "
         "The plugin needs no signature, but the source policy applies. An installed "
-        "plugin with the same id is not changed. Ctrl-C removes the link."
+        "plugin with the same id is not changed. With the host reference, it also "
+        "serves a page and reloads it after each build. It shows the log lines of the "
+        "plugin. Ctrl-C removes the link."
     )
+    optParameters: ClassVar[list[list[str | None]]] = [
+        [
+            "page-port",
+            None,
+            "0",
+            "the page's port, 0 for a free one; a browser stays paired with the page "
+            "of one port",
+        ]
+    ]
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["no-page", None, "serve no page"],
+        ["open", None, "open the page in your browser"],
+    ]
+
+    def postOptions(self) -> None:
+        """Read the port."""
+        super().postOptions()
+        try:
+            self["page-port"] = whole(0, 65535)(self["page-port"])
+        except ValueError as e:
+            raise usage.UsageError(f"--page-port: {e}") from None
 
 
 def main(arguments: list[str]) -> int:
@@ -61,10 +77,11 @@ def dev(reactor: Any, options: DevOptions) -> int:
         standard error.
     """
     place = options.paths()
+    naming = options.naming(place)
     root = Path(options["directory"])
     if not root.is_dir():
         return failed("dev", f"there is no directory {root}")
-    start = shlex.join(["plugin-bridge", "run", "--dev", *options.naming(place)])
+    start = shlex.join(["plugin-bridge", "run", "--dev", *naming])
     nobody = f"no daemon with --dev uses {place.data.root}; run: {start}"
     if not hasattr(reactor, "connectUNIX"):
         return failed("dev", "this system has no Unix sockets")
@@ -73,7 +90,11 @@ def dev(reactor: Any, options: DevOptions) -> int:
             return failed("dev", nobody)
     except CommandError as e:
         return failed("dev", str(e))
-    session = Session(reactor, root.resolve(), _say, nobody)
+    port = None if options["no-page"] else options["page-port"]
+    builds = Builds(secrets.token_hex(8))
+    page = DevPage(reactor, place, naming, port, bool(options["open"]), _say, builds)
+    log = PluginLog(options.value("log-file") or place.data.log, reactor)
+    session = Session(reactor, root.resolve(), page, log, _say, nobody)
     reactor.callWhenRunning(session.begin, place.data.dev_socket)
     reactor.addSystemEventTrigger("before", "shutdown", session.end)
     reactor.run()
@@ -83,148 +104,3 @@ def dev(reactor: Any, options: DevOptions) -> int:
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
-
-
-@define(eq=False)
-class Session:
-    """
-    The link of one working tree.
-
-    :ivar failure: Why it ended, unless the user has ended it.
-    """
-
-    _reactor: Any
-    _root: Path
-    _say: Callable[[str], None]
-    _nobody: str
-    _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
-    failure: str = field(default="", init=False)
-    _connection: _Connection | None = field(default=None, init=False)
-    _watch: Watch = field(init=False)
-    _waiting: bool = field(default=False, init=False)
-    _told: str | None = field(default=None, init=False)
-    _ended: bool = field(default=False, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._watch = Watch(self._root, self._reactor, self._send)
-
-    def begin(self, path: Path) -> Deferred[None]:
-        """Connect to the daemon's socket; a failure ends the session."""
-        endpoint = UNIXClientEndpoint(self._reactor, str(path))
-        connecting: Deferred[Any] = endpoint.connect(
-            Factory.forProtocol(lambda: _Connection(self))
-        )
-        connecting.addCallbacks(self._connected, self._not_connected)
-        return connecting
-
-    def _connected(self, connection: _Connection) -> None:
-        self._connection = connection
-
-    def _not_connected(self, failure: Failure) -> None:
-        failure.trap(ConnectError)
-        self.fail(self._nobody)
-
-    def fail(self, why: str) -> None:
-        """End the session, and the process."""
-        if self._ended:
-            return
-        self.failure = why
-        self.end()
-        self._reactor.stop()
-
-    def end(self) -> None:
-        """End the session; that is what makes the daemon unlink the plugin."""
-        self._ended = True
-        self._watch.stop()
-        if self._connection is not None:
-            self._connection.close()
-
-    def received(self, message: Any) -> None:
-        """Receive a message of the daemon."""
-        kind = message.get("type")
-        if kind == "ready":
-            self._say(f"watching {self._root}; press Ctrl-C to stop")
-            self._watch.start().addErrback(self._broke)
-        elif kind == "linked":
-            self._waiting = False
-            self._say_linked(message)
-        elif kind == "refused":
-            self._waiting = False
-            self._say_refused(message)
-        else:
-            self.fail(escaped(str(message.get("message"))))
-
-    def _broke(self, failure: Failure) -> None:
-        self.fail(f"the tree cannot be watched: {failure.value}")
-
-    def _send(self) -> bool:
-        if self._waiting or self._connection is None:
-            return False
-        try:
-            names = published(self._root, IGNORED)
-            for name in names:
-                name.encode()
-        except CommandError as e:
-            self._say_at(f"not sent: {e}")
-            return True
-        except UnicodeEncodeError:
-            self._say_at("not sent: the name of a file is not UTF-8")
-            return True
-        self._waiting = True
-        self._connection.send({"directory": str(self._root), "files": names})
-        return True
-
-    def _say_linked(self, message: Any) -> None:
-        what = f"{message['id']} {message['version']}"
-        if what != self._told:
-            self._told = what
-            more = "; it replaces the installed plugin" if message["shadows"] else ""
-            self._say_at(f"linked {escaped(what)}{more}")
-        report = message["report"]
-        self._say_at(f"built in {report['durationMs']} ms")
-        self._say_lines(report["errors"])
-
-    def _say_refused(self, message: Any) -> None:
-        first, *rest = message["message"].split("\n")
-        hits = [Hit(**hit) for hit in message["hits"]]
-        self._say_at(f"refused: {escaped(first)}")
-        self._say_lines([*rest, *quoted(self._root, first)])
-        for hit in hits:
-            for line in hit_lines(hit, source_line(self._root, hit)):
-                self._say(line)
-        if self._told is not None:
-            self._say("  the last good build stays in use")
-
-    def _say_lines(self, lines: list[str]) -> None:
-        for line in lines:
-            self._say(f"  {escaped(line)}")
-
-    def _say_at(self, line: str) -> None:
-        self._say(f"{self._clock_text()} {line}")
-
-
-class _Connection(LineReceiver):
-    delimiter = b"\n"
-    MAX_LENGTH = DEV_LINE_BYTES
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def lineReceived(self, line: bytes) -> None:
-        try:
-            self._session.received(loads(line))
-        except (BridgeError, AttributeError, KeyError, TypeError):
-            self._session.fail("the daemon has another version")
-
-    def connectionLost(self, reason: Failure = connectionDone) -> None:
-        self._session.fail("the daemon has stopped")
-
-    def send(self, message: Any) -> None:
-        self._wire.write(dumps(message) + b"\n")
-
-    def close(self) -> None:
-        self._wire.loseConnection()
-
-    @property
-    def _wire(self) -> Any:
-        return self.transport

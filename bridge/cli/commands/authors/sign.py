@@ -11,31 +11,21 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from twisted.python import usage
 
 from ....datadir.paths import write_atomically
 from ....plugins.tree.digest import SIGNATURE_FILE
-from ....plugins.tree.files import shown
-from ....plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE, load_manifest
+from ....plugins.tree.manifest import load_manifest
 from ....plugins.tree.signature import key_id, public_key_of, sign_tree
 from ....protocol.errors import BridgeError
 from ....settings.host import ProfileError, load_profile
 from ....settings.options import HostOptions
-from ...authoring.keyfiles import KEY_HELP, SigningKey, chosen_key
-from ...authoring.worktree import (
-    LINK,
-    SUBMODULE,
-    blobs,
-    changed,
-    is_work_tree,
-    named,
-    tracked,
-)
+from ...authoring.keyfiles import KEY_HELP, chosen_key
+from ...authoring.signing import check_clean, check_key_outside, tracked_files
+from ...authoring.worktree import is_work_tree
 from ...terminal import CommandError, DirectoryArgument, failed
-
-_NAMED_FILES: Final = 3
 
 
 class SignOptions(DirectoryArgument, HostOptions):
@@ -77,7 +67,7 @@ def sign(
         key = chosen_key(options["key"], environ)
         manifest = load_manifest(root, profile)
         files = _committed(root) if is_work_tree(root) else None
-        _check_key_unsigned(key, root, files)
+        check_key_outside(key, root, files)
         text = sign_tree(root, manifest.id, profile, key.seed, int(now()), files)
         write_atomically(root / SIGNATURE_FILE, text, 0o644)
     except BridgeError as e:
@@ -93,50 +83,6 @@ def sign(
     return 0
 
 
-def _check_key_unsigned(
-    key: SigningKey, root: Path, files: Mapping[str, bytes] | None
-) -> None:
-    if key.file is None or not key.file.resolve().is_relative_to(root.resolve()):
-        return
-    inside = key.file.resolve().relative_to(root.resolve()).as_posix()
-    if files is None or inside in files:
-        raise CommandError(
-            "the key file is one of the plugin's files; anyone who has it can sign as "
-            "you, so keep it elsewhere"
-        )
-
-
 def _committed(root: Path) -> dict[str, bytes]:
-    """
-    The files a clone of a work tree gets, without its signature.
-
-    :raise CommandError: Something is not committed, or cannot be in a plugin.
-    """
-    _check_clean(root)
-    names = _tracked(root)
-    names.pop(SIGNATURE_FILE, None)
-    for needed in (MANIFEST_FILE, ENTRY_FILE):
-        if needed not in names:
-            raise CommandError(f"{needed} is not committed")
-    return blobs(root, names)
-
-
-def _tracked(root: Path) -> dict[str, str]:
-    """From each tracked path to the name of its blob."""
-    names = {}
-    for name, file in tracked(root).items():
-        if file.mode in (LINK, SUBMODULE):
-            kind = "symbolic link" if file.mode == LINK else "submodule"
-            raise CommandError(f"{shown(name)} is a {kind}; no plugin may have one")
-        names[name] = file.blob
-    return names
-
-
-def _check_clean(root: Path) -> None:
-    edited = [path for path in changed(root) if path != SIGNATURE_FILE.encode()]
-    if edited:
-        names = ", ".join(map(named, edited[:_NAMED_FILES]))
-        more = len(edited) - _NAMED_FILES
-        if more > 0:
-            names += f" and {more} more"
-        raise CommandError(f"not committed: {names}; a clone would not get this tree")
+    check_clean(root, {SIGNATURE_FILE})
+    return tracked_files(root)

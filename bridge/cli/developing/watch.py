@@ -13,7 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
 from ...protocol.limits import DEV_POLL_SECONDS
-from .worktree import GIT_FOLDER, PACKAGES_FOLDER
+from ..authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER
 
 IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
 

@@ -8,8 +8,8 @@ from unittest import mock
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.authoring import watch as module
-from bridge.cli.authoring.watch import Watch, snapshot
+from bridge.cli.developing import watch as module
+from bridge.cli.developing.watch import Watch, snapshot
 from bridge.protocol.limits import DEV_POLL_SECONDS
 
 from ...directories import fresh_directory

@@ -1,0 +1,181 @@
+"""The link of one working tree to a daemon, through the socket for ``dev``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import UNIXClientEndpoint
+from twisted.internet.error import ConnectError
+from twisted.internet.protocol import Factory, connectionDone
+from twisted.protocols.basic import LineReceiver
+from twisted.python.failure import Failure
+
+from ...plugins.policy.hits import Hit
+from ...protocol.errors import BridgeError
+from ...protocol.limits import DEV_LINE_BYTES
+from ...protocol.text import escaped
+from ...protocol.wire import dumps, loads
+from ..authoring.sources import hit_lines, quoted, source_line
+from ..authoring.worktree import published
+from ..terminal import CommandError
+from .page import DevPage
+from .pluginlog import PluginLog
+from .watch import IGNORED, Watch
+
+_TIME: Final = "%H:%M:%S"
+
+
+@define(eq=False)
+class Session:
+    """
+    The link of one working tree.
+
+    :ivar failure: Why it ended, unless the user has ended it.
+    """
+
+    _reactor: Any
+    _root: Path
+    _page: DevPage
+    _log: PluginLog
+    _say: Callable[[str], None]
+    _nobody: str
+    _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
+    failure: str = field(default="", init=False)
+    _connection: _Connection | None = field(default=None, init=False)
+    _watch: Watch = field(init=False)
+    _waiting: bool = field(default=False, init=False)
+    _linked_as: str | None = field(default=None, init=False)
+    _ended: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._watch = Watch(self._root, self._reactor, self._send)
+
+    def begin(self, path: Path) -> Deferred[None]:
+        """Connect to the daemon's socket; a failure ends the session."""
+        endpoint = UNIXClientEndpoint(self._reactor, str(path))
+        connecting: Deferred[Any] = endpoint.connect(
+            Factory.forProtocol(lambda: _Connection(self))
+        )
+        connecting.addCallbacks(self._connected, self._not_connected)
+        return connecting
+
+    def _connected(self, connection: _Connection) -> None:
+        self._connection = connection
+
+    def _not_connected(self, failure: Failure) -> None:
+        failure.trap(ConnectError)
+        self.fail(self._nobody)
+
+    def fail(self, why: str) -> None:
+        """End the session, and the process."""
+        if self._ended:
+            return
+        self.failure = why
+        self.end()
+        self._reactor.stop()
+
+    def end(self) -> None:
+        """End the session; that is what makes the daemon unlink the plugin."""
+        self._ended = True
+        self._watch.stop()
+        self._log.stop()
+        if self._connection is not None:
+            self._connection.close()
+
+    def received(self, message: Any) -> None:
+        """Receive a message of the daemon."""
+        kind = message.get("type")
+        if kind == "ready":
+            self._say(f"watching {self._root}; press Ctrl-C to stop")
+            self._page.start()
+            self._watch.start().addErrback(self._broke)
+        elif kind == "linked":
+            self._waiting = False
+            self._say_linked(message)
+        elif kind == "refused":
+            self._waiting = False
+            self._say_refused(message)
+        else:
+            self.fail(escaped(str(message.get("message"))))
+
+    def _broke(self, failure: Failure) -> None:
+        self.fail(f"the tree cannot be watched: {failure.value}")
+
+    def _send(self) -> bool:
+        if self._waiting or self._connection is None:
+            return False
+        try:
+            names = published(self._root, IGNORED)
+            for name in names:
+                name.encode()
+        except CommandError as e:
+            self._say_at(f"not sent: {e}")
+            return True
+        except UnicodeEncodeError:
+            self._say_at("not sent: the name of a file is not UTF-8")
+            return True
+        self._waiting = True
+        self._connection.send({"directory": str(self._root), "files": names})
+        return True
+
+    def _say_linked(self, message: Any) -> None:
+        what = f"{message['id']} {message['version']}"
+        if what != self._linked_as:
+            self._linked_as = what
+            more = "; it replaces the installed plugin" if message["shadows"] else ""
+            self._say_at(f"linked {escaped(what)}{more}")
+        report = message["report"]
+        self._say_at(f"built in {report['durationMs']} ms")
+        self._say_lines(report["errors"])
+        self._log.follow(message["id"], self._say_at)
+        self._page.built()
+
+    def _say_refused(self, message: Any) -> None:
+        first, *rest = message["message"].split("\n")
+        hits = [Hit(**hit) for hit in message["hits"]]
+        self._say_at(f"refused: {escaped(first)}")
+        self._say_lines([*rest, *quoted(self._root, first)])
+        for hit in hits:
+            for line in hit_lines(hit, source_line(self._root, hit)):
+                self._say(line)
+        if self._linked_as is not None:
+            self._say("  the last good build stays in use")
+
+    def _say_lines(self, lines: list[str]) -> None:
+        for line in lines:
+            self._say(f"  {escaped(line)}")
+
+    def _say_at(self, line: str) -> None:
+        self._say(f"{self._clock_text()} {line}")
+
+
+class _Connection(LineReceiver):
+    delimiter = b"\n"
+    MAX_LENGTH = DEV_LINE_BYTES
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def lineReceived(self, line: bytes) -> None:
+        try:
+            self._session.received(loads(line))
+        except (BridgeError, AttributeError, KeyError, TypeError):
+            self._session.fail("the daemon has another version")
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._session.fail("the daemon has stopped")
+
+    def send(self, message: Any) -> None:
+        self._wire.write(dumps(message) + b"\n")
+
+    def close(self) -> None:
+        self._wire.loseConnection()
+
+    @property
+    def _wire(self) -> Any:
+        return self.transport

@@ -1,0 +1,258 @@
+"""The link of a working tree; ``tests/whole/test_dev.py`` has one with a daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+from unittest import mock
+
+from twisted.internet.error import ConnectionRefusedError as RefusedError
+from twisted.internet.testing import (
+    MemoryReactorClock,
+    StringTransportWithDisconnection,
+)
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.developing import session as module
+from bridge.cli.developing.page import DevPage
+from bridge.cli.developing.pluginlog import PluginLog
+from bridge.cli.developing.session import Session
+from bridge.cli.terminal import CommandError
+from bridge.daemon.devsocket import read_work_tree
+from bridge.plugins.policy.rules.advice import ADVICE
+from bridge.protocol.limits import DEV_POLL_SECONDS
+
+from ...directories import fresh_directory
+
+REPORT = {"ok": True, "durationMs": 12, "plugins": ["demo"], "errors": []}
+LINKED = {
+    "type": "linked",
+    "id": "demo",
+    "name": "Demo",
+    "version": "1.0.0",
+    "shadows": False,
+    "report": REPORT,
+}
+
+
+class SessionTestCase(SynchronousTestCase):
+    """A test with a tree, and what stands for the daemon."""
+
+    def setUp(self):
+        """Connect."""
+        self.root = fresh_directory(self)
+        self.tree = self.root / "tree"
+        self.tree.mkdir()
+        self.write("main.ts", "export default 1;\n")
+        self.reactor = MemoryReactorClock()
+        self.printed: list[str] = []
+        self.page = mock.Mock(spec=DevPage)
+        self.log = mock.Mock(spec=PluginLog)
+        self.session = Session(
+            self.reactor,
+            self.tree,
+            self.page,
+            self.log,
+            self.printed.append,
+            "nobody",
+            lambda: "12:00:00",
+        )
+        self.session.begin(self.root / "dev.socket")
+        self.factory = self.reactor.unixClients[0][1]
+
+    def write(self, name, content):
+        """Write a file of the tree."""
+        (self.tree / name).write_text(content)
+
+    def connect(self):
+        """Accept the connection."""
+        protocol = self.factory.buildProtocol(None)
+        self.wire = StringTransportWithDisconnection()
+        self.wire.protocol = protocol
+        protocol.makeConnection(self.wire)
+        self.protocol = protocol
+        self.answer({"type": "ready", "version": "1"})
+
+    def answer(self, message):
+        """Send something, as the daemon."""
+        line = message if type(message) is bytes else json.dumps(message).encode()
+        self.protocol.dataReceived(line + b"\n")
+
+    def look(self, times=3):
+        """Let time pass."""
+        for _ in range(times):
+            self.reactor.advance(DEV_POLL_SECONDS)
+
+    def sent(self):
+        """What was sent since the last look."""
+        text = self.wire.value()
+        self.wire.clear()
+        return [read_work_tree(line) for line in text.splitlines()]
+
+
+class SessionTests(SessionTestCase):
+    """A conversation with the daemon."""
+
+    def setUp(self):
+        """Begin it."""
+        super().setUp()
+        self.connect()
+
+    def test_tree_is_sent(self):
+        """At first, and after each change, the tree is sent with its files' names."""
+        (self.tree / "node_modules").mkdir()
+        self.write("node_modules/x.js", "")
+        self.look()
+        (asked,) = self.sent()
+        self.assertEqual((asked.directory, asked.files), (str(self.tree), ["main.ts"]))
+        self.answer(LINKED)
+        self.look()
+        self.assertEqual(self.sent(), [])
+        self.write("b.ts", "")
+        self.look()
+        self.assertEqual(self.sent()[0].files, ["b.ts", "main.ts"])
+
+    def test_one_at_a_time(self):
+        """A change while the daemon builds is sent when it has answered."""
+        self.look()
+        self.sent()
+        self.write("b.ts", "")
+        self.look()
+        self.assertEqual(self.sent(), [])
+        self.answer(LINKED)
+        self.look()
+        self.assertEqual(len(self.sent()), 1)
+
+    def test_linked_is_reported(self):
+        """What is linked is reported once, and each build."""
+        report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
+        self.answer({**LINKED, "shadows": True, "report": report})
+        self.answer(LINKED)
+        self.assertEqual(
+            self.printed,
+            [
+                f"watching {self.tree}; press Ctrl-C to stop",
+                "12:00:00 linked demo 1.0.0; it replaces the installed plugin",
+                "12:00:00 built in 12 ms",
+                "  other is left out:\\x1b gone",
+                "12:00:00 built in 12 ms",
+            ],
+        )
+
+    def test_page_and_log(self):
+        """The page starts once the daemon is there, and reloads with each build."""
+        self.page.start.assert_called_once_with()
+        self.page.built.assert_not_called()
+        self.answer({"type": "refused", "message": "policy: x", "hits": []})
+        self.page.built.assert_not_called()
+        self.answer(LINKED)
+        self.answer(LINKED)
+        self.assertEqual(self.page.built.call_count, 2)
+        scope, show = self.log.follow.call_args.args
+        self.printed.clear()
+        show("info  said\x1b hello")
+        self.assertEqual(
+            (scope, self.printed), ("demo", ["12:00:00 info  said\x1b hello"])
+        )
+        self.session.end()
+        self.log.stop.assert_called_once_with()
+
+    def test_refusal_is_reported(self):
+        """A refusal is reported whole, with the lines of source it is about."""
+        self.write("main.ts", "eval('\x1b');\n")
+        self.printed.clear()
+        hits = [{"file": "main.ts", "line": 1, "rule": "eval"}]
+        refused = {"type": "refused", "message": "policy: x", "hits": hits}
+        self.answer(refused)
+        self.assertEqual(
+            self.printed,
+            [
+                "12:00:00 refused: policy: x",
+                "  main.ts:1 eval",
+                "      eval('\\x1b');",
+                f"      fix: {ADVICE['eval']}",
+            ],
+        )
+        self.answer(LINKED)
+        self.printed.clear()
+        self.answer({**refused, "message": "build_failed: a\nb", "hits": []})
+        self.assertEqual(
+            self.printed,
+            [
+                "12:00:00 refused: build_failed: a",
+                "  b",
+                "  the last good build stays in use",
+            ],
+        )
+
+    def test_refused_manifest(self):
+        """The line of the manifest that a refusal is about is quoted."""
+        self.write("plugin.json", '{\n  "id": "demo"\n  "name": "N"\n}')
+        self.printed.clear()
+        message = "manifest_invalid: plugin.json:3:3 expected a comma"
+        self.answer({"type": "refused", "message": message, "hits": []})
+        self.assertEqual(
+            self.printed,
+            [f"12:00:00 refused: {message}", '  plugin.json:3 "name": "N"'],
+        )
+
+    def test_what_cannot_be_sent(self):
+        """A tree that can't be listed, or named, is reported, and watched on."""
+        error = CommandError("git is needed")
+        with mock.patch.object(module, "published", side_effect=error):
+            self.look()
+        self.assertEqual(self.printed[1:], ["12:00:00 not sent: git is needed"])
+        with open(os.fsencode(self.tree) + b"/\xff.ts", "wb"):
+            pass
+        self.look()
+        self.assertIn("not sent: the name of a file is not UTF-8", self.printed[2])
+        self.assertEqual(self.sent(), [])
+        os.unlink(os.fsencode(self.tree) + b"/\xff.ts")
+        self.look()
+        self.assertEqual(len(self.sent()), 1)
+
+    def test_daemon_ends(self):
+        """When the daemon ends, so does this, and reports why."""
+        self.wire.loseConnection()
+        self.assertTrue(self.reactor.hasStopped)
+        self.assertEqual(self.session.failure, "the daemon has stopped")
+        self.assertEqual(self.reactor.getDelayedCalls(), [])
+
+    def test_daemon_reports_why(self):
+        """The daemon's own last word is reported."""
+        self.answer({"type": "error", "message": "shutting\x1b down"})
+        self.assertEqual(self.session.failure, "shutting\\x1b down")
+
+    def test_attack_other_daemon(self):
+        """What is not of the protocol ends it."""
+        for line in (b"x", b"[]", b'{"type":"linked"}', b'{"type":"refused"}'):
+            self.setUp()
+            self.answer(line)
+            self.assertEqual(self.session.failure, "the daemon has another version")
+
+    def test_watching_breaks(self):
+        """A defect of the watch ends it, instead of watching nothing."""
+        with mock.patch.object(module, "published", side_effect=RuntimeError("x")):
+            self.look()
+        self.assertEqual(self.session.failure, "the tree cannot be watched: x")
+
+    def test_ended_by_the_user(self):
+        """Ctrl-C closes the connection, and is no failure."""
+        self.session.end()
+        self.assertFalse(self.wire.connected)
+        self.assertEqual(self.session.failure, "")
+
+
+class UnconnectedTests(SessionTestCase):
+    """A session that never began."""
+
+    def test_nobody_listens(self):
+        """The socket of a daemon that was killed is nobody's."""
+        self.factory.clientConnectionFailed(None, Failure(RefusedError()))
+        self.assertEqual(self.session.failure, "nobody")
+        self.assertTrue(self.reactor.hasStopped)
+
+    def test_nothing_is_sent_before(self):
+        """Before the daemon has answered nothing is sent."""
+        self.assertFalse(self.session._send())
