@@ -34,6 +34,7 @@ man_pages = [
     (f"man/{name}.{section}", name, about, "", section)
     for name, section, about in (
         ("plugin-bridge", 1, "daemon that installs plugins for a web page"),
+        ("plugin-bridge-host", 5, "profile of a host application for plugin-bridge"),
         ("plugin.json", 5, "manifest of a plugin for plugin-bridge"),
         ("plugin.sig", 5, "signature of a plugin for plugin-bridge"),
         (

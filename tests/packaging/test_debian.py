@@ -189,6 +189,7 @@ def test_manual_pages(package: Path) -> None:
     for page in (
         "man1/plugin-bridge.1",
         "man1/vrcnext-bridge.1",
+        "man5/plugin-bridge-host.5",
         "man5/plugin.json.5",
         "man5/plugin.sig.5",
         "man7/plugin-bridge-protocol.7",
