@@ -61,7 +61,9 @@ def alone(shop: Workshop) -> float:
     return time.perf_counter() - begun
 
 
-async def measure(reactor: Any, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
+async def measure(
+    reactor: Any, rounds: int = ROUNDS
+) -> tuple[list[float], list[float]]:
     """Rebuild, and run the bundler alone, in turns; the seconds of both."""
     ours, theirs = [], []
     with tempfile.TemporaryDirectory() as directory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,8 @@ What the name of a linked tree's directory starts with, before the plugin's id.
 
 It starts as a clone's does, so that a daemon which begins removes what is left.
 """
+
+_SYNCED_AT_ONCE: Final = 8
 
 
 class DataDirError(OSError):
@@ -168,6 +171,35 @@ def sync_directory(path: Path) -> None:
     if os.name == "nt":  # directories cannot be opened there, nor need it
         return
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync_files(paths: Sequence[Path | str]) -> None:
+    """
+    Make what was written to files survive a power loss.
+
+    Synced several at once they take a fraction of the time: the disk, and the journal
+    of the file system, write them together.
+
+    :param paths: Regular files of nobody else's; a link is refused.
+    :raise OSError: One could not be synced; others may have been.
+    """
+    if len(paths) <= 1:
+        for path in paths:
+            _sync_file(path)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
+
+    with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as threads:
+        list(threads.map(_sync_file, paths))
+
+
+def _sync_file(path: Path | str) -> None:
+    flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    fd = os.open(path, flags)
     try:
         os.fsync(fd)
     finally:
