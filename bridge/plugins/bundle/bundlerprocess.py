@@ -23,7 +23,6 @@ from twisted.internet.interfaces import (
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-from ...platform.processes import SESSIONS
 from ...protocol.limits import (
     BUILD_OUTPUT_CHARACTERS,
     BUILD_SECONDS,
@@ -41,6 +40,7 @@ from ..esbuild.process import (
     limit_memory,
     settled,
 )
+from ..esbuild.session import start
 from .bundleroutput import showable
 from .metafile import BuildError
 from .plugintable import TABLE_FILE
@@ -101,9 +101,7 @@ async def run_bundler(
     """
     run = _BundlerProcess()
     try:
-        process: Any = reactor.spawnProcess(
-            run, executable.path, command, {}, str(directory), usePTY=SESSIONS
-        )
+        process = start(reactor, run, executable.path, command, str(directory))
     except OSError as e:
         raise BuildError(f"esbuild could not be started: {e.strerror or e}") from None
     limit_memory(process.pid, memory)
