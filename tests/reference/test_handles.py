@@ -61,5 +61,5 @@ class HandleAttackTests(ScenarioTestCase):
         self.prove()
 
     def test_attack_image_by_address(self) -> None:
-        """An image is the plugin's own bytes; no address is ever fetched."""
+        """An image is of the plugin's own bytes; no address is fetched."""
         self.prove()

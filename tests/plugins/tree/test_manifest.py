@@ -211,7 +211,8 @@ class RefusedTests(Refusals):
 
     def test_bad_page_content(self):
         """It is a boolean."""
-        for value in ("true", 1, []):
+        wrong: tuple[object, ...] = ("true", 1, [])
+        for value in wrong:
             self.assert_refused("dom", value, FREE)
 
     def test_bad_text(self):
