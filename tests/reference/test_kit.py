@@ -29,7 +29,7 @@ class KitTests(ScenarioTestCase):
         self.prove()
 
     def test_kit_shown_data(self) -> None:
-        """Tables, progress bars and images are recorded, under the rules of the page."""
+        """Tables, progress bars and images are recorded, under the page's rules."""
         self.prove()
 
     def test_kit_page_content(self) -> None:
