@@ -18,11 +18,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import asdict, frozen
 
-from tests.whole.daemon import PATIENCE_SECONDS, ROOT, Daemon, environment
+if TYPE_CHECKING:
+    from tests.whole.daemon import Daemon
+
+# What runs the daemon is not loaded by the daemon: it would be part of its memory.
 
 SECONDS: Final = 0.5
 
@@ -92,6 +95,8 @@ class Probed:
 
     def inside(self) -> Inside:
         """Return what the process counted last; waits for its first count."""
+        from tests.whole.daemon import PATIENCE_SECONDS
+
         end = time.monotonic() + PATIENCE_SECONDS
         while not self.file.exists():
             assert time.monotonic() < end, "the probe wrote nothing"
@@ -107,6 +112,8 @@ def probed(home: Path, port: int, *options: str) -> Iterator[Probed]:
     :param home: Contains its data directory, ``data``.
     :param port: Where ``outbound`` may fetch from.
     """
+    from tests.whole.daemon import ROOT, Daemon, environment
+
     file = home / "probe.json"
     process = subprocess.Popen(
         [

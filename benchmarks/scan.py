@@ -113,11 +113,14 @@ class Bench:
     async def compile(self, root: Path) -> float:
         """Have the bundler compile each file of a tree; return its seconds."""
         begun = time.perf_counter()
-        sources = [(path.name, path.read_bytes()) for path in sorted(root.iterdir())]
+        questions = [
+            transform.Question(path.name, path.read_bytes())
+            for path in sorted(root.iterdir())
+        ]
         executable = await deferToThread(self.executable)
         plain = encoded(["--loader=ts", "--log-level=silent", "--sourcemap=external"])
         with mock.patch.object(transform, "_whole_flags", lambda *_: plain):
-            await converse(self.reactor, executable, queries.Queries(sources, "$"))
+            await converse(self.reactor, executable, queries.Queries(questions, "$"))
         executable.close()
         return time.perf_counter() - begun
 

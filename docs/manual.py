@@ -17,6 +17,7 @@ from described import Field, fields_in, fields_of
 from protocolfile import document, event_words, without_type
 from twisted.python import usage
 
+from bridge.approval.wording import MEANINGS
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.commands.completion import Word, options_class, words_of
 from bridge.datadir.paths import DataDir
@@ -41,6 +42,12 @@ _SHARED: Final = ("--data-dir", "--host", "--theme-dir", "--help", "--version")
 
 _SAMPLE: Final = Path(__file__).parents[1] / "bridge/reference/sample-plugin"
 _NEW_YEAR: Final = 1767225600
+_API: Final = Path(__file__).parents[1] / "bridge/reference/packages/api/src"
+_GATED: Final = re.compile(
+    r"/\*\*(?:(?!\*/).)*needs the permission `([^`]+)`(?:(?!\*/).)*\*/\s*"
+    r"export interface (\w+)",
+    re.DOTALL,
+)
 
 
 def entry(head: str, words: str) -> str:
@@ -161,6 +168,23 @@ def manifest() -> Iterator[str]:
     return field_entries(fields_of(Manifest))
 
 
+def permissions() -> Iterator[str]:
+    """Every permission: what it gives to a plugin, and what the user reads."""
+    parts = {
+        permission: f"ctx.{name[:1].lower()}{name[1:]}"
+        for source in sorted(_API.glob("*.ts"))
+        for permission, name in _GATED.findall(source.read_text("utf-8"))
+    }
+    if not parts.keys() <= MEANINGS.keys():
+        raise ValueError("a permission of the API has no words")
+    for name, meaning in MEANINGS.items():
+        part = parts.get(name)
+        gives = f"Gives `{part}`" if part else "For hosts with an API of their own"
+        risky = ", as a risk" if meaning.risky else ""
+        words = f"{meaning.label}: {meaning.effect}"
+        yield entry(f"`{name}`", f"{gives}. The user reads{risky}: “{words}”")
+
+
 def signature() -> Iterator[str]:
     """Every field of plugin.sig."""
     return field_entries(fields_of(SignatureFile))
@@ -196,6 +220,15 @@ def profile() -> Iterator[str]:
         for name, one in zip(names, fields_of(kind), strict=True):
             need = "" if one.required else ", optional"
             yield entry(f"`{name}` ({one.kind}{need})", one.words)
+
+
+def profile_example() -> Iterator[str]:
+    """The profile of the host that is documented whole."""
+    page = (Path(__file__).parent / "hosts.md").read_text("utf-8")
+    found = re.search(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise ValueError("hosts.md has no profile")
+    yield indented(found[1])
 
 
 def frames() -> Iterator[str]:
@@ -311,9 +344,11 @@ WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "methods": methods,
     "objects": objects,
     "other_names": other_names,
+    "permissions": permissions,
     "prefixes": prefixes,
     "retries": retries,
     "profile": profile,
+    "profile_example": profile_example,
     "shared": shared,
     "signature": signature,
     "signature_example": signature_example,

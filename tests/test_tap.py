@@ -108,6 +108,19 @@ class DaemonTests(TestCase):
         self.start()
         self.assertGreater(gc.get_freeze_count(), 10_000)
 
+    async def test_idle_daemon_has_no_timers(self):
+        """Nothing wakes an idle daemon up, except that a session bus is looked for."""
+        before = set(reactor.getDelayedCalls())
+        daemon = self.start("--sink=freedesktop")
+        await daemon._settling
+        await self.get(daemon, "/v1/health")
+        names = {
+            call.func.__qualname__
+            for call in set(reactor.getDelayedCalls()) - before
+            if call.func.__module__.startswith("bridge.")
+        }
+        self.assertLessEqual(names, {"Bus._again"})
+
     async def test_forked_children_make_no_repr_of_settings(self):
         """The repr of each signal handler, which Twisted makes there, is short."""
         self.start()

@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "new": ("authors.new", "create a plugin to begin with, for plugin authors"),
     "keygen": ("authors.keygen", "create a signing key, for plugin authors"),
     "sign": ("authors.sign", "sign a plugin, for plugin authors"),
+    "release": ("authors.release", "check, sign, commit and tag a version of a plugin"),
     "verify": ("authors.verify", "verify a plugin's signature"),
     "fingerprint": ("authors.fingerprint", "print the fingerprint of your signing key"),
     "check": ("authors.check", "check a plugin as the daemon would"),

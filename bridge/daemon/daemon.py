@@ -22,7 +22,7 @@ from ..datadir.paths import write_atomically
 from ..datadir.token import PairingToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
-from .allocator import map_large_blocks
+from .allocator import map_large_blocks, return_free_memory
 from .filewatch import FileWatch
 from .late import Late
 from .listening import Listening
@@ -150,6 +150,7 @@ class Daemon(Service):
         parts.prepare()
         for pool in self._pools:
             pool.start()
+        return_free_memory()
         self._settling = parts.settle()
         self._settling.addBoth(lambda _: self._log_banner(parts.banner))
         self._settling.addErrback(self._banner_failed)

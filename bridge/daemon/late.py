@@ -7,6 +7,7 @@ Loading is most of a start, and the first request comes later than that, as a ru
 from __future__ import annotations
 
 import importlib
+import linecache
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -68,6 +69,8 @@ class Late(Generic[T]):
         try:
             if step < len(self._modules):
                 importlib.import_module(self._modules[step])
+                # attrs keeps the source of what it generates there, for tracebacks.
+                linecache.clearcache()
                 self._next = self._reactor.callLater(0, self._step, step + 1)
             else:
                 self.get()

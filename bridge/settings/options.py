@@ -17,7 +17,7 @@ from ..datadir.paths import DataDir
 from ..protocol.nearest import nearest
 from .config import BY_NAME, HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value
 from .configfile import NO_FILE, FileValues, config_path, read_file
-from .host import HostProfile, Names, ProfileError, load_profile
+from .host import HostProfile, Names, ProfileError, load_profile, profile_place
 
 
 class TableOptions(usage.Options):
@@ -277,9 +277,10 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
         raise ConfigError(f"--host (or BRIDGE_HOST): {e}") from None
     flags = profile.names.flags
     if flags.keys() & BY_NAME or not set(flags.values()) <= BY_NAME.keys() - {"host"}:
+        where = profile_place(host, "names", "flags")
         raise ConfigError(
-            "--host (or BRIDGE_HOST): names.flags: each must be no option of the "
-            "daemon, and stand for one, other than host"
+            f"--host (or BRIDGE_HOST): {where}: names.flags: each must be no option of "
+            "the daemon, and stand for one, other than host"
         )
     data = DataDir(data_dir or profile.data_dir())
     return Paths(profile, data, theme_dir or profile.theme_dir(data.root))

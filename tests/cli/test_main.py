@@ -8,13 +8,13 @@ import sys
 from typing import Any
 from unittest import mock
 
-from twisted.scripts import twistd
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.catalogue import COMMANDS, HOSTLESS
 from bridge.cli.commands import run
 from bridge.cli.commands.completion import options_class
 from bridge.cli.main import main
+from bridge.tap import Options
 
 
 class Outcomes(SynchronousTestCase):
@@ -122,12 +122,19 @@ class MainTests(Outcomes):
     def test_run_is_twistd(self):
         """``run`` hands its options to ``twistd -n bridge``."""
         lines = []
-        self.patch(twistd, "run", lambda: lines.append(sys.argv))
+        self.patch(run.app, "run", lambda *_: lines.append(sys.argv))
         self.patch(sys, "argv", [])
         self.assertEqual(run.main(["--dev"]), 0)
         self.assertEqual(
             lines, [["twistd", "--nodaemon", "--pidfile=", "bridge", "--dev"]]
         )
+
+    def test_run_finds_the_daemon(self):
+        """Of twistd's plugins, only the daemon's is loaded."""
+        options = run.DaemonServerOptions()
+        ((name, _, make, _),) = options.subCommands
+        self.assertEqual((name, list(options.loadedPlugins)), ("bridge", ["bridge"]))
+        self.assertIsInstance(make(), Options)
 
 
 class HostCommandTests(Outcomes):

@@ -11,6 +11,7 @@ from typing import Final
 
 from bridge.plugins.bundle.bundlerprocess import arguments
 from bridge.plugins.bundle.prerequisites import HOST_ENTRY
+from bridge.plugins.policy.reader.transform import marked_names
 from bridge.settings.host import load_profile
 
 from ..npm import esbuild
@@ -39,6 +40,7 @@ class Build:
         (directory / "outside.ts").write_text(outside)
         (self._plugins / "some.test.ts").write_text(test)
         self._flags = _flags(self._out)
+        self._free: set[str] = set()
 
     def bundles(
         self, programs: Sequence[Program], skipped: Sequence[bool]
@@ -49,6 +51,10 @@ class Build:
         :param skipped: Which of them not to build.
         :return: Their bundles in lower case; None for what the bundler refuses.
         """
+        # A name that is replaced has no effect when it is read, in the scan as here.
+        texts = [_MODULE, *(program.built for program in programs)]
+        self._free = {name for text in texts for name in marked_names(text)}
+        self._free -= {*DEFINED, "process"}
         names = {
             at: f"plugins/{at}{program.suffix}"
             for at, program in enumerate(programs)
@@ -74,7 +80,7 @@ class Build:
         if not files:
             return set()
         run = subprocess.run(
-            [str(esbuild_path()), *files, *self._flags],
+            [str(esbuild_path()), *files, *self._flags, *self._neutral()],
             cwd=self._root,
             # Memory is cheaper here than the time to collect it.
             env={"GOGC": "800"},
@@ -94,6 +100,9 @@ class Build:
             return {int(PurePosixPath(files[0]).stem)}
         middle = len(files) // 2
         return self._run(files[:middle]) | self._run(files[middle:])
+
+    def _neutral(self) -> list[str]:
+        return [f"--define:{name}={name}" for name in sorted(self._free)]
 
     def _bundle(self, at: int) -> str:
         return (self._out / f"{at}.js").read_text("utf-8").lower()

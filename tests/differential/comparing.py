@@ -12,6 +12,8 @@ from typing import Final
 
 from attrs import define, evolve, field, frozen
 
+from bridge.plugins.policy.rules.table import UNKNOWN
+
 from ..plugins.policy.everything import every_hit
 from .building import Build
 from .choices import Choices, smallest
@@ -25,6 +27,8 @@ _SHOWN: Final = 12
 FAILED: Final = "the scan fails:"
 _WHOLE: Final = frozenset({"syntax error", "minified", "packed source"})
 _SHAPES: Final = frozenset({"invisible characters", "escape sequences", "minified"})
+# The programs are parts of plugins: something else declares their names.
+_ELSEWHERE: Final = frozenset({UNKNOWN})
 
 
 @frozen
@@ -149,7 +153,7 @@ def _hits(texts: dict[str, bytes]) -> dict[str, list[tuple[int, str]]]:
 
 
 def _rules(hits: dict[str, list[tuple[int, str]]], name: str) -> set[str]:
-    return {rule for _, rule in hits.get(name, ())}
+    return {rule for _, rule in hits.get(name, ())} - _ELSEWHERE
 
 
 @contextmanager

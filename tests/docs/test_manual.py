@@ -8,19 +8,23 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from attrs import fields
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.approval.wording import MEANINGS
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.commands.completion import words_of
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.settings.config import OPTIONS
+from bridge.settings.host import Database, Directories, HostProfile, Names
 
 from ..schemas.checking import DOCUMENT
 from .building import DOCS, built
 
 PAGES = (
     "plugin-bridge.1",
+    "plugin-bridge-host.5",
     "plugin.json.5",
     "plugin.sig.5",
     "plugin-bridge-protocol.7",
@@ -73,6 +77,25 @@ class RenderedTests(SynchronousTestCase):
                 self.assertIn(word.name, text, name)
         for option in OPTIONS:
             self.assertIn(option.variable, text)
+
+    def test_permissions(self) -> None:
+        """Every permission is explained in the words of the prompts."""
+        text = text_of("plugin.json.5")
+        page = (DOCS / "plugins.md").read_text("utf-8")
+        for name, meaning in MEANINGS.items():
+            for where in (text, page):
+                self.assertIn(name, where)
+                self.assertIn(f"{meaning.label}: {meaning.effect}", where)
+        for part in ("http", "native", "osc", "sql"):
+            self.assertIn(f"Gives ctx.{part}.", text)
+
+    def test_profile(self) -> None:
+        """Every key of a profile is documented."""
+        text = text_of("plugin-bridge-host.5")
+        for kind in (HostProfile, Directories, Database, Names):
+            for one in fields(kind):
+                self.assertIn(f"{one.name} (", text)
+        self.assertIn('theme_name = "my-plugins"', text)
 
     def test_protocol(self) -> None:
         """Every method, event, error and reason is documented."""

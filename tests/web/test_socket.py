@@ -200,6 +200,15 @@ class AuthenticatedTests(SocketCase):
         self.assertEqual(len(answer["result"]["value"]), len(big))
         self.assertIsNone(self.page.closed)
 
+    def test_only_pings_are_timed(self) -> None:
+        """A page that does nothing wakes the daemon for pings alone."""
+        for _ in range(2):
+            (call,) = self.stack.clock.getDelayedCalls()
+            named: Any = call
+            self.assertEqual(named.func.__name__, "_sendAutoPing")
+            self.page.request("note", text="x")
+            self.stack.advance(3)
+
     def test_ping(self) -> None:
         """After welcome a ping is answered."""
         pongs: list[bytes] = []

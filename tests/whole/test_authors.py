@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..cli.authoring.test_worktree import commit
+from ..cli.authoring.test_worktree import IDENTITY, commit, git
 from ..directories import fresh_directory
 from ..npm import ROOT, esbuild, node, npm, tsc
 from .daemon import run
@@ -76,8 +76,43 @@ class AuthorTests(SynchronousTestCase):
         self.assertIn(fingerprint, self.do("verify", str(self.plugin)))
         commit(self.plugin)
         (self.plugin / "README.md").write_text("Changed after signing.\n")
+        reported = self.do("check", str(self.plugin), status=1)
+        self.assertRegex(reported, r"\n  README\.md: changed since [0-9a-f]{12}, the ")
         reported = self.do("verify", str(self.plugin), status=1)
         self.assertIn("plugin-bridge verify: unsigned: the tree", reported)
+
+    def test_release(self):
+        """A release is checked, signed, committed and tagged; a clone verifies."""
+        key = self.home / "key"
+        self.do("keygen", "--out", str(key))
+        arguments = ("--key", str(key), str(self.plugin))
+        commit(self.plugin)
+        self.environ |= {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org"}
+        self.environ |= {
+            "GIT_COMMITTER_NAME": "A",
+            "GIT_COMMITTER_EMAIL": "a@example.org",
+        }
+        (self.plugin / "main.ts").write_text("eval('1');\n")
+        self.assertIn(
+            "not committed", self.do("release", *arguments, "0.1.0", status=1)
+        )
+        commit(self.plugin)
+        reported = self.do("release", *arguments, "0.1.0", status=1)
+        self.assertIn("main.ts:1 eval", reported)
+        git(self.plugin, *IDENTITY, "revert", "--no-edit", "HEAD")
+        reported = self.do("release", *arguments, "0.1.0")
+        self.assertIn("push --atomic origin main v0.1.0\n", reported)
+        clone = self.home / "clone"
+        git(
+            self.home,
+            "clone",
+            "--quiet",
+            "--branch=v0.1.0",
+            str(self.plugin),
+            str(clone),
+        )
+        verdict = json.loads(self.do("check", "--json", str(clone)))
+        self.assertEqual((verdict["ok"], verdict["version"]), (True, "0.1.0"))
 
     def test_refused(self):
         """Every breach is shown with its line; the terminal obeys none of them."""

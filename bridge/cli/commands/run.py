@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import Any
 
+from twisted.application import app
 from twisted.scripts import twistd
+
+
+class DaemonServerOptions(twistd.ServerOptions):  # type: ignore[name-defined]
+    """The options of twistd, which looks for no other plugin than the daemon's."""
+
+    @property
+    def subCommands(self) -> Iterator[tuple[str, None, Any, str]]:  # noqa: N802
+        """Yield the one command; twistd would load twenty modules to find others."""
+        from twisted.plugins.bridge_dropin import bridge
+
+        self.loadedPlugins = {bridge.tapname: bridge}
+        # Its options are a property, which loads the daemon.
+        options = lambda: bridge.options()  # noqa: E731, PLW0108
+        yield bridge.tapname, None, options, bridge.description
 
 
 def main(arguments: list[str]) -> int:
     """Run the daemon until it is stopped."""
     # A foreground daemon needs no file to find its process by.
     sys.argv = ["twistd", "--nodaemon", "--pidfile=", "bridge", *arguments]
-    twistd.run()
+    app.run(twistd.runApp, DaemonServerOptions)
     return 0

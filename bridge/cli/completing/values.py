@@ -98,6 +98,7 @@ ARGUMENTS: Final = {
     "forget-key": Values(Kind.KEYS),
     "import": FILES,
     "new": _DIRECTORIES,
+    "release": _DIRECTORIES,
     "sign": _DIRECTORIES,
     "uninstall": _PLUGINS,
     "update": _PLUGINS,

@@ -25,7 +25,7 @@ from .listing import Listing, list_tree
 from .reader.encoding import PacketError
 from .reader.queries import Queries
 from .reader.service import ReadingReactor, TooComplexError, converse
-from .reader.transform import Answer, has_pragma
+from .reader.transform import Answer, Question, has_pragma
 from .rules.imports import TOOLING, document_lines
 from .rules.packages import package_hits
 from .rules.shape import MINIFIED, PACKED, shape_hits
@@ -68,9 +68,11 @@ class Survey:
     sources: list[Source] = Factory(list)
     after: list[Hit] = Factory(list)
 
-    def readable(self) -> list[tuple[str, bytes]]:
-        """The sources that the bundler has to read: name and content."""
-        return [(one.name, one.content) for one in self.sources if one.is_readable]
+    def questions(self) -> list[Question]:
+        """Return what the bundler has to read."""
+        return [
+            Question(one.name, one.content) for one in self.sources if one.is_readable
+        ]
 
 
 @frozen(eq=False)
@@ -103,15 +105,17 @@ class Scanner:
         """
         survey: Survey = await self._in_thread(survey_tree, root)
         mark = f"${self._random(8).hex()}$"
-        sources = survey.readable()
-        queries = Queries(sources, mark)
+        questions: list[Question] = await self._in_thread(survey.questions)
+        queries = Queries(questions, mark)
         stopped = None
-        if sources:
+        if questions:
             executable: Executable = await self._in_thread(self._executable)
             try:
                 await converse(self._reactor, executable, queries)
             except TooComplexError as e:
-                stopped = Hit(printable(sources[e.index][0]), 1, "too complex to check")
+                stopped = Hit(
+                    printable(questions[e.index].name), 1, "too complex to check"
+                )
             except PacketError as e:
                 raise BundlerError(f"the bundler is not the pinned one: {e}") from None
             finally:

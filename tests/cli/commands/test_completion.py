@@ -100,7 +100,7 @@ class CompletionTests(SynchronousTestCase):
         """The others are options of that command."""
         self.assertIn("--data-dir", self.completed("run", "--da"))
         self.assertEqual(self.completed("check", "--un"), {"--unsigned"})
-        self.assertEqual(self.completed("check", "pl"), set())
+        self.assertEqual(self.completed("check", "no-such"), set())
 
     def test_zsh(self) -> None:
         """The values of every kind, in zsh itself."""

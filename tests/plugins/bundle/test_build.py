@@ -221,7 +221,7 @@ class PublishingTests(BuildCase):
                 (reference / "packages", "host/packages"),
                 (reference / "node_modules", "host/node_modules"),
                 (reference / "sample-plugin", "plugins/hello-bridge"),
-                (ROOT / "docs" / "template", "plugins/my-plugin"),
+                (reference / "template", "plugins/my-plugin"),
             ):
                 for path in source.rglob("*"):
                     if path.is_file():

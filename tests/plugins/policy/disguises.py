@@ -280,6 +280,15 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "(0, require)('x')",
         "requir\\u0065('x')",
     ),
+    "unknown global": (
+        "chrome.runtime.id",
+        "f(chrome)",
+        "x = { chrome }",
+        "const { runtime } = chrome",
+        "chr\\u006fme.runtime",
+        "function f() { return arguments[0] } arguments[0]()",
+        "if (typeof chrome !== 'undefined') chrome.x",
+    ),
     "process": (
         "process.env.X",
         "process?.env",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Collection, Mapping
+import sys
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import cast
+from unittest import mock
 
 from attrs import define, field, frozen
 
@@ -14,13 +16,15 @@ from bridge.concurrency.threads import InThread
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.policy.hits import Hit
 from bridge.plugins.policy.reader.queries import Queries
-from bridge.plugins.policy.reader.transform import Answer
+from bridge.plugins.policy.reader.transform import Answer, Question
+from bridge.plugins.policy.rules.table import UNKNOWN
 from bridge.plugins.policy.scan import (
     Survey,
     all_hits,
     survey_source,
     survey_tree,
 )
+from bridge.protocol.limits import POLICY_HITS
 
 from ...npm import esbuild
 
@@ -107,19 +111,31 @@ def _service() -> _Service:
 
 
 def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
-    queries = Queries(survey.readable(), MARK)
-    if survey.readable():
+    queries = Queries(survey.questions(), MARK)
+    if survey.questions():
         _service().converse(queries)
     return all_hits(survey, queries, modules, MARK)
 
 
 def read_source(name: str, content: bytes) -> Answer:
     """What the bundler makes of one source."""
-    queries = Queries([(name, content)], MARK)
+    queries = Queries([Question(name, content)], MARK)
     _service().converse(queries)
     return queries.answers()[0]
 
 
-def scan_source(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:
-    """Scan one source."""
+def scan_whole(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:
+    """Scan one source as it is."""
     return scan_sources({name: content}, modules)
+
+
+def scan_source(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:
+    """Scan a part of a source; the names are left out that only the rest declares."""
+    with mock.patch("bridge.plugins.policy.scan.POLICY_HITS", sys.maxsize):
+        hits = scan_whole(name, content, modules)
+    return loose_hits(hits)[:POLICY_HITS]
+
+
+def loose_hits(hits: Iterable[Hit]) -> list[Hit]:
+    """Leave names out that nothing declares, as snippets have them."""
+    return [hit for hit in hits if hit.rule != UNKNOWN]

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.policy.rules.table import UNKNOWN
 from bridge.protocol.limits import POLICY_HITS
 
 from .disguises import ACCEPTED, ACCEPTED_TSX, REFUSED, SNIPPETS
-from .scanning import scan_source
+from .scanning import scan_source, scan_whole
 
 
 def file_name(code: str) -> str:
@@ -19,9 +20,14 @@ def file_name(code: str) -> str:
     )
 
 
-def rules(code: str, name: str = "") -> list[str]:
-    """The rules a snippet breaks."""
-    return [hit.rule for hit in scan_source(name or file_name(code), code.encode())]
+def rules(code: str, name: str = "", rule: str = "") -> list[str]:
+    """
+    The rules a snippet breaks.
+
+    :param rule: What is looked for, since most snippets declare nothing.
+    """
+    scan = scan_whole if rule == UNKNOWN else scan_source
+    return [hit.rule for hit in scan(name or file_name(code), code.encode())]
 
 
 class CorpusTests(SynchronousTestCase):
@@ -30,12 +36,12 @@ class CorpusTests(SynchronousTestCase):
     def test_attack_every_disguise(self) -> None:
         """Every construct is refused under its own rule in every disguise."""
         for rule, code in SNIPPETS:
-            self.assertIn(rule, rules(code), code)
+            self.assertIn(rule, rules(code, rule=rule), code)
 
     def test_first_rule(self) -> None:
         """A construct written plainly is reported under its own rule first."""
         for rule, codes in REFUSED.items():
-            self.assertEqual(rules(codes[0])[0], rule)
+            self.assertEqual(rules(codes[0], rule=rule)[0], rule)
 
     def test_enough(self) -> None:
         """Each construct of the specification stands in three disguises or more."""
@@ -52,6 +58,19 @@ class CorpusTests(SynchronousTestCase):
         """Everyday TSX is accepted, whatever its text is."""
         for code in ACCEPTED_TSX:
             self.assertEqual(rules(code, "src/a.tsx"), [], code)
+
+    def test_honest_names(self) -> None:
+        """Names of every page, declared ones, and questions about others pass."""
+        for name, code in (
+            ("a.ts", "export const a = [new URL('b', document.baseURI), Math.PI]"),
+            ("a.ts", "export const runs = typeof Deno === 'undefined'"),
+            ("a.ts", "import { b } from './b'; export function c(d) { return b(d) }"),
+            ("a.cjs", "exports.a = function () { return arguments.length }"),
+            ("a.js", "module.exports = process.env.NODE_ENV"),
+            ("a.tsx", "import React from './react'; export const a = <div/>"),
+            ("a.tsx", "/* @jsx h */ import { h } from './h'; export const a = <b/>"),
+        ):
+            self.assertEqual(rules(code, name, UNKNOWN), [], code)
 
     def test_javascript(self) -> None:
         """The same constructs are refused in JavaScript files."""
@@ -189,7 +208,7 @@ class PropertyTests(SynchronousTestCase):
     def test_comment_before(self, snippet: tuple[str, str], text: str) -> None:
         """A comment or a plain statement before a construct never hides it."""
         rule, code = snippet
-        self.assertIn(rule, rules(text + code, file_name(code)))
+        self.assertIn(rule, rules(text + code, file_name(code), rule))
 
     @given(
         st.sampled_from(ACCEPTED),

@@ -82,8 +82,8 @@ class ScanTests(ScannerCase):
 
     async def test_order(self) -> None:
         """Documents come first, then the sources by name and line."""
-        self.write("b.ts", "x = 1\nx = fetch(u)\n")
-        self.write("a/b.tsx", "/* @jsx h */ x = <script />")
+        self.write("b.ts", "let x = 1\nx = fetch(1)\n")
+        self.write("a/b.tsx", "/* @jsx h */ let h; export const x = <script />")
         self.write("a.json", '"eslint.config.js"')
         self.write("c.ts", "x = '" + "a" * 1_100 + "'")
         self.write("d.css", "@import '/x';")
@@ -114,7 +114,7 @@ class ScanTests(ScannerCase):
     async def test_verified_copy(self) -> None:
         """The bundler that runs is a verified copy, which is closed in the end."""
         directory = self.bundler(esbuild().read_bytes())
-        self.write("a.ts", "eval(x)")
+        self.write("a.ts", "eval(1)")
         self.assertEqual(await self.reports(self.scanner(directory)), ["a.ts:1 eval"])
         (copy,) = self.copies
         self.assertFalse(os.path.exists(copy.path))
@@ -136,9 +136,9 @@ class ScanTests(ScannerCase):
         marks: list[str] = []
         real: Callable[..., Any] = queries_module.first_request
 
-        def first(name: str, content: bytes, mark: str) -> Any:
+        def first(question: Any, mark: str) -> Any:
             marks.append(mark)
-            return real(name, content, mark)
+            return real(question, mark)
 
         self.write("a.ts", "x = 1")
         with mock.patch.object(queries_module, "first_request", first):

@@ -13,6 +13,7 @@ from bridge.plugins.tree.jsontext import (
     Fault,
     find_fault,
     key_place,
+    replace_string,
     syntax_refusal,
     unknown_field,
 )
@@ -117,6 +118,25 @@ class FieldTests(SynchronousTestCase):
         self.assertIsNone(key_place(b"[]", "a"))
         for text in (b"}", b'"a":', b'{a: 1, "a"', b"{:"):
             self.assertIsNone(key_place(text, "b"))
+
+    def test_replaced_string(self) -> None:
+        """The value of a field is replaced; the rest stays as it was written."""
+        for before, after in (
+            ('{"a": "1"}', '{"a": "2\\"é"}'),
+            (
+                '{ "b" : {"a": "1"},\r\n\t"a"\n:"\\"" , "c": 0}',
+                '{ "b" : {"a": "1"},\r\n\t"a"\n:"2\\"é" , "c": 0}',
+            ),
+            (
+                '\ufeff{"x": "\\"a\\": \\"1\\"", "a": "é"}',
+                '\ufeff{"x": "\\"a\\": \\"1\\"", "a": "2\\"é"}',
+            ),
+        ):
+            replaced = replace_string(before.encode(), "a", '2"é')
+            self.assertEqual(replaced.decode(), after)
+        for text in ('{"a": 1}', '{"b": "1"}', '{"b": {"a": "1"}}'):
+            with self.assertRaises(ValueError):
+                replace_string(text.encode(), "a", "2")
 
     def refused(self, **fields: object) -> str:
         """The refusal of fields that are not known."""

@@ -14,10 +14,12 @@ from ..rules.table import (
     CODE_TAGS,
     COMPUTED,
     FRAMES,
+    GLOBALS,
     MEMBERS,
     ORDER,
     SCOPED,
     TIMERS,
+    UNKNOWN,
     USES,
     WINDOW_MEMBERS,
     word_rule,
@@ -123,28 +125,37 @@ class _Reading:
         self._modules = modules
         self._has_pragma = has_pragma
         self._markup_calls: list[int] = []
+        self._free: dict[int, str] = {}
 
     def read(self) -> None:
         """Look at every token, then at every use of the global objects."""
         code = self._code
-        names: dict[int, str] = {}
         for index, kind in enumerate(code.tokens.kinds):
             text = code.text(index)
             if kind is Kind.STRING:
                 self._string(index)
             elif kind is Kind.NAME:
-                if text.startswith(self._mark):
-                    names[index] = text.removeprefix(self._mark)
-                else:
-                    self._name_of(index, text)
+                self._free_or_not(index, text)
             elif text == "{":
                 self._keys(index)
             elif text == "[" and (
                 code.continues(index) or code.text(index - 1) == "?."
             ):
                 self._computed_member(index)
-        self._globals(names)
+        self._globals()
         self._markups()
+        # Last, so that a crowd of them hides nothing that has a rule of its own.
+        for index, name in self._free.items():
+            if self._is_unknown(index, name):
+                self._add(index, UNKNOWN)
+
+    def _free_or_not(self, index: int, text: str) -> None:
+        name = text.removeprefix(self._mark)
+        is_free = name != text
+        if is_free:
+            self._free[index] = name
+        if not (is_free and name in GLOBALS):
+            self._name_of(index, name)
 
     def _add(self, index: int, rule: str) -> None:
         self._found.add(self._code.tokens.starts[index], rule)
@@ -332,17 +343,17 @@ class _Reading:
             if name in ASSIGNED:
                 self._add(at, f"{name} assignment")
 
-    def _globals(self, names: dict[int, str]) -> None:
+    def _globals(self) -> None:
         code = self._code
         uses = Uses(code)
         followed = {}
-        for index, name in names.items():
+        for index, name in self._free.items():
             rule = word_rule(name)
             if name in SCOPED and self._is_harmless(index, name):
                 continue
             if rule is not None:
                 self._add(index, rule)
-            elif name == FACTORY:
+            elif name == FACTORY and code.is_member(index):
                 self._jsx(index)
             elif name in USES or name in TIMERS:
                 followed[index] = name
@@ -350,12 +361,23 @@ class _Reading:
         for index, name in sorted(uses.found):
             self._use(uses, index, name)
 
+    def _is_unknown(self, index: int, name: str) -> bool:
+        # Only what makes elements is marked as a member.
+        is_made = self._code.is_member(index)
+        return not (name in GLOBALS or is_made or self._is_asked(index))
+
+    def _is_asked(self, index: int) -> bool:
+        """Whether a free name only stands in a question whether there is one."""
+        code = self._code
+        after = code.text(index + 1)
+        return code.text(index - 1) == "typeof" and after not in (".", "?.", "[", "(")
+
     def _is_harmless(self, index: int, name: str) -> bool:
         code = self._code
         after, member = code.text(index + 1), code.text(index + 2)
         if after in (".", "?.") and name in FRAMES:
             return member not in WINDOW_MEMBERS and member != "["
-        return code.text(index - 1) == "typeof" and after not in (".", "?.", "[", "(")
+        return self._is_asked(index)
 
     def _use(self, uses: Uses, index: int, name: str) -> None:
         if name in TIMERS:

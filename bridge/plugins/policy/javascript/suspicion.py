@@ -40,8 +40,10 @@ _HARMLESS: Final = re.compile(
     r"|location\.(?!href\b|assign\b|replace\b)[A-Za-z]"
     r"|Reflect\.(?!get\b|set\b|apply\b)[A-Za-z]"
     r"|set(?:Timeout|Interval)\("
-    rf"|jsx\((?:\"(?!(?:{_TAGS})\")[a-z0-9]+\"|[A-Za-z_$][\w$.]*)[,)]"
-    r"|fragment\b"
+)
+# A free name is no member.
+_HARMLESS_ELEMENT: Final = re.compile(
+    rf"jsx\((?:\"(?!(?:{_TAGS})\")[a-z0-9]+\"|[A-Za-z_$][\w$.]*)[,)]|fragment\b"
 )
 
 
@@ -62,8 +64,9 @@ def is_suspicious(text: str, mark: str) -> bool:
         return True
     at = text.find(mark)
     while at >= 0:
+        is_element = text[at - 1 : at] == "."
         at += len(mark)
-        if not _HARMLESS.match(text, at):
+        if not (_HARMLESS_ELEMENT if is_element else _HARMLESS).match(text, at):
             return True
         at = text.find(mark, at)
     return False

@@ -9,7 +9,7 @@ from typing import Final
 from ....protocol.limits import SCAN_OUTPUT_BYTES
 from ...esbuild.pins import VERSION
 from .encoding import OversizeError, PacketError, read_response, request
-from .transform import Answer, answer, first_request, has_pragma, second_request
+from .transform import Answer, Question, answer, first_request, second_request
 
 _AT_ONCE: Final = 4
 """Requests under way: enough to keep two cores busy, few enough to bound memory."""
@@ -21,11 +21,11 @@ class Queries:
     """
     What goes to the service and comes from it, in bytes.
 
-    :param sources: Name and content of each source.
+    :param sources: In the order of the answers.
     :param mark: See ``transform``.
     """
 
-    def __init__(self, sources: Sequence[tuple[str, bytes]], mark: str) -> None:
+    def __init__(self, sources: Sequence[Question], mark: str) -> None:
         self._sources = sources
         self._mark = mark
         self._packets: dict[int, bytes] = {}
@@ -102,8 +102,7 @@ class Queries:
         if index >= len(self._sources) * 2:
             raise PacketError("the service answers what was not asked")
         index, is_second = divmod(index, 2)
-        name, content = self._sources[index]
-        if not is_second and has_pragma(name, content):
+        if not is_second and self._sources[index].is_read_twice:
             first = answer(read_response(packet)[1])
             if not first.error_line:
                 return [request(index * 2 + 1, second_request(first, self._mark))]
@@ -113,5 +112,4 @@ class Queries:
     def _ask(self) -> bytes:
         index = self._next
         self._next += 1
-        name, content = self._sources[index]
-        return request(index * 2, first_request(name, content, self._mark))
+        return request(index * 2, first_request(self._sources[index], self._mark))

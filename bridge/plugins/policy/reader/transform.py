@@ -2,9 +2,10 @@
 What is asked of the bundler about one source, and what it answers.
 
 The bundler turns the source into plain modern JavaScript: no types, no JSX, no escapes
-in names, strings and members folded where they are constant.  Each name of ``GLOBALS``
-that nothing in the source declares comes back with a mark in front, by the bundler's
-own analysis of scopes.  The mark is random, so that no source can hold it.
+in names, strings and members folded where they are constant.  Each name that nothing in
+the source declares comes back with a mark in front, by the bundler's own analysis of
+scopes, unless every page has it and it matters to no rule.  The mark is random, so that
+no source can hold it.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ import json
 from functools import lru_cache
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ...esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
+from ..rules.standard import RESERVED, WRAPPED, standard_names
 from ..rules.table import GLOBALS
 from .encoding import Encoded, PacketError, encoded
+from .words import words_in
 
 FACTORY: Final = "jsx"
-"""What the mark of an element's factory ends with."""
+"""What the mark of an element's factory ends with; it is a member, as no name is."""
 
 _FRAGMENT: Final = "fragment"
+_LIBRARY: Final = "React"
+"""What makes elements, by the bundler's own default and so in the build."""
 
 # As in the build, but that an import whose names are not used stays to be checked.
 _TSCONFIG: Final = json.dumps(
@@ -54,6 +59,45 @@ _WHOLE: Final = (
     "--sourcemap=external",
 )
 _PRAGMA: Final = b"@jsx"
+_ELEMENTS: Final = (".tsx", ".jsx")
+
+
+@frozen
+class Question:
+    """
+    A source that the bundler has to read.
+
+    :ivar name: Its path, whose suffix decides how it is read, as in the build.
+    :ivar names: What is marked where the source does not declare it.
+    """
+
+    name: str
+    content: bytes
+    names: frozenset[str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        text = "" if self.is_read_twice else self.content.decode("utf-8", "replace")
+        object.__setattr__(self, "names", marked_names(text))
+
+    @property
+    def is_read_twice(self) -> bool:
+        """
+        Whether it may have elements.
+
+        The names of what makes them come from options and comments, so they are marked
+        by no first reading: its output has to be read again.
+        """
+        return suffix_of(self.name) in _ELEMENTS
+
+
+def marked_names(text: str) -> frozenset[str]:
+    """Return the names to mark in a source with a text."""
+    return GLOBALS.union(words_in(text) - _unmarked())
+
+
+@lru_cache(maxsize=1)
+def _unmarked() -> frozenset[str]:
+    return standard_names() | RESERVED | WRAPPED
 
 
 @frozen
@@ -72,44 +116,43 @@ class Answer:
 
 
 def has_pragma(name: str, content: bytes) -> bool:
-    """
-    Whether comments of a source may choose what its elements become.
-
-    What they name is marked by no first reading: the output has to be read again.
-    """
-    return suffix_of(name) in (".tsx", ".jsx") and _PRAGMA in content
+    """Whether comments of a source may choose what its elements become."""
+    return suffix_of(name) in _ELEMENTS and _PRAGMA in content
 
 
-def first_request(name: str, content: bytes, mark: str) -> dict[str, Any]:
-    """
-    The request for one source.
-
-    :param name: Its path, whose suffix decides how it is read, as in the build.
-    """
-    loader = LOADERS[suffix_of(name)]
-    if has_pragma(name, content):
-        return _request(content, _plain_flags(loader))
-    return _request(content, _whole_flags(loader, mark))
+def first_request(question: Question, mark: str) -> dict[str, Any]:
+    """Return the first request for a source."""
+    loader = LOADERS[suffix_of(question.name)]
+    if question.is_read_twice:
+        return _request(question.content, _plain_flags(loader, mark))
+    return _request(question.content, _whole_flags(loader, mark, question.names))
 
 
 def second_request(first: Answer, mark: str) -> dict[str, Any]:
-    """The request for a source with pragmas, after the first answer."""
-    return _request(first.code.encode(), _whole_flags("js", mark))
+    """Return the request for a source that is read twice, after the first answer."""
+    names = marked_names(first.code)
+    return _request(first.code.encode(), _whole_flags("js", mark, names))
 
 
 def _request(content: bytes, flags: Encoded) -> dict[str, Any]:
     return {"command": "transform", "flags": flags, "inputFS": False, "input": content}
 
 
-def _plain_flags(loader: str) -> Encoded:
-    return encoded([*_PLAIN, f"--loader={loader}", "--sourcemap=inline"])
+def _plain_flags(loader: str, mark: str) -> Encoded:
+    factory = f"--jsx-factory={_LIBRARY}.{mark}{FACTORY}"
+    fragment = f"--jsx-fragment={_LIBRARY}.{mark}{_FRAGMENT}"
+    flags = [*_PLAIN, f"--loader={loader}", "--sourcemap=inline", factory, fragment]
+    return encoded(flags)
 
 
-@lru_cache(maxsize=len(LOADERS))
-def _whole_flags(loader: str, mark: str) -> Encoded:
-    marks = [f"--define:{name}={mark}{name}" for name in sorted(GLOBALS)]
-    elements = [f"--jsx-factory={mark}{FACTORY}", f"--jsx-fragment={mark}{_FRAGMENT}"]
-    return encoded([*_WHOLE, f"--loader={loader}", *marks, *elements])
+def _whole_flags(loader: str, mark: str, names: frozenset[str]) -> Encoded:
+    marks = [f"--define:{name}={mark}{name}" for name in sorted(names)]
+    return encoded([*_shared_flags(), f"--loader={loader}", *marks])
+
+
+@lru_cache(maxsize=1)
+def _shared_flags() -> list[Encoded]:
+    return [encoded(flag) for flag in _WHOLE]
 
 
 def answer(value: Any) -> Answer:

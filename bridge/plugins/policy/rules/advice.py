@@ -114,6 +114,9 @@ ADVICE: Final[dict[str, str]] = {
     "location.replace": _NAVIGATE,
     "require": _STATIC,
     "process": "remove it; plugins run in a page, where there is no process",
+    "unknown global": (
+        "declare or import the name; only ECMAScript's and the web platform's are free"
+    ),
     "source map reference": "remove the sourceMappingURL comment",
     # What cannot be scanned.
     "syntax error": "correct the syntax; the file must parse as it is",

@@ -78,7 +78,10 @@ COMPUTED: Final = {"document": "document["}
 """Names of which no member may be computed."""
 
 GLOBALS: Final = WORDS | SCOPED | MEMBERS | TIMERS | frozenset(USES)
-"""Every name that matters where nothing in the file declares it."""
+"""Every standard name that matters where nothing in the file declares it."""
+
+UNKNOWN: Final = "unknown global"
+"""Any other name that nothing in the file declares and that not every page has."""
 
 RULES: Final = (
     "imports a test file",
@@ -124,6 +127,7 @@ RULES: Final = (
     "location.replace",
     "require",
     "process",
+    UNKNOWN,
     "syntax error",
     "too complex to check",
 )

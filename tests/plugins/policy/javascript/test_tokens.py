@@ -124,7 +124,7 @@ class SlashTests(SynchronousTestCase):
             'if (a) { while (1); }\n--/"/.lastIndex',
             'function* f() { yield /"/ }',
             'x = async () => await /"/.a',
-            'x = `a${(b, /"/)}c`',
+            'x = `a${(b(), /"/)}c`',
             'x = a / /"/',
             'x = a ** /"/',
             'x = a << /"/',

@@ -15,13 +15,14 @@ from bridge.plugins.policy.reader.encoding import OversizeError, PacketError, re
 from bridge.plugins.policy.reader.queries import Queries
 from bridge.plugins.policy.reader.transform import (
     Answer,
+    Question,
     first_request,
     second_request,
 )
 
 from ..scanning import MARK
 
-SOURCES = [(f"{n}.ts", f"f({n})".encode()) for n in range(6)]
+SOURCES = [Question(f"{n}.ts", f"f({n})".encode()) for n in range(6)]
 GREETING = struct.pack("<I", len(VERSION)) + VERSION.encode()
 
 
@@ -43,7 +44,7 @@ class QueriesTests(SynchronousTestCase):
         queries = Queries(SOURCES, MARK)
         sent = queries.begin()
         self.assertEqual([number_of(one) for one in sent], [0, 2, 4, 6])
-        self.assertIn(SOURCES[0][1], sent[0])
+        self.assertIn(SOURCES[0].content, sent[0])
         self.assertEqual(queries.receive(GREETING), [])
         (more,) = queries.receive(replied(4, "a"))
         self.assertEqual(number_of(more), 8)
@@ -107,13 +108,13 @@ class QueriesTests(SynchronousTestCase):
 class PragmaTests(SynchronousTestCase):
     """Sources that are read twice."""
 
-    SOURCE = ("a.tsx", b"/* @jsx h */ <b />")
+    SOURCE = Question("a.tsx", b"<b />")
 
     def queries(self) -> Queries:
         """Queries on one such source, after the greeting."""
         queries = Queries([self.SOURCE], MARK)
         (sent,) = queries.begin()
-        self.assertEqual(sent, module.request(0, first_request(*self.SOURCE, MARK)))
+        self.assertEqual(sent, module.request(0, first_request(self.SOURCE, MARK)))
         queries.receive(GREETING)
         return queries
 

@@ -21,6 +21,7 @@ from bridge.plugins.policy.reader import service
 from bridge.plugins.policy.reader.encoding import PacketError
 from bridge.plugins.policy.reader.queries import Queries
 from bridge.plugins.policy.reader.service import TooComplexError, converse
+from bridge.plugins.policy.reader.transform import Question
 from bridge.protocol.limits import MIB
 
 from ....directories import fresh_directory
@@ -65,7 +66,7 @@ class ServiceCase(TestCase):
         self, sources: list[tuple[str, bytes]], path: Path | None = None
     ) -> tuple[Queries, Deferred[None]]:
         """Begin queries with the bundler, or with another program."""
-        queries = Queries(sources, MARK)
+        queries = Queries([Question(*one) for one in sources], MARK)
         executable = Executable(str(path or esbuild()))
         work = converse(self.spy, executable, queries)
         return queries, Deferred.fromCoroutine(work)
@@ -96,8 +97,8 @@ class ServiceTests(ServiceCase):
         queries, work = self.converse(GOOD * 10)
         await work
         codes = [answer.code for answer in queries.answers()]
-        self.assertEqual(codes[0], f"x = {MARK}fetch(u);\n")
-        self.assertIn('h("b", null)', codes[19])
+        self.assertEqual(codes[0], f"{MARK}x = {MARK}fetch({MARK}u);\n")
+        self.assertIn(f'{MARK}h("b", null)', codes[19])
         self.assertEqual(len(self.spy.pids), 1)
 
     async def test_large_answers(self) -> None:

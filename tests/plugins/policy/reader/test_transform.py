@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -13,15 +14,21 @@ from bridge.plugins.policy.rules.table import GLOBALS
 
 from ..scanning import MARK, read_source
 
+_UNKNOWN = re.compile(rf"{re.escape(MARK)}(?!(?:{'|'.join(GLOBALS)}|jsx|fragment)\b)")
+
 
 class TransformTests(SynchronousTestCase):
     """Answers of the real service."""
 
-    def code(self, code: str, name: str = "a.ts") -> str:
+    def whole(self, code: str, name: str = "a.ts") -> str:
         """What the bundler makes of a source."""
         found = read_source(name, code.encode())
         self.assertEqual(found.error_line, 0, code)
         return found.code
+
+    def code(self, code: str, name: str = "a.ts") -> str:
+        """The same without the marks of names that are no page's."""
+        return _UNKNOWN.sub("", self.whole(code, name))
 
     def test_every_global_is_marked(self) -> None:
         """Each name that matters is marked where nothing declares it."""
@@ -96,8 +103,8 @@ class TransformTests(SynchronousTestCase):
         """Elements are calls of a marked factory."""
         for name in ("a.tsx", "a.jsx"):
             code = self.code("x = <><b c='d'>{e}</b></>", name)
-            self.assertIn(f'{MARK}jsx("b", {{ c: "d" }}, e)', code)
-            self.assertIn(f"{MARK}jsx({MARK}fragment", code)
+            self.assertIn(f'React.{MARK}jsx("b", {{ c: "d" }}, e)', code)
+            self.assertIn(f"React.{MARK}jsx(React.{MARK}fragment", code)
 
     def test_attack_pragmas(self) -> None:
         """What a comment makes of elements is marked as any other name."""
@@ -111,8 +118,44 @@ class TransformTests(SynchronousTestCase):
         code = self.code("/* @jsx h @jsxFrag eval */ x = <></>", "a.jsx")
         self.assertIn(f"h({MARK}eval", code)
 
+    def test_unknown_names_are_marked(self) -> None:
+        """So is every other free name that not every page has."""
+        for code in (
+            "chrome.x",
+            "f(`${chrome}`)",
+            "x = { chrome }",
+            "for (chrome of [])",
+            "[chrome = 1] = x",
+            "class A extends chrome {}",
+            "@chrome class A {}",
+            "export default chrome",
+            "chrome`a`",
+            "f(...chrome)",
+            "x = \\u0063hrome.y",
+            "x = \\u{63}hrome.y",
+            "enum E { a = chrome.b }",
+            "x = chrome satisfies y",
+        ):
+            self.assertIn(f"{MARK}chrome", self.whole(code + "\n;f(x)"), code)
+        self.assertIn(f"{MARK}\\u00FC", self.whole("f(ü)"))
+        self.assertIn(f"{MARK}arguments", self.whole("f(arguments)"))
+        self.assertIn(f"{MARK}React", self.whole("f(<b />)", "a.jsx"))
+
+    def test_standard_names_are_not(self) -> None:
+        """Names of every page, of CommonJS and of the language stay as they are."""
+        code = "f(Math, URL, console); module.exports = exports"
+        self.assertEqual(self.whole(f"const f = 1\n{code}").count(MARK), 0)
+        code = "function f() { return arguments }\nexport { f as default }"
+        self.assertEqual(self.whole(code).count(MARK), 0)
+
+    def test_library_of_elements(self) -> None:
+        """The factory of elements is the source's own where that declares it."""
+        for declared in ("import React from 'a'", "const React = f()"):
+            code = self.whole(f"{declared}\nexport const x = <b />", "a.tsx")
+            self.assertIn(f" React.{MARK}jsx", code)
+
     def test_pragma_needs_elements(self) -> None:
-        """Only sources that can have elements, and the word, are read twice."""
+        """Only in sources that can have elements comments have this meaning."""
         self.assertTrue(has_pragma("a.tsx", b"// @jsx h"))
         self.assertTrue(has_pragma("b/a.jsx", b"@jsxFrag"))
         self.assertFalse(has_pragma("a.ts", b"// @jsx h"))

@@ -1,0 +1,310 @@
+"""
+The state of a plugin's repository, and the commits and tags of its releases.
+
+A release is one commit with the version and the signature, and a tag of its name.  Each
+step can be repeated: what an interrupted release has left is recognized, and kept.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from ...plugins.tree.digest import SIGNATURE_FILE, files_digest
+from ...plugins.tree.jsontext import replace_string
+from ...plugins.tree.manifest import MANIFEST_FILE, Manifest, read_manifest
+from ...plugins.tree.signature import read_signature, verify
+from ...plugins.tree.versions import is_lower, is_plain_version, is_version
+from ...protocol.errors import BridgeError
+from ...protocol.wire import loads_unique
+from ...settings.host import HostProfile
+from ..terminal import CommandError
+from .signedsince import last_signed
+from .signing import check_clean, tracked_files
+from .worktree import git, head, is_work_tree, named
+
+PARTS: Final = ("major", "minor", "patch")
+"""Which number of the version a release can raise."""
+
+_VERSION_FIELD: Final = "version"
+_BOM: Final = b"\xef\xbb\xbf"
+_SHORT: Final = 12
+
+
+@frozen
+class Release:
+    """
+    A version that is to be released, or was.
+
+    :ivar is_committed: Whether ``HEAD`` is its commit.
+    :ivar is_tagged: Whether ``HEAD`` has its tag.
+    """
+
+    version: str
+    is_committed: bool = False
+    is_tagged: bool = False
+
+    @property
+    def tag(self) -> str:
+        """The tag's name."""
+        return f"v{self.version}"
+
+    @property
+    def subject(self) -> str:
+        """The commit's message."""
+        return f"Release {self.version}"
+
+
+@frozen
+class Repository:
+    """
+    A plugin's repository before a release.
+
+    :ivar commit: Of ``HEAD``.
+    :ivar branch: The branch that is checked out.
+    :ivar subject: The first line of the commit's message.
+    :ivar manifest: As it is committed.
+    :ivar released: The version that the last signed commit has; ``None`` without one.
+    """
+
+    root: Path
+    profile: HostProfile
+    commit: str
+    branch: str
+    subject: str
+    manifest: Manifest
+    released: str | None
+
+    @classmethod
+    def read(cls, root: Path, profile: HostProfile) -> Repository:
+        """
+        Read the state of the repository whose top is ``root``.
+
+        :raise CommandError: It is none, or in no state for a release.
+        :raise BridgeError: Its manifest breaks a rule.
+        """
+        if not is_work_tree(root):
+            raise CommandError(f"{root} is not the top of a git work tree")
+        at = head(root)
+        if not at.commit:
+            raise CommandError("nothing is committed yet")
+        if not at.branch:
+            raise CommandError("no branch is checked out")
+        content = _blob(root, at.commit, MANIFEST_FILE)
+        if content is None:
+            raise CommandError(f"{MANIFEST_FILE} is not committed")
+        subject = git(root, "log", "-1", "--format=%s", at.commit)
+        return cls(
+            root,
+            profile,
+            at.commit,
+            at.branch,
+            subject.decode("utf-8", "replace").strip(),
+            read_manifest(content, profile),
+            _released(root),
+        )
+
+    def choose(self, wanted: str) -> Release:
+        """
+        Return what to release.
+
+        :param wanted: A version, or one of ``PARTS``. When ``HEAD`` is a release
+            already, finished or not, it is that one: nothing is new.
+        :raise CommandError: The version breaks a rule, or is not newer.
+        """
+        here = self._release_at_head()
+        if wanted in PARTS:
+            return here or self._check_newer(_raised(self.manifest.version, wanted))
+        if here is not None and here.version == wanted:
+            return here
+        plain = self.profile.plain_versions
+        if not (is_plain_version(wanted) if plain else is_version(wanted)):
+            rule = "N.N.N, numbers without leading zeros" if plain else "SemVer 2"
+            words = ", ".join(PARTS)
+            raise CommandError(f"a version is {rule}, or one of {words}")
+        return self._check_newer(wanted)
+
+    def _release_at_head(self) -> Release | None:
+        release = Release(self.manifest.version)
+        tagged = _tagged(self.root, release.tag)
+        if tagged == self.commit:
+            return Release(self.manifest.version, True, True)
+        if tagged is None and self.subject == release.subject:
+            return Release(self.manifest.version, True)
+        return None
+
+    def _check_newer(self, version: str) -> Release:
+        release = Release(version)
+        if self.released is not None and not is_lower(self.released, version):
+            raise CommandError(
+                f"{version} is not newer than {self.released}, which is the last "
+                "version that was signed"
+            )
+        if is_lower(version, self.manifest.version):
+            raise CommandError(
+                f"{version} is lower than {self.manifest.version} in {MANIFEST_FILE}"
+            )
+        if _tagged(self.root, release.tag) is not None:
+            raise CommandError(f"the tag {release.tag} exists already")
+        return release
+
+    def set_version(self, release: Release) -> bytes:
+        """
+        Write the version into the manifest of the work tree.
+
+        :return: What the manifest was before, which ``restore`` accepts.
+        :raise CommandError: Something else is not committed.
+        :raise OSError: It cannot be written.
+        """
+        path = self.root / MANIFEST_FILE
+        before = path.read_bytes()
+        committed = _blob(self.root, self.commit, MANIFEST_FILE) or b""
+        # The line endings here need not be the committed ones.
+        wanted = replace_string(committed, _VERSION_FIELD, release.version)
+        known = {_lines(committed), _lines(wanted)}
+        ours = {MANIFEST_FILE} if _lines(before) in known else set()
+        check_clean(self.root, {SIGNATURE_FILE, *ours})
+        path.write_bytes(replace_string(before, _VERSION_FIELD, release.version))
+        return before
+
+    def restore(self, before: bytes) -> None:
+        """Undo ``set_version``."""
+        (self.root / MANIFEST_FILE).write_bytes(before)
+
+    def stage_manifest(self, release: Release) -> dict[str, bytes]:
+        """
+        Add the manifest to the index.
+
+        :return: The files to sign: as git will commit them.
+        :raise CommandError: git refuses, or changes the version.
+        """
+        git_as_author(self.root, "add", "--", MANIFEST_FILE)
+        files = tracked_files(self.root)
+        staged = read_manifest(files[MANIFEST_FILE], self.profile)
+        if staged.version != release.version:
+            raise CommandError(f"git did not add {MANIFEST_FILE} as it is here")
+        return files
+
+    def commit_release(self, release: Release, now: float) -> str:
+        """
+        Commit the manifest and the signature.
+
+        :param now: Seconds since the epoch.
+        :return: The fingerprint of the key.
+        :raise CommandError: git refuses, or commits something else.
+        """
+        git_as_author(self.root, "add", "--force", "--", SIGNATURE_FILE)
+        git_as_author(self.root, "commit", "--quiet", "--message", release.subject)
+        return self.verify_head(now)
+
+    def verify_head(self, now: float) -> str:
+        """
+        Verify the signature of what is committed, whatever hooks and filters did.
+
+        :return: The fingerprint of the key.
+        :raise CommandError: It does not verify.
+        """
+        check_clean(self.root, ())
+        commit = head(self.root).commit
+        text = _blob(self.root, commit, SIGNATURE_FILE)
+        if text is None:
+            raise CommandError(f"{SIGNATURE_FILE} is not in the commit")
+        digest = files_digest(tracked_files(self.root), self.profile.tree_domain)
+        try:
+            signature = read_signature(text)
+            signed = verify(signature, digest, self.manifest.id, self.profile, now)
+        except BridgeError as e:
+            raise CommandError(
+                f"nothing was tagged, because {commit[:_SHORT]} is not as it was "
+                f"signed; a hook or an attribute of git may change it ({e.message})"
+            ) from None
+        return signed.key_id
+
+    def tag(self, release: Release) -> None:
+        """
+        Tag ``HEAD``.
+
+        :raise CommandError: git refuses.
+        """
+        message = f"{self.manifest.name} {release.version}"
+        git_as_author(self.root, "tag", "--annotate", "--message", message, release.tag)
+
+    def remote(self) -> str | None:
+        """Return the name of the repository to push to, if there is one."""
+        remotes = git(self.root, "remote").decode("utf-8", "replace").split()
+        key = f"branch.{self.branch}.remote"
+        chosen = (
+            git(self.root, "config", "--default", "", "--get", key).decode().strip()
+        )
+        return next(
+            (name for name in (chosen, "origin", *remotes) if name in remotes), None
+        )
+
+
+def git_as_author(root: Path, *arguments: str) -> None:
+    """
+    Change a repository as its author would, with the author's configuration and hooks.
+
+    :raise CommandError: git is missing, or refuses.
+    """
+    elsewhere = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+    environ = {k: v for k, v in os.environ.items() if k not in elsewhere}
+    command = ["git", "-C", str(root.resolve()), *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell; the only word not ours is -C's
+            command,
+            capture_output=True,
+            env=environ | {"LC_ALL": "C"},
+            check=False,
+        )
+    except FileNotFoundError:
+        raise CommandError("git is needed for a release") from None
+    if done.returncode:
+        reported = (done.stderr.strip() or done.stdout.strip()).partition(b"\n")[0]
+        raise CommandError(f"git {arguments[0]} failed: {named(reported)}")
+
+
+def _blob(root: Path, commit: str, name: str) -> bytes | None:
+    if not git(root, "ls-tree", commit, "--", name):
+        return None
+    return git(root, "cat-file", "blob", f"{commit}:{name}")
+
+
+def _tagged(root: Path, tag: str) -> str | None:
+    """Return the commit that a tag names."""
+    names = "%(objectname) %(*objectname)"
+    found = git(root, "for-each-ref", f"--format={names}", f"refs/tags/{tag}").split()
+    return found[-1].decode("ascii") if found else None
+
+
+def _released(root: Path) -> str | None:
+    commit = last_signed(root)
+    content = _blob(root, commit, MANIFEST_FILE) if commit else None
+    if content is None:
+        return None
+    try:
+        # The rules of another host, or of an earlier version, may have been others.
+
+        version = loads_unique(content.removeprefix(_BOM))[_VERSION_FIELD]
+    except (BridgeError, KeyError, TypeError):
+        return None
+    return version if type(version) is str and is_version(version) else None
+
+
+def _raised(version: str, part: str) -> str:
+    """Return the next version; that of a pre-release is its release."""
+    core, *more = version.partition("+")[0].split("-", 1)
+    numbers = [int(number) for number in core.split(".")]
+    at = PARTS.index(part)
+    if more and not any(numbers[at + 1 :]):
+        return core
+    numbers[at:] = [numbers[at] + 1, *(0 for _ in numbers[at + 1 :])]
+    return ".".join(map(str, numbers))
+
+
+def _lines(content: bytes) -> bytes:
+    return content.replace(b"\r\n", b"\n")

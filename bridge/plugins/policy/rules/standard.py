@@ -1,0 +1,38 @@
+"""
+The names that a page of any site has: ECMAScript's and the web platform's.
+
+The data is a copy of a part of the npm package ``globals``; its version, its address
+and its licence are next to it.  It is read at the first scan.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+WRAPPED: Final = frozenset({"module", "exports"})
+"""
+Names that are free in a CommonJS source and yet its own: the bundler puts it into a
+function with these parameters.
+"""
+
+RESERVED: Final = frozenset(
+    {
+        *("await", "break", "case", "catch", "class", "const", "continue", "debugger"),
+        *("default", "delete", "do", "else", "enum", "export", "extends", "false"),
+        *("finally", "for", "function", "if", "import", "in", "instanceof", "new"),
+        *("null", "return", "super", "switch", "this", "throw", "true", "try"),
+        *("typeof", "var", "void", "while", "with"),
+    }
+)
+"""Words that are no name in any module."""
+
+
+@lru_cache(maxsize=1)
+def standard_names() -> frozenset[str]:
+    """Return the names; blocks when it is called first."""
+    text = files(__package__).joinpath("globals", "names.json").read_text("utf-8")
+    data = json.loads(text)
+    return frozenset(data["ecmascript"]) | frozenset(data["web"])

@@ -1,0 +1,385 @@
+"""``plugin-bridge release``; ``tests/whole/test_authors.py`` runs the real check."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from unittest import mock
+
+from bridge.cli.authoring import releasing
+from bridge.cli.authoring.verdict import Outcome, StepResult, Verdict
+from bridge.cli.commands.authors.release import ReleaseOptions, main, release
+from bridge.cli.terminal import CommandError
+from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
+
+from .test_sign import HOST, MANIFEST, NOW, SEED, SignTestCase
+
+AUTHOR = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "A"), ("EMAIL", "a@example.org"))
+    },
+}
+
+
+def verdict(outcome: Outcome) -> Verdict:
+    """Make the verdict of a check."""
+    step = StepResult("policy", outcome, "policy: 1 hit")
+    ok = outcome is Outcome.OK
+    return Verdict(ok, outcome, "vrcnext", "demo", "1.2.3", None, [step], [], None, [])
+
+
+class ReleaseTestCase(SignTestCase):
+    """A test with the repository of a plugin."""
+
+    def setUp(self):
+        """Commit the plugin."""
+        super().setUp()
+        self.patch(os, "environ", {"PATH": os.environ["PATH"], **AUTHOR})
+        self.outcome: Outcome | None = Outcome.OK
+        self.checked: list[str] = []
+        self.manifest = json.dumps(MANIFEST, indent=2) + "\n"
+        self.write("plugin.json", self.manifest)
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.commit()
+
+    def git(self, *arguments: str) -> str:
+        """Run git; return what it prints."""
+        done = releasing.subprocess.run(
+            ["git", "-C", str(self.plugin), *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return str(done.stdout.strip())
+
+    def commit(self, message: str = "Change") -> None:
+        """Commit everything."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+
+    def version(self) -> str:
+        """Return the version that the work tree has."""
+        return str(json.loads((self.plugin / "plugin.json").read_text())["version"])
+
+    def check(self, _root):
+        """Check the plugin, or so it seems."""
+        self.checked.append(self.version())
+        if self.outcome is None:
+            raise KeyboardInterrupt
+        return verdict(self.outcome)
+
+    def release(self, version: str, *arguments: str) -> tuple[int, str, str]:
+        """Run ``release``."""
+        options = ReleaseOptions()
+        named = arguments or ("--key", str(self.key))
+        options.parseOptions([*named, str(self.plugin), version])
+        now = NOW + 0.9
+        return self.run_command(
+            partial(release, options, options.paths(), self.check, {}, lambda: now)
+        )
+
+    def assert_released(self, wanted: str, version: str) -> str:
+        """A release is committed, tagged and signed; return the output."""
+        status, out, err = self.release(wanted)
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(self.version(), version)
+        self.assertEqual(self.git("status", "--porcelain"), "")
+        self.assertEqual(self.git("log", "-1", "--format=%s"), f"Release {version}")
+        self.assertEqual(
+            self.git("rev-parse", f"v{version}^{{commit}}"),
+            self.git("rev-parse", "HEAD"),
+        )
+        self.assertEqual(self.git("cat-file", "-t", f"v{version}"), "tag")
+        signed = verify_tree(self.plugin, "demo", HOST, NOW + 1)
+        self.assertEqual(signed.public_key, public_key_of(SEED))
+        return out
+
+    def assert_not_released(self, words: str, version: str, *arguments: str) -> None:
+        """A release fails with one line, and changes nothing."""
+        before = self.state()
+        status, out, err = self.release(version, *arguments)
+        self.assertEqual((status, out, err.count("\n")), (1, "", 1), err)
+        self.assertIn(words, err)
+        self.assertEqual(self.state(), before)
+
+    def state(self) -> list[str]:
+        """Return all that a release could change."""
+        return [
+            self.git("for-each-ref"),
+            self.git("status", "--porcelain"),
+            (self.plugin / "plugin.json").read_text(),
+        ]
+
+
+class ReleaseTests(ReleaseTestCase):
+    """Releases of a repository in good order."""
+
+    def test_first_and_next(self):
+        """The first release may have the version that is there; the next are newer."""
+        out = self.assert_released("1.2.3", "1.2.3")
+        for words in (
+            "released     demo 1.2.3\n",
+            f"fingerprint  {key_id(public_key_of(SEED))}\n",
+            f"git -C {self.plugin} remote add origin URL\n",
+            f"git -C {self.plugin} push --atomic origin main v1.2.3\n",
+        ):
+            self.assertIn(words, out)
+        self.assertEqual((self.plugin / "plugin.json").read_text(), self.manifest)
+        for wanted, version in (
+            ("patch", "1.2.4"),
+            ("minor", "1.3.0"),
+            ("major", "2.0.0"),
+            ("2.0.10", "2.0.10"),
+        ):
+            self.write("main.ts", f"export default {version[-1]}\n")
+            self.commit()
+            self.assert_released(wanted, version)
+            self.assertEqual(self.checked[-1], version)
+        changed = self.git("show", "--format=", "--name-only", "HEAD").split()
+        self.assertEqual(changed, ["plugin.json", "plugin.sig"])
+
+    def test_nothing_new(self):
+        """A release that is finished is reported again, and nothing is changed."""
+        self.assert_released("patch", "1.2.4")
+        before = self.state()
+        for wanted in ("patch", "minor", "1.2.4"):
+            out = self.assert_released(wanted, "1.2.4")
+            self.assertIn("is released  demo 1.2.4\n", out)
+            self.assertIn("push --atomic", out)
+        self.assertEqual(self.state(), before)
+        self.assertEqual(len(self.checked), 1)
+
+    def test_remote(self):
+        """The repository that the branch follows is the one to push to."""
+        self.git("remote", "add", "mine", "https://example.org/x.git")
+        out = self.assert_released("patch", "1.2.4")
+        self.assertIn("push --atomic mine main v1.2.4\n", out)
+        self.assertNotIn("remote add", out)
+        self.git("remote", "add", "origin", "https://example.org/y.git")
+        self.assertIn("push --atomic origin main", self.release("patch")[1])
+        self.git("config", "branch.main.remote", "mine")
+        self.assertIn("push --atomic mine main", self.release("patch")[1])
+
+    def test_line_endings(self):
+        """What a clone gets is signed, whatever the files are here."""
+        self.write(".gitattributes", "* text=auto eol=crlf\n")
+        self.commit()
+        self.write("plugin.json", self.manifest.replace("\n", "\r\n"))
+        self.git("add", "--renormalize", ".")
+        status, _, err = self.release("patch")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn(b"\r\n", (self.plugin / "plugin.json").read_bytes())
+        self.git("config", "core.autocrlf", "false")
+        clone = self.root / "clone"
+        self.git("clone", "--quiet", "--no-checkout", str(self.plugin), str(clone))
+        (clone / ".git" / "info" / "attributes").write_text("* -text\n")
+        self.plugin = clone
+        self.git("checkout", "--quiet", "HEAD")
+        verify_tree(clone, "demo", HOST, NOW + 1)
+
+    def test_pre_release(self):
+        """The release of a pre-release is the next version."""
+        for version, part, wanted in (
+            ("1.0.0-rc.1+b", "patch", "1.0.0"),
+            ("1.0.0-rc.1", "major", "1.0.0"),
+            ("1.2.0-rc.1", "major", "2.0.0"),
+            ("1.2.3-rc-1", "minor", "1.3.0"),
+            ("1.2.3-rc-1", "patch", "1.2.3"),
+            ("1.2.3+b", "patch", "1.2.4"),
+            ("0.9.9", "minor", "0.10.0"),
+        ):
+            self.assertEqual(releasing._raised(version, part), wanted)
+
+    def test_main(self):
+        """The command runs the check, which has no bundler here."""
+        where = ["--key", str(self.key), f"--data-dir={self.root / 'data'}"]
+        with mock.patch(
+            "bridge.cli.commands.authors.release.oneshot.run",
+            lambda _reactor, _run: verdict(Outcome.NOT_DONE),
+        ):
+            arguments = [*where, str(self.plugin), "patch"]
+            status, out, err = self.run_command(partial(main, arguments))
+        self.assertEqual(status, 4)
+        self.assertIn("policy     not done: policy: 1 hit", out)
+        self.assertIn("nothing was committed", err)
+        self.assertEqual(self.version(), "1.2.3")
+
+
+class RefusedTests(ReleaseTestCase):
+    """What is not released."""
+
+    def test_not_newer(self):
+        """A version has to be newer than the last one that was signed."""
+        self.assert_released("1.3.0", "1.3.0")
+        self.commit()
+        for version in ("1.2.9", "1.3.0"):
+            self.assert_not_released(f"{version} is not newer than 1.3.0", version)
+        self.write("plugin.json", self.manifest.replace("1.2.3", "1.5.0"))
+        self.commit()
+        self.assert_not_released("1.4.0 is lower than 1.5.0 in plugin.json", "1.4.0")
+        self.git("tag", "v1.6.0", "HEAD~1")
+        self.assert_not_released("the tag v1.6.0 exists already", "1.6.0")
+        # By hand, without a release in between.
+        self.assert_released("1.5.0", "1.5.0")
+
+    def test_no_version(self):
+        """A version obeys the rule of the host, and the message does not repeat it."""
+        for version in ("Zq9", "1.0", "1.2.3-rc.1"):
+            self.assert_not_released("a version is N.N.N, numbers", version)
+        options = ("--host=reference", "--key", str(self.key))
+        self.assert_not_released("a version is SemVer 2, or one of", "Zq9", *options)
+
+    def test_dirty(self):
+        """Nothing may be left uncommitted."""
+        self.write("main.ts", "changed")
+        self.assert_not_released("not committed: main.ts; a clone", "patch")
+        self.git("checkout", "--quiet", "main.ts")
+        self.write("new.ts", "")
+        self.assert_not_released("not committed: new.ts; a clone", "patch")
+        self.git("add", "new.ts")
+        self.assert_not_released("not committed: new.ts; a clone", "patch")
+        self.commit()
+        self.write("plugin.json", self.manifest.replace("Demo", "Other"))
+        self.assert_not_released("not committed: plugin.json; a clone", "patch")
+
+    def test_no_key(self):
+        """Without a key, nothing is begun."""
+        self.assert_not_released("there is no key file", "patch", "--key", "/no/key")
+        self.key.rename(self.plugin / "key")
+        self.commit()
+        where = str(self.plugin / "key")
+        self.assert_not_released(
+            "is one of the plugin's files", "patch", "--key", where
+        )
+
+    def test_check(self):
+        """What the check refuses is not released; its report is printed."""
+        for outcome, status in ((Outcome.REFUSED, 1), (Outcome.NOT_DONE, 4)):
+            self.outcome = outcome
+            before = self.state()
+            found, out, err = self.release("patch")
+            self.assertEqual(found, status)
+            self.assertIn("policy: 1 hit", out)
+            self.assertIn("the check did not pass; nothing was committed", err)
+            self.assertEqual(self.state(), before)
+            self.assertEqual(self.checked[-1], "1.2.4")
+
+    def test_no_repository(self):
+        """A repository needs a commit, a branch and a manifest."""
+        self.git("checkout", "--quiet", "--detach")
+        self.assert_not_released("no branch is checked out", "patch")
+        self.git("checkout", "--quiet", "main")
+        self.git("rm", "--quiet", "plugin.json")
+        self.commit()
+        status, _, err = self.release("patch")
+        self.assertEqual(status, 1)
+        self.assertIn("plugin.json is not committed", err)
+        for name, words in (
+            ("empty", "nothing is committed yet"),
+            ("no", "is not the"),
+        ):
+            self.plugin = self.root / name
+            self.plugin.mkdir()
+            if name == "empty":
+                self.git("init", "--quiet")
+            status, _, err = self.release("patch")
+            self.assertEqual(status, 1)
+            self.assertIn(words, err)
+
+    def test_bad_manifest(self):
+        """A manifest that no daemon accepts is refused first."""
+        self.write("plugin.json", "{}")
+        self.commit()
+        self.assert_not_released("manifest_invalid: ", "patch")
+
+    def test_unwritable(self):
+        """A failure of the disk is one line."""
+        full = OSError(28, "No space left on device")
+        where = "bridge.cli.commands.authors.release.write_atomically"
+        with mock.patch(where, side_effect=full):
+            status, _, err = self.release("patch")
+        self.assertEqual(status, 1)
+        self.assertIn("No space left on device", err)
+        self.assert_released("patch", "1.2.4")
+
+
+class InterruptedTests(ReleaseTestCase):
+    """Releases that the same command continues."""
+
+    def interrupt(self, step: str) -> None:
+        """Let a step of git fail."""
+        original = releasing.git_as_author
+
+        def fail(root, *arguments):
+            if arguments[0] == step:
+                raise CommandError(f"git {step} failed: x")
+            original(root, *arguments)
+
+        with mock.patch.object(releasing, "git_as_author", fail):
+            status, _, err = self.release("patch")
+        self.assertEqual(status, 1)
+        self.assertIn(f"git {step} failed: x", err)
+
+    def test_between_any_steps(self):
+        """Whatever was done, the rest is done, and the version is raised once."""
+        for step, version in (("add", "1.2.4"), ("commit", "1.2.5"), ("tag", "1.2.6")):
+            self.write("main.ts", f"export default {version[-1]}\n")
+            self.commit()
+            self.interrupt(step)
+            self.assert_released("patch", version)
+
+    def test_explicit_version(self):
+        """So it is with a version that is named."""
+        self.interrupt("tag")
+        self.assert_released("1.2.4", "1.2.4")
+
+    def test_by_the_user(self):
+        """Ctrl-C during the check leaves the version as it was."""
+        self.outcome = None
+        with self.assertRaises(KeyboardInterrupt):
+            self.release("patch")
+        self.assertEqual(self.version(), "1.2.3")
+
+    def test_killed_during_the_check(self):
+        """The raised version that a kill leaves is recognized."""
+        self.write("plugin.json", self.manifest.replace("1.2.3", "1.2.4"))
+        self.write("plugin.sig", "half of a")
+        self.assert_not_released("not committed: plugin.json", "2.0.0")
+        self.assert_released("patch", "1.2.4")
+
+    def test_git_refuses(self):
+        """What git reports is repeated in one line."""
+        del os.environ["GIT_AUTHOR_NAME"], os.environ["GIT_AUTHOR_EMAIL"]
+        os.environ["EMAIL"] = ""
+        self.git("config", "user.useConfigOnly", "true")
+        status, _, err = self.release("patch")
+        self.assertEqual((status, err.count("\n")), (1, 1))
+        self.assertIn("git commit failed: ", err)
+        os.environ.update(AUTHOR)
+        self.assert_released("patch", "1.2.4")
+
+    def test_attack_hook_that_changes_the_commit(self):
+        """What a hook adds was not signed, so it is not tagged."""
+        hook = self.plugin / ".git" / "hooks" / "pre-commit"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text("#!/bin/sh\necho evil >>main.ts\ngit add main.ts\n")
+        hook.chmod(0o755)
+        for _ in range(2):
+            status, _, err = self.release("patch")
+            self.assertEqual((status, err.count("\n")), (1, 1), err)
+            self.assertIn("nothing was tagged, because", err)
+            self.assertEqual(self.git("tag"), "")
+
+    def test_no_git(self):
+        """A missing git is named."""
+        with mock.patch.object(
+            releasing.subprocess, "run", side_effect=FileNotFoundError
+        ):
+            with self.assertRaises(CommandError) as caught:
+                releasing.git_as_author(self.plugin, "add")
+            self.assertIn("git is needed", str(caught.exception))

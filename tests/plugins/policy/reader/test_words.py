@@ -1,0 +1,56 @@
+"""Which words of a source may be free names."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.policy.reader.words import words_in
+
+
+class WordsTests(SynchronousTestCase):
+    """Texts and their words."""
+
+    def test_words(self) -> None:
+        """Words are found wherever they are, numbers are none."""
+        for text, words in (
+            ("", set()),
+            ("a.b(...c)?.d", {"a", "b", "c", "d"}),
+            ("$ + _ / $_9 - 9a - 12", {"$", "_", "$_9"}),
+            ("'in a text' // and a comment", {"in", "a", "text", "and", "comment"}),
+            ("`a${b}c`", {"a$", "b", "c"}),
+            ("<h-b/>", {"h", "b"}),
+        ):
+            self.assertEqual(words_in(text), words, text)
+
+    def test_attack_letters_of_other_scripts(self) -> None:
+        """Names in any script are words, and what is between names is not."""
+        for text, words in (
+            ("über.größe", {"über", "größe"}),
+            ("变量=类", {"变量", "类"}),
+            ("a\u0301b c\u200dd", {"a\u0301b", "c\u200dd"}),
+            ("a\u00a0b\u2028c\ufeffd—e", {"a", "b", "c", "d", "e"}),
+            ("\U00020000\U0001f600x", {"\U00020000", "x"}),
+            ("\u037a\u0e33", {"\u037a\u0e33"}),
+            ("\u0301", set()),
+        ):
+            self.assertEqual(words_in(text), words, text)
+
+    def test_attack_escapes(self) -> None:
+        """A name may be written with escapes, in any part and more than one form."""
+        for text in (
+            r"\u0077indow",
+            r"w\u{69}ndow",
+            r"windo\u{00000077}",
+            "\\u0077indow é",
+        ):
+            self.assertIn("window", words_in(text), text)
+        self.assertLessEqual(words_in(r"a\u{110000}b"), {"a", "b", "u"})
+
+    @given(st.text(max_size=60))
+    def test_any_text(self, text: str) -> None:
+        """No word is empty or begins with a digit, and each is found by itself."""
+        found = words_in(text)
+        self.assertFalse([word for word in found if word[:1] in "0123456789"])
+        self.assertGreaterEqual(words_in(" ".join(found)), found)

@@ -1,0 +1,43 @@
+"""The names that every page has."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.policy.rules.standard import RESERVED, WRAPPED, standard_names
+from bridge.plugins.policy.rules.table import MEMBERS, SCOPED, TIMERS, USES, WORDS
+
+from .vendored import GLOBALS_PACKAGE, HERE, copied, licence, published
+
+
+class StandardTests(SynchronousTestCase):
+    """The list."""
+
+    def test_attack_changed_list(self) -> None:
+        """The copy holds the names that were published, and its licence."""
+        self.assertEqual(copied(), published())
+        self.assertEqual(copied()["package"], GLOBALS_PACKAGE)
+        self.assertEqual((HERE / "LICENSE").read_text("utf-8"), licence())
+
+    def test_names(self) -> None:
+        """It has the language's and the web platform's names, and nobody else's."""
+        names = standard_names()
+        for name in ("Array", "Intl", "undefined", "URL", "setTimeout", "HTMLElement"):
+            self.assertIn(name, names)
+        for name in (
+            "chrome",
+            "Buffer",
+            "global",
+            "require",
+            "React",
+            "jQuery",
+            "define",
+        ):
+            self.assertNotIn(name, names)
+        self.assertFalse(names & (RESERVED | WRAPPED))
+
+    def test_refused_names(self) -> None:
+        """What the policy refuses by name are names of pages, and of tools."""
+        others = (WORDS | SCOPED | TIMERS | set(USES)) - standard_names()
+        self.assertEqual(others, {"require", "process"})
+        self.assertIn("constructor", MEMBERS - standard_names())

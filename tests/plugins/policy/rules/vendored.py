@@ -1,0 +1,59 @@
+"""
+The list of standard names, copied from the npm package ``globals``.
+
+``python -m tests.plugins.policy.rules.vendored`` writes it from the package that npm
+downloads and verifies.  To move to another version, change
+``GLOBALS_PACKAGE`` and run it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from bridge.plugins.policy.rules import standard
+
+from ....npm import npm_package
+
+GLOBALS_PACKAGE: Final = "globals@17.14.0"
+"""The package and its exact version."""
+
+HERE: Final = Path(standard.__file__).parent / "globals"
+_PARTS: Final = {"ecmascript": ("builtin",), "web": ("browser", "worker")}
+
+
+def published() -> dict[str, Any]:
+    """Return what the copy has to hold."""
+    package = npm_package(GLOBALS_PACKAGE)
+    names = json.loads((package / "globals.json").read_text("utf-8"))
+    return {
+        "package": GLOBALS_PACKAGE,
+        "source": "https://github.com/sindresorhus/globals",
+        "licence": "MIT",
+        **{
+            part: sorted({name for group in groups for name in names[group]})
+            for part, groups in _PARTS.items()
+        },
+    }
+
+
+def licence() -> str:
+    """Return the licence of the package."""
+    return (npm_package(GLOBALS_PACKAGE) / "license").read_text("utf-8")
+
+
+def copied() -> Any:
+    """Return what the copy holds."""
+    return json.loads((HERE / "names.json").read_text("utf-8"))
+
+
+def main() -> None:
+    """Replace the copy."""
+    text = json.dumps(published(), indent=1) + "\n"
+    (HERE / "names.json").write_text(text, "utf-8")
+    (HERE / "LICENSE").write_text(licence(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
