@@ -40,6 +40,8 @@ ELSEWHERE: Final = {
         "platform.system",
     },
     "bridge/plugins/esbuild/executable.py": {"os.memfd_create"},
+    # Spawned instead of forked, on Linux alone.
+    "bridge/plugins/esbuild/session.py": {"ctypes", "sys.platform"},
     # Whose certificates it trusts.
     "bridge/net/certificates.py": {"sys.platform"},
     # Of glibc alone.
