@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
@@ -19,7 +19,7 @@ from ...concurrency.threads import InThread
 from ...datadir.paths import DataDir
 from ...protocol.limits import BUILD_SECONDS
 from ...settings.host import HostProfile
-from ..esbuild.executable import BundlerError, Executable
+from ..esbuild.executable import BundlerError, Executable, HeldCopy
 from ..esbuild.pins import BINARY_NAME
 from ..esbuild.process import settled
 from ..policy.reader.encoding import PacketError
@@ -60,6 +60,7 @@ class Builder:
     :ivar defer_to_thread: Calls a function in a thread.
     :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
+    :ivar bundler: The verified bundler, kept from one build to the next.
     """
 
     profile: HostProfile
@@ -69,6 +70,7 @@ class Builder:
     defer_to_thread: InThread
     version: str
     warn: Callable[[str], None]
+    bundler: HeldCopy = field(factory=HeldCopy)
 
     def build(self, directories: Sequence[str]) -> Deferred[Report]:
         """
@@ -98,7 +100,8 @@ class Builder:
 
     async def _publish(self, directories: list[str]) -> None:
         folder = self.theme_dir / self.profile.theme_name
-        run = _BuildRun(self, Staging(self.profile, self.data, folder, self.version))
+        staging = Staging(self.profile, self.data, folder, self.version, self.bundler)
+        run = _BuildRun(self, staging)
         try:
             await run.steps(directories)
         finally:
@@ -119,10 +122,9 @@ class _BuildRun:
         executable = await self.in_thread(staging.prepare, directories)
         warnings = await self.confine(executable, directories)
         warnings += await self.run(executable, arguments(b.profile, staging.directory))
-        await self.in_thread(staging.check, directories)
+        await self.in_thread(staging.check_and_publish, directories)
         if warnings:
             b.warn(warnings)
-        await self.in_thread(staging.publish)
 
     async def run(self, executable: Executable, options: Sequence[str]) -> str:
         """Run the bundler; return its warnings."""

@@ -33,12 +33,12 @@ from ..esbuild.executable import Executable
 from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ..esbuild.process import (
     CRASHED,
-    SESSIONS,
     crash_in,
     kill_group,
     limit_memory,
     settled,
 )
+from ..esbuild.session import start
 from ..policy.reader.service import ReadingReactor
 from .bundleroutput import showable
 from .metafile import BuildError
@@ -100,9 +100,7 @@ async def run_bundler(
     """
     run = _BundlerProcess()
     try:
-        process: Any = reactor.spawnProcess(
-            run, executable.path, command, {}, str(directory), usePTY=SESSIONS
-        )
+        process = start(reactor, run, executable.path, command, str(directory))
     except OSError as e:
         raise BuildError(f"esbuild could not be started: {e.strerror or e}") from None
     limit_memory(process.pid, memory)

@@ -28,7 +28,7 @@ from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ..policy.reader.encoding import PacketError
 from ..policy.reader.service import TooComplexError
 from ..tree.files import TooLargeError, read_bounded, shown
-from ..tree.manifest import ENTRY_FILE, MANIFEST_FILE
+from ..tree.manifest import DOM_FIELD, ENTRY_FILE, MANIFEST_FILE
 from .binding import SCOPE_FILE, Bindings, Unbound
 from .metafile import TOO_LARGE, BuildError, check_alone
 from .plugintable import BOUND, BOUND_ENTRY, plugin_of
@@ -161,7 +161,7 @@ class Confinement:
             manifest = loads_unique(read_bounded(path, MANIFEST_BYTES))
         except (BridgeError, TooLargeError, OSError):
             return False
-        return type(manifest) is dict and manifest.get("dom") is True
+        return type(manifest) is dict and manifest.get(DOM_FIELD) is True
 
     def _read(self, path: str) -> bytes:
         return read_bounded(self.root / path, BUILD_BUNDLE_BYTES)

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Final
 from attrs import field, frozen
 
 from ...approval import Operation
-from ...datadir.paths import sync_directory
+from ...platform.files import sync_directory, sync_files
 from ...protocol.rules import OneOf, Text
 from ...store import Edit
 from ..tree.pluginid import PLUGIN_ID
@@ -126,12 +126,11 @@ def make_durable(root: Path) -> None:
 
     :param root: A clone: nothing in it but directories and regular files.
     """
-    flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-    for folder, _, files in os.walk(root):
-        for name in files:
-            fd = os.open(os.path.join(folder, name), flags)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+    folders = []
+    files: list[str] = []
+    for folder, _, names in os.walk(root):
+        folders.append(folder)
+        files += (os.path.join(folder, name) for name in names)
+    sync_files(files)
+    for folder in folders:
         sync_directory(Path(folder))

@@ -27,12 +27,13 @@ class Differences:
     """
     How a manifest differs from the installed version's.
 
-    :ivar permissions: Required ones, and the document; one that was optional is
-        gained, too.
+    :ivar permissions: Required ones; one that was optional is gained, too.
     :ivar optional_permissions: Optional ones; one that was required is not gained.
     :ivar hosts: The hosts it declares.
     :ivar actions: The host's actions it declares.
     :ivar events: The host's events it declares.
+    :ivar dom: Whether it draws its own page content, and the installed version does
+        not.
     """
 
     permissions: Difference
@@ -40,11 +41,12 @@ class Differences:
     hosts: Difference
     actions: Difference
     events: Difference
+    dom: bool
 
     @property
     def grows(self) -> bool:
         """Whether anything is gained."""
-        return any(
+        return self.dom or any(
             one.gained
             for one in (
                 self.permissions,
@@ -63,22 +65,23 @@ def differences(old: Manifest | None, new: Manifest) -> Differences:
     :param old: ``None`` when nothing is installed, or it can't be trusted: then
         everything is gained.
     """
-    required = old.asked if old else []
+    required = old.permissions if old else []
     optional = old.optional_permissions if old else []
     before = {*required, *optional}
-    after = {*new.asked, *new.optional_permissions}
+    after = {*new.permissions, *new.optional_permissions}
     return Differences(
         permissions=Difference(
-            gained=_without(new.asked, required),
+            gained=_without(new.permissions, required),
             lost=_without(required, after),
         ),
         optional_permissions=Difference(
-            gained=_without(new.optional_permissions, {*before, *new.asked}),
+            gained=_without(new.optional_permissions, {*before, *new.permissions}),
             lost=_without(optional, after),
         ),
         hosts=_compare(old.hosts if old else [], new.hosts),
         actions=_compare(old.actions if old else [], new.actions),
         events=_compare(old.events if old else [], new.events),
+        dom=new.dom is True and not (old and old.dom),
     )
 
 

@@ -42,9 +42,6 @@ SCHEMA_FIELD: Final = "$schema"
 """Names the schema of a file, for editors."""
 
 ENTRY_FILE: Final = "main.ts"
-DOM: Final = "dom"
-"""The field, and the word for it in questions to users."""
-
 
 _ID_RULE: Final = (
     "an id is 2 to 40 of a-z, 0-9 and hyphen, and does not start with a hyphen"
@@ -145,8 +142,8 @@ class Manifest:
     :ivar events: The host's events it intends to listen for.
     :ivar hosts: The hosts the plugin declares it intends to reach.
     :ivar dependencies: Ids of the plugins the page has to start before it.
-    :ivar dom: Whether it uses the document of the page, and so can do what the page
-        can; only for a host whose profile binds names.
+    :ivar dom: Whether it draws its own page content, and so can reach everything on
+        the page; absent is no, and hosts without ``dom_declared`` do not know it.
     :ivar author: Who wrote it; nobody checks this.
     :ivar homepage: Where to read on; nobody opens it.
     """
@@ -173,18 +170,11 @@ class Manifest:
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None
 
-    @property
-    def asked(self) -> list[str]:
-        """What users are asked about: the permissions, and the document as ``DOM``."""
-        return [*self.permissions, DOM] if self.dom else self.permissions
 
+DOM_FIELD: Final = "dom"
+"""What only hosts with ``dom_declared`` know."""
 
 _FIELDS: Final = (*(camel(a.name) for a in fields(Manifest)), SCHEMA_FIELD)
-
-
-def fields_for(profile: HostProfile) -> tuple[str, ...]:
-    """Return the fields that manifests for a host may have."""
-    return tuple(name for name in _FIELDS if name != DOM or profile.binds_names)
 
 
 def check_id(text: str) -> str:
@@ -227,7 +217,7 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     value = _read_object(content)
     if "id" in value:
         check_new_id(value["id"] if type(value["id"]) is str else "")
-    known = fields_for(profile)
+    known = _known_fields(profile)
     if not value.keys() <= set(known):
         why = unknown_field(MANIFEST_FILE, content, value, known)
         raise plugin_error(Prefix.MANIFEST_INVALID, why)
@@ -242,6 +232,12 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     if manifest.id in manifest.dependencies:
         raise _invalid("dependencies", "a plugin cannot depend on itself")
     return manifest
+
+
+def _known_fields(profile: HostProfile) -> tuple[str, ...]:
+    if profile.dom_declared:
+        return _FIELDS
+    return tuple(name for name in _FIELDS if name != DOM_FIELD)
 
 
 def _read_object(content: bytes) -> dict[str, Any]:

@@ -18,7 +18,13 @@ export interface PermissionWords {
 export const PERMISSIONS_FOOT =
   "The page checks these, but plugins share it. Install only what you trust.";
 
-/** Every permission of the reference profile, and what a manifest's `dom` means. */
+/** What `dom` in a manifest lets a plugin do; nothing can check its use. */
+export const PAGE_CONTENT: PermissionWords = risk(
+  "Draw its own page content",
+  "it can reach everything on this page",
+);
+
+/** Every permission of the reference profile. */
 export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
   [
     "host:events",
@@ -50,13 +56,6 @@ export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
   [
     "clipboard",
     risk("Use the clipboard", "reads what you copied, passwords too, and can replace it"),
-  ],
-  [
-    "dom",
-    risk(
-      "Use the page itself",
-      "can do whatever this page can, with all permissions of all plugins",
-    ),
   ],
 ]);
 
