@@ -54,7 +54,8 @@ async def converse(
     """
     service = _Service(queries)
     command: Sequence[str] = (BINARY_NAME, f"--service={VERSION}")
-    reactor.spawnProcess(service, executable.path, command, {}, "/")
+    # It opens no file, so it needs no directory; another one would need a fork.
+    reactor.spawnProcess(service, executable.path, command, {})
     deadline = reactor.callLater(SCAN_SECONDS, service.kill)
     try:
         await settled(service.ended, service.kill)

@@ -180,16 +180,17 @@ class ServiceTests(ServiceCase):
         self.assertTrue(queries.is_over)
 
     async def test_arguments(self) -> None:
-        """It is started for this alone: no environment, and no place of its own."""
+        """It is started for this alone, and has no environment."""
         place = fresh_directory(self) / "found"
-        path = self.script(f"echo \"$@\" $(pwd) $HOME >'{place}'")
+        path = self.script(f"echo \"$@\" $HOME >'{place}'")
         await self.stopped_at(GOOD, path)
-        self.assertEqual(place.read_text().split(), [f"--service={VERSION}", "/"])
+        self.assertEqual(place.read_text().split(), [f"--service={VERSION}"])
 
     async def test_no_program(self) -> None:
-        """What cannot be started answers nothing."""
+        """What cannot be started is an error of the system's."""
         path = fresh_directory(self) / "none"
-        self.assertEqual(await self.stopped_at(GOOD, path), 0)
+        with self.assertRaises(FileNotFoundError):
+            await self.stopped_at(GOOD, path)
 
 
 class EndTests(ServiceCase):
