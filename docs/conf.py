@@ -1,12 +1,18 @@
 """Sphinx configuration for the site and the manual pages."""
 
+import sys
+from pathlib import Path
+
 from bridge import __version__
+
+_HERE = Path(__file__).parent
+sys.path.insert(0, str(_HERE))
 
 project = "plugin-bridge"
 author = "The plugin-bridge authors"
 version = release = __version__
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "accessible"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True
@@ -22,6 +28,7 @@ html_theme = "furo"
 html_title = f"plugin-bridge {version}"
 html_copy_source = False
 html_show_sphinx = False
+html_search_scorer = str(_HERE / "scorer.js")
 
 man_pages = [
     (f"man/{name}.{section}", name, about, "", section)

@@ -8,7 +8,6 @@ the same methods and prompts.  What is added is the kernel's word on who connect
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 from pathlib import Path
@@ -20,6 +19,7 @@ from twisted.internet.interfaces import IAddress, IListeningPort, IProtocolFacto
 from twisted.internet.protocol import Factory, Protocol
 from twisted.logger import Logger
 
+from ..platform.users import is_user
 from ..protocol.limits import CONTROL_BACKLOG
 from .privatesocket import listen_privately
 
@@ -50,7 +50,7 @@ class _Admission(Protocol):
 
     def connectionMade(self) -> None:
         transport: Any = self.transport
-        if peer_user(transport.getHandle()) not in (None, os.geteuid()):
+        if not is_user(peer_user(transport.getHandle())):
             transport.abortConnection()
             return
         channel: Any = self._site.buildProtocol(self._address)  # type: ignore[arg-type]

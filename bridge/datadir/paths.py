@@ -10,6 +10,8 @@ from typing import Final
 
 from attrs import frozen
 
+from ..platform.files import NO_LINK, sync_directory
+from ..platform.users import has_owners, is_own
 from .ownership import NotOwnError, check
 
 LINKED: Final = ".tmp-dev-"
@@ -64,10 +66,8 @@ class DataDir:
 
     def _close(self) -> str | None:
         """Remove every other user's access; see ``create``."""
-        if os.name == "nt":  # a profile's directories are closed by inheritance there
-            return None
         found = self.root.stat()
-        if found.st_uid != os.geteuid():
+        if not is_own(found):
             raise DataDirError(f"{self.root} belongs to another user")
         if not self.is_open():
             return None
@@ -83,7 +83,7 @@ class DataDir:
 
         :raise OSError: It is not there.
         """
-        return os.name != "nt" and bool(self.root.stat().st_mode & 0o077)
+        return has_owners() and bool(self.root.stat().st_mode & 0o077)
 
     @property
     def token(self) -> Path:
@@ -163,17 +163,6 @@ class DataDir:
         return self.plugins / f".tmp-{random}"
 
 
-def sync_directory(path: Path) -> None:
-    """Make what was created or renamed in ``path`` survive a power loss."""
-    if os.name == "nt":  # directories cannot be opened there, nor need it
-        return
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
     """
     Replace ``path`` by ``content``: whole and durable, or not at all.
@@ -183,7 +172,7 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
     temporary = path.with_name(path.name + ".tmp")
     with contextlib.suppress(FileNotFoundError):
         temporary.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
     fd = os.open(temporary, flags, mode)
     try:
         with os.fdopen(fd, "wb") as file:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ..datadir.ownership import make_directories, write_file
-from ..datadir.paths import DataDir, sync_directory
+from ..datadir.paths import DataDir
+from ..platform.files import sync_directory
 from ..plugins.bundle.prerequisites import HOST_FILES
 from ..plugins.tree.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES

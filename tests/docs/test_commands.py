@@ -54,11 +54,19 @@ ELSEWHERE: Final = {
         "takes minutes; a copy of this tree is built so for",
         f"{DEBIAN}::test_lintian",
     ),
-    "sudo apt install ../plugin-bridge_0.1.0_amd64.deb": (
+    "make docs": (
+        "installs this project; the site is built by",
+        "tests/docs/test_site.py::test_no_warning",
+    ),
+    "sudo apt install ../plugin-bridge_0.1.0+py*_amd64.deb": (
         "changes the system; a system of its own is changed so for",
         f"{DEBIAN}::test_under_systemd",
     ),
     "systemctl --user start plugin-bridge": (
+        "needs systemd; done in a system of its own by",
+        f"{DEBIAN}::test_under_systemd",
+    ),
+    "systemctl --user restart plugin-bridge": (
         "needs systemd; done in a system of its own by",
         f"{DEBIAN}::test_under_systemd",
     ),
@@ -92,6 +100,7 @@ READ_BY: Final = {
     "bridge/reference/template/README.md": "test_template",
     "docs/debugging.md": "test_debugging",
     "docs/hosts.md": "test_hosts",
+    "docs/installing.md": "test_installing",
     "docs/man/plugin-bridge.1.md": "test_manual",
     "docs/notifications.md": "test_notifications",
     "docs/operating.md": "test_operating",

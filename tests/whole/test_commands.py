@@ -107,6 +107,10 @@ class CommandTests(SynchronousTestCase):
         reader.type("plugin-bridge run")
         reader.read(ROOT / "docs" / "operating.md")
 
+    def test_installing(self) -> None:
+        """What those type who install or upgrade, as far as no system changes."""
+        self.reader().read(ROOT / "docs" / "installing.md")
+
     def test_contributing(self) -> None:
         """What contributors type."""
         self.reader().read(ROOT / "docs" / "CONTRIBUTING.md")

@@ -16,6 +16,7 @@ from ...datadir.lock import is_held
 from ...datadir.ownership import check
 from ...datadir.paths import DataDir
 from ...datadir.token import PairingToken, TokenError
+from ...platform.users import is_own
 from ...protocol.errors import BridgeError, Code
 from ...protocol.text import visible
 from ...protocol.wire import dumps, loads_own
@@ -204,7 +205,7 @@ def is_ours(path: Path) -> bool:
         return False
     except OSError as e:
         raise CommandError(f"{path} cannot be used: {e.strerror}") from None
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+    if not stat.S_ISSOCK(found.st_mode) or not is_own(found):
         raise CommandError(f"{path} is not a socket of your user")
     return True
 

@@ -18,6 +18,7 @@ from ...daemon.listening import is_taken
 from ...datadir.lock import is_held
 from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import DesktopError, INotifications
+from ...platform.users import is_own
 from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ...plugins.installed.journal import Journal, JournalError
 from ...plugins.installed.records import read_records
@@ -98,7 +99,7 @@ def _directory(place: Paths, command: str) -> Finding:
     if not stat.S_ISDIR(found.st_mode):
         text = f"{root} is not a directory"
         return Finding(name, Level.WRONG, text, "choose another with --data-dir")
-    if os.name != "nt" and found.st_uid != os.geteuid():
+    if not is_own(found):
         text = f"{root} belongs to another user"
         return Finding(
             name, Level.WRONG, text, f"run: sudo chown -R $USER {quote(str(root))}"

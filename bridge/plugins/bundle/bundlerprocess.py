@@ -23,6 +23,7 @@ from twisted.internet.interfaces import (
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
+from ...platform.processes import SESSIONS
 from ...protocol.limits import (
     BUILD_OUTPUT_CHARACTERS,
     BUILD_SECONDS,
@@ -35,7 +36,6 @@ from ..esbuild.executable import Executable
 from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ..esbuild.process import (
     CRASHED,
-    SESSIONS,
     crash_in,
     kill_group,
     limit_memory,

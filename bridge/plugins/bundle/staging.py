@@ -22,7 +22,8 @@ from attrs import Factory, define, field, frozen
 
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
 from ...datadir.ownership import NotOwnError, check
-from ...datadir.paths import DataDir, DataDirError, sync_directory, write_atomically
+from ...datadir.paths import DataDir, DataDirError, write_atomically
+from ...platform.files import BINARY, sync_directory
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
 from ..esbuild.executable import Executable, verified_copy
@@ -302,7 +303,7 @@ def _write(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    fd = os.open(path, os.O_RDWR | BINARY)
     try:
         os.fsync(fd)
     finally:

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Final
 from attrs import field, frozen
 
 from ...approval import Operation
-from ...datadir.paths import sync_directory
+from ...platform.files import BINARY, NO_LINK, sync_directory
 from ...protocol.rules import OneOf, Text
 from ...store import Edit
 from ..tree.pluginid import PLUGIN_ID
@@ -126,7 +126,7 @@ def make_durable(root: Path) -> None:
 
     :param root: A clone: nothing in it but directories and regular files.
     """
-    flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_RDWR | BINARY | NO_LINK
     for folder, _, files in os.walk(root):
         for name in files:
             fd = os.open(os.path.join(folder, name), flags)

@@ -15,7 +15,8 @@ from pathlib import Path
 from attrs import frozen
 
 from ...datadir.ownership import NotOwnError
-from ...datadir.paths import sync_directory, write_atomically
+from ...datadir.paths import write_atomically
+from ...platform.files import sync_directory
 from ...protocol.errors import BridgeError
 from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.wire import converter, dumps, loads_unique, structure, unstructure

@@ -1,0 +1,91 @@
+"""
+A rebuild of 20 small plugins, against the bundler alone with the same arguments.
+
+Run ``python -m benchmarks.rebuild``.  The rebuild verifies the bundler and every
+signature, runs the bundler, checks what it read and wrote, and publishes the bundle.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import react
+from twisted.internet.threads import deferToThread
+
+from bridge.plugins.bundle.bundlerprocess import arguments
+from bridge.plugins.installed.records import Record
+from bridge.plugins.installed.trees import Trees
+from bridge.plugins.tree.signature import key_id, load_signature
+from tests.plugins.bundle.workshop import MAIN, Workshop
+from tests.plugins.operations.bench import PROFILE, files_of, write_tree
+
+ROUNDS = 15
+PLUGINS = 20
+
+
+def prepare(root: Path, plugins: int = PLUGINS) -> tuple[Workshop, dict[str, Record]]:
+    """Make a data directory with so many installed plugins; and their records."""
+    shop, records = Workshop(root).fill(), {}
+    for number in range(plugins):
+        plugin_id = f"plugin-{number:03}"
+        tree = shop.data.plugin(plugin_id)
+        main = MAIN.replace("MARK", plugin_id)
+        write_tree(tree, files_of(plugin_id, **{"main.ts": main}), plugin_id)
+        key = key_id(load_signature(tree).public_key)
+        records[plugin_id] = Record("https://forge.example/", "0" * 40, key, 0, 0, 0)
+    return shop, records
+
+
+async def rebuild(
+    shop: Workshop, trees: Trees, builder: Any, records: dict[str, Record]
+) -> float:
+    """Rebuild once; the seconds it took."""
+    begun = time.perf_counter()
+    sound, faults = await deferToThread(trees.sort_out, records)
+    report = await builder.build(sound)
+    assert report.ok and not faults, (report, faults)
+    return time.perf_counter() - begun
+
+
+def alone(shop: Workshop) -> float:
+    """Run the bundler alone; the seconds it took."""
+    out = shop.root / "out"
+    command = [str(shop.data.bin / "esbuild"), *arguments(PROFILE, out)]
+    begun = time.perf_counter()
+    subprocess.run(command, cwd=shop.data.root, check=True, env={})
+    return time.perf_counter() - begun
+
+
+async def measure(
+    reactor: Any, rounds: int = ROUNDS
+) -> tuple[list[float], list[float]]:
+    """Rebuild, and run the bundler alone, in turns; the seconds of both."""
+    ours, theirs = [], []
+    with tempfile.TemporaryDirectory() as directory:
+        shop, records = prepare(Path(directory))
+        trees, builder = Trees(shop.data, PROFILE, lambda: ""), shop.builder(reactor)
+        await rebuild(shop, trees, builder, records)
+        for _ in range(rounds):
+            ours.append(await rebuild(shop, trees, builder, records))
+            theirs.append(alone(shop))
+    return ours, theirs
+
+
+async def _print(reactor: Any) -> None:
+    ours, theirs = map(min, await measure(reactor))
+    print(f"rebuild {ours * 1000:.1f} ms / bundler {theirs * 1000:.1f} ms", end="")
+    print(f" = {ours / theirs:.2f}")
+
+
+def main() -> None:
+    """Measure, and print."""
+    react(lambda reactor: Deferred.fromCoroutine(_print(reactor)))
+
+
+if __name__ == "__main__":
+    main()
