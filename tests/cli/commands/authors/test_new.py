@@ -213,6 +213,6 @@ class NewTests(CommandTestCase):
             self.assertEqual(suggested_id(folder), wanted)
 
     def test_default_host(self):
-        """Its host is the one with the template, and its help says so."""
+        """Its host is the one with the template, also in its help."""
         self.assertRegex(NewOptions().getUsage(), r"\(default\s+reference\)")
         self.assertRegex(SignOptions().getUsage(), r"\(default\s+vrcnext\)")

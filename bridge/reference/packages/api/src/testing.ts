@@ -55,7 +55,7 @@ export interface FakeOptions {
 /** A permission that the context checks. */
 export type FakePermission = "native" | "network" | "osc" | "sql";
 
-/** A response; 200 and an empty body unless it says otherwise. */
+/** A response: by default, 200 with an empty body. */
 export interface FakeResponse {
   readonly status?: number;
   readonly headers?: { readonly [name: string]: string };
