@@ -23,7 +23,6 @@ from twisted.internet.interfaces import (
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-from ...platform.processes import SESSIONS
 from ...protocol.limits import (
     BUILD_OUTPUT_CHARACTERS,
     BUILD_SECONDS,
@@ -32,6 +31,7 @@ from ...protocol.limits import (
 )
 from ...protocol.text import printable
 from ...settings.host import HostProfile
+from ...system.processes import SESSIONS
 from ..esbuild.executable import Executable
 from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ..esbuild.process import (

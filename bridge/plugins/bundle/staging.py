@@ -23,9 +23,9 @@ from attrs import Factory, define, field, frozen
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
 from ...datadir.ownership import NotOwnError, check
 from ...datadir.paths import DataDir, DataDirError, write_atomically
-from ...platform.files import BINARY, sync_directory
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
+from ...system.files import BINARY, sync_directory
 from ..esbuild.executable import Executable, verified_copy
 from ..tree.files import TooLargeError, read_bounded, shown
 from .bundlerprocess import METAFILE

@@ -22,9 +22,9 @@ from typing import Annotated, Any, Final
 from attrs import field, frozen
 
 from ...approval import Operation
-from ...platform.files import BINARY, NO_LINK, sync_directory
 from ...protocol.rules import OneOf, Text
 from ...store import Edit
+from ...system.files import BINARY, NO_LINK, sync_directory
 from ..tree.pluginid import PLUGIN_ID
 from .ids import RECORDS, Entries
 from .keys import KEYS
