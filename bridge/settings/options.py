@@ -42,9 +42,11 @@ class TableOptions(usage.Options):
         super().__init__()
 
     def __init_subclass__(cls) -> None:
+        inherited = {option for base in cls.__mro__[1:] for option in _table_of(base)}
         for option in cls.table:
             name = "opt_" + option.attribute
-            if not hasattr(cls, name):
+            # One that differs from the inherited one has another help text.
+            if not hasattr(cls, name) or option not in inherited:
                 setattr(cls, name, _taker(option))
 
     def parseOptions(self, options: Any = None) -> None:
@@ -167,6 +169,11 @@ class TableOptions(usage.Options):
     def option(self, name: str) -> Option:
         """Find one option, with the names that the host's profile adds."""
         return next(option for option in self.known if option.name == name)
+
+
+def _table_of(kind: type) -> tuple[Option, ...]:
+    table: tuple[Option, ...] = getattr(kind, "table", ())
+    return table
 
 
 def with_names(option: Option, names: Names) -> Option:

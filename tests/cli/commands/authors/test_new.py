@@ -11,7 +11,7 @@ from bridge.cli.authoring import scaffold
 from bridge.cli.authoring.scaffold import suggested_id
 from bridge.cli.commands.authors import new as module
 from bridge.cli.commands.authors.new import NewOptions, Terminal, new
-from bridge.settings.host import load_profile
+from bridge.cli.commands.authors.sign import SignOptions
 
 from .test_keygen import CommandTestCase
 
@@ -201,6 +201,7 @@ class NewTests(CommandTestCase):
         ):
             self.assertEqual(suggested_id(folder), wanted)
 
-    def test_profile(self):
-        """The template is for the host of the profile that it is validated with."""
-        self.assertEqual(load_profile("reference").api_module, "@bridge/plugin-api")
+    def test_default_host(self):
+        """Its host is the one with the template, and its help says so."""
+        self.assertRegex(NewOptions().getUsage(), r"\(default\s+reference\)")
+        self.assertRegex(SignOptions().getUsage(), r"\(default\s+vrcnext\)")
