@@ -120,6 +120,8 @@ class HostProfile:
     :ivar lazy_table: Whether an entry of the generated table has a function that
         evaluates the plugin, ``load``, instead of the plugin, so that one that throws
         while it is loaded does not stop the bundle.
+    :ivar dom_declared: Whether a manifest may have the field ``dom``, because only
+        plugins that set it get elements of the page.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
     :ivar names: Other names of the command, of options and of variables.
@@ -138,6 +140,7 @@ class HostProfile:
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
     lazy_table: bool = False
+    dom_declared: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)

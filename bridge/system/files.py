@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,8 @@ NO_INHERIT: Final = getattr(os, "O_CLOEXEC", 0)
 """Closed in what this process starts; on Windows it is anyway."""
 BINARY: Final = getattr(os, "O_BINARY", 0)
 """Leaves the ends of lines alone; only Windows changes them."""
+
+_SYNCED_AT_ONCE: Final = 8
 
 RENAMES_OPEN_FILES: Final = sys.platform != "win32"
 """Whether a file that is open can be renamed."""
@@ -29,6 +32,34 @@ def sync_directory(path: Path) -> None:
     if os.name == "nt":
         return
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync_files(paths: Sequence[Path | str]) -> None:
+    """
+    Make what was written to files survive a power loss.
+
+    Synced several at once they take a fraction of the time: the disk, and the journal
+    of the file system, write them together.
+
+    :param paths: Regular files of nobody else's; a link is refused.
+    :raise OSError: One could not be synced; others may have been.
+    """
+    if len(paths) <= 1:
+        for path in paths:
+            _sync_file(path)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
+
+    with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as threads:
+        list(threads.map(_sync_file, paths))
+
+
+def _sync_file(path: Path | str) -> None:
+    fd = os.open(path, os.O_RDWR | BINARY | NO_LINK)
     try:
         os.fsync(fd)
     finally:

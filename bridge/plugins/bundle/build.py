@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
@@ -19,7 +19,7 @@ from ...concurrency.threads import InThread
 from ...datadir.paths import DataDir
 from ...protocol.limits import BUILD_SECONDS
 from ...settings.host import HostProfile
-from ..esbuild.executable import BundlerError
+from ..esbuild.executable import BundlerError, HeldCopy
 from ..esbuild.pins import BINARY_NAME
 from ..esbuild.process import settled
 from .bundlerprocess import BuildReactor, arguments, run_bundler
@@ -57,6 +57,7 @@ class Builder:
     :ivar defer_to_thread: Calls a function in a thread.
     :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
+    :ivar bundler: The verified bundler, kept from one build to the next.
     """
 
     profile: HostProfile
@@ -66,6 +67,7 @@ class Builder:
     defer_to_thread: InThread
     version: str
     warn: Callable[[str], None]
+    bundler: HeldCopy = field(factory=HeldCopy)
 
     def build(self, directories: Sequence[str]) -> Deferred[Report]:
         """
@@ -95,7 +97,8 @@ class Builder:
 
     async def _publish(self, directories: list[str]) -> None:
         folder = self.theme_dir / self.profile.theme_name
-        run = _BuildRun(self, Staging(self.profile, self.data, folder, self.version))
+        staging = Staging(self.profile, self.data, folder, self.version, self.bundler)
+        run = _BuildRun(self, staging)
         try:
             await run.steps(directories)
         finally:
@@ -118,10 +121,9 @@ class _BuildRun:
         command += arguments(b.profile, staging.directory)
         # The directory's real path: the bundler reports files relative to it.
         warnings = await run_bundler(b.reactor, executable, command, staging.root)
-        await self.in_thread(staging.check, directories)
+        await self.in_thread(staging.check_and_publish, directories)
         if warnings:
             b.warn(warnings)
-        await self.in_thread(staging.publish)
 
     async def claim(self) -> None:
         """

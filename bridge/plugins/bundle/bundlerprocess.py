@@ -31,7 +31,6 @@ from ...protocol.limits import (
 )
 from ...protocol.text import printable
 from ...settings.host import HostProfile
-from ...system.processes import SESSIONS
 from ..esbuild.executable import Executable
 from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ..esbuild.process import (
@@ -41,6 +40,7 @@ from ..esbuild.process import (
     limit_memory,
     settled,
 )
+from ..esbuild.session import start
 from .bundleroutput import showable
 from .metafile import BuildError
 from .plugintable import TABLE_FILE
@@ -101,9 +101,7 @@ async def run_bundler(
     """
     run = _BundlerProcess()
     try:
-        process: Any = reactor.spawnProcess(
-            run, executable.path, command, {}, str(directory), usePTY=SESSIONS
-        )
+        process = start(reactor, run, executable.path, command, str(directory))
     except OSError as e:
         raise BuildError(f"esbuild could not be started: {e.strerror or e}") from None
     limit_memory(process.pid, memory)

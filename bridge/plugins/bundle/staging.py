@@ -21,12 +21,12 @@ from typing import Final
 from attrs import Factory, define, field, frozen
 
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
-from ...datadir.ownership import NotOwnError, check
-from ...datadir.paths import DataDir, DataDirError, write_atomically
+from ...datadir.ownership import NotOwnError, check, write_file
+from ...datadir.paths import DataDir, DataDirError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
-from ...system.files import BINARY, sync_directory
-from ..esbuild.executable import Executable, verified_copy
+from ...system.files import sync_directory, sync_files
+from ..esbuild.executable import Executable, HeldCopy
 from ..tree.files import TooLargeError, read_bounded, shown
 from .bundlerprocess import METAFILE
 from .metafile import PLUGINS, BuildError, check_metafile
@@ -42,6 +42,7 @@ from .published import INFO_FILE, STAGING_PREFIX
 from .sourcemap import check_map, map_pieces, parse_map
 
 _PREVIOUS: Final = ".previous"
+_NO_NAMES: Final = ("", os.curdir, os.pardir)
 _MISSING: Final = {
     BUNDLER_BINARY: "bundler missing",
     BUNDLER_CHECKSUM: "bundler checksum missing",
@@ -61,6 +62,7 @@ class Staging:
     _data: DataDir
     folder: Path
     _version: str
+    _bundler: HeldCopy = field(factory=HeldCopy)
     executable: Executable | None = field(default=None, init=False)
     root: Path = field(init=False)
     _lock: DirectoryLock | None = field(default=None, init=False)
@@ -113,9 +115,9 @@ class Staging:
         self.folder = Path(os.path.realpath(self.folder))
         _remove_stale(self.folder)
         self.directory.mkdir(mode=0o700)
-        self.executable = verified_copy(self._data.bin, self.directory)
+        self.executable = self._bundler.get(self._data.bin, self.directory)
         table = table_text(directories, self._profile.lazy_table)
-        write_atomically(self.root / TABLE_FILE, table.encode())
+        _replace(self.root / TABLE_FILE, table.encode())
         return self.executable
 
     def check(self, directories: Sequence[str]) -> None:
@@ -148,12 +150,14 @@ class Staging:
             info["dev"] = sorted(map(plugin_of, linked))
         text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
         _write(self.directory / INFO_FILE, [text.encode()])
-        _sync(self.directory / self.bundle)
+        names = (self.bundle, f"{self.bundle}.map", INFO_FILE)
+        sync_files([self.directory / name for name in names])
 
     def _check_real(self, inputs: Collection[str]) -> None:
         exists = _DirectoryNames(self.root)
+        links = _Links(str(self.root))
         for path in sorted(inputs):
-            if os.path.realpath(self.root / path) != str(self.root / path):
+            if links.lead_to(path):
                 raise BuildError(f"{shown(path)} is reached through a symbolic link")
             if path.startswith(PLUGINS) and not exists.name(path):
                 raise BuildError(f"{shown(path)} is spelled differently on the disk")
@@ -183,6 +187,11 @@ class Staging:
     def _read(self, path: str) -> bytes:
         return read_bounded(self.root / path, BUILD_BUNDLE_BYTES)
 
+    def check_and_publish(self, directories: Sequence[str]) -> None:
+        """Check what was made, then publish it; see both."""
+        self.check(directories)
+        self.publish()
+
     def publish(self) -> None:
         """
         Rename what was made into place: the bundle last, since it is what counts.
@@ -194,7 +203,7 @@ class Staging:
         alongside = (INFO_FILE, f"{self.bundle}.map")
         for name in alongside:
             with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(self.folder / name, self._previous(name))
+                _keep(self.folder / name, self._previous(name))
         done: list[str] = []
         try:
             for name in (*alongside, self.bundle):
@@ -271,6 +280,30 @@ def _check_own(path: Path, top: Path) -> None:
 
 
 @frozen
+class _Links:
+    """
+    Which paths are reached through links; each directory is resolved once.
+
+    :ivar root: A real path.
+    """
+
+    root: str
+    _real: dict[str, bool] = Factory(dict)
+
+    def lead_to(self, path: str) -> bool:
+        """Whether a relative path, with ``/``, is not a file's real path."""
+        folder = os.path.dirname(os.path.join(self.root, path))
+        if folder not in self._real:
+            self._real[folder] = os.path.realpath(folder) == folder
+        name = path.rpartition("/")[2]
+        return (
+            name in _NO_NAMES
+            or not self._real[folder]
+            or os.path.islink(os.path.join(folder, name))
+        )
+
+
+@frozen
 class _DirectoryNames:
     """
     The exact names in each directory, in upper and lower case.
@@ -294,17 +327,25 @@ class _DirectoryNames:
         return True
 
 
+def _replace(path: Path, content: bytes) -> None:
+    """Replace a file as a whole, by one that need not survive a power loss."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    write_file(temporary, content)
+    os.replace(temporary, path)
+
+
+def _keep(path: Path, name: Path) -> None:
+    """Give a file another name, or copy it where that can't be."""
+    try:
+        os.link(path, name, follow_symlinks=False)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(path, name)
+
+
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Create a file whose content survives a power loss."""
     with path.open("xb", buffering=MIB) as file:
         file.writelines(pieces)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDWR | BINARY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

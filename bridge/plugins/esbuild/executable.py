@@ -18,9 +18,10 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
@@ -48,16 +49,17 @@ class Executable:
     A verified copy of the bundler.
 
     :ivar path: What to run; good until ``close``.
+    :ivar descriptor: Of a copy in memory.
     """
 
     path: str
-    _fd: int | None = None
+    descriptor: int | None = None
     _directory: Path | None = None
 
     def close(self) -> None:
         """Remove a copy in memory; one on disk goes with its directory."""
-        if self._fd is not None:
-            os.close(self._fd)
+        if self.descriptor is not None:
+            os.close(self.descriptor)
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -135,6 +137,69 @@ def verified_copy(
     finally:
         os.close(fd)
     return Executable(str(copy))
+
+
+@define(eq=False, repr=False)
+class HeldCopy:
+    """
+    The verified copy in memory, kept while the bundler stays the same.
+
+    What runs is what was hashed, as ever: the sealed copy.  It is made again when the
+    file is another, or when the checksum file names another digest.  Each build still
+    reads that file, and checks who may write both.  Where there are no sealed files,
+    each build has a copy of its own.
+
+    :ivar in_memory: Makes a file for a copy in memory.
+    """
+
+    _in_memory: Callable[[], int | None] = memory_file
+    _lock: Lock = field(factory=Lock, init=False)
+    _fd: int | None = field(default=None, init=False)
+    _of: tuple[str, tuple[int, ...]] | None = field(default=None, init=False)
+
+    def get(self, source: Path, private: Path) -> Executable:
+        """
+        Return a verified copy, whose ``close`` leaves this one open.
+
+        It accepts, and raises, what ``verified_copy`` does.
+        """
+        with self._lock:
+            digest = read_checksum(source)
+            of = digest, _identity(source / BINARY_NAME)
+            if self._fd is None or self._of != of:
+                self._drop()
+                made = verified_copy(source, private, self._in_memory)
+                if made.descriptor is None:
+                    return made
+                self._fd, self._of = made.descriptor, of
+            fd = os.dup(self._fd)
+        return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd)
+
+    def close(self) -> None:
+        """Free the copy."""
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+        self._fd = self._of = None
+
+
+def _identity(binary: Path) -> tuple[int, ...]:
+    """
+    Return what differs once a file was replaced or written to.
+
+    :raise BundlerError: Another user may have written it.
+    """
+    try:
+        check(binary)
+    except NotOwnError as e:
+        raise BundlerError(str(e)) from None
+    found = binary.stat()
+    # No call sets the time of the last change, st_ctime.
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return (found.st_dev, found.st_ino, found.st_size, *times)
 
 
 def temporary_copy(

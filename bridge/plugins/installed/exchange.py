@@ -24,7 +24,7 @@ from attrs import field, frozen
 from ...approval import Operation
 from ...protocol.rules import OneOf, Text
 from ...store import Edit
-from ...system.files import BINARY, NO_LINK, sync_directory
+from ...system.files import sync_directory, sync_files
 from ..tree.pluginid import PLUGIN_ID
 from .ids import RECORDS, Entries
 from .keys import KEYS
@@ -126,12 +126,11 @@ def make_durable(root: Path) -> None:
 
     :param root: A clone: nothing in it but directories and regular files.
     """
-    flags = os.O_RDWR | BINARY | NO_LINK
-    for folder, _, files in os.walk(root):
-        for name in files:
-            fd = os.open(os.path.join(folder, name), flags)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+    folders = []
+    files: list[str] = []
+    for folder, _, names in os.walk(root):
+        folders.append(folder)
+        files += (os.path.join(folder, name) for name in names)
+    sync_files(files)
+    for folder in folders:
         sync_directory(Path(folder))

@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.esbuild.executable import (
     BundlerError,
+    HeldCopy,
     memory_file,
     read_checksum,
     verified_copy,
@@ -174,3 +175,66 @@ class MemoryFileTests(SynchronousTestCase):
         with mock.patch("bridge.plugins.esbuild.executable.os") as system:
             del system.memfd_create
             self.assertIsNone(memory_file())
+
+
+class HeldCopyTests(ExecutableCase):
+    """Tests for ``HeldCopy``."""
+
+    def setUp(self):
+        """Hold a copy."""
+        super().setUp()
+        self.made = 0
+        self.held = HeldCopy(self.memory)
+        self.addCleanup(self.held.close)
+
+    def memory(self):
+        """Count how often the bundler is copied."""
+        self.made += 1
+        return memory_file()
+
+    def output(self):
+        """Run the copy; what it prints."""
+        copy = self.held.get(self.source, self.private)
+        self.addCleanup(copy.close)
+        return subprocess.run([copy.path], capture_output=True, check=True).stdout
+
+    def test_copied_once(self):
+        """It is copied and hashed once, and runs after an earlier one was closed."""
+        self.held.get(self.source, self.private).close()
+        self.assertEqual((self.output(), self.output()), (b"it runs\n", b"it runs\n"))
+        self.assertEqual(self.made, 1)
+
+    def test_another_bundler(self):
+        """One that was replaced or written to is copied again."""
+        self.output()
+        self.install(SCRIPT.replace(b"runs", b"does"))
+        self.assertEqual((self.output(), self.made), (b"it does\n", 2))
+        os.utime(self.source / "esbuild")
+        self.assertEqual((self.output(), self.made), (b"it does\n", 3))
+
+    def test_attack_tampered_later(self):
+        """A held copy lets no later change of either file through."""
+        self.output()
+        with (self.source / "esbuild").open("ab") as file:
+            file.write(b"echo evil\n")
+        self.assertRaises(BundlerError, self.output)
+        self.install(SCRIPT)
+        self.output()
+        self.checksum("0" * 64)
+        self.assertRaises(BundlerError, self.output)
+
+    def test_attack_opened_later(self):
+        """That others may write the binary or its directory is noticed every time."""
+        self.output()
+        for path in (self.source / "esbuild", self.source):
+            path.chmod(0o777)
+            self.assertRaises(BundlerError, self.output)
+            path.chmod(0o755)
+        self.assertEqual(self.output(), b"it runs\n")
+
+    def test_without_memory_files(self):
+        """Where a system has none, every build has a copy of its own."""
+        held = HeldCopy(lambda: None)
+        copy = held.get(self.source, self.private)
+        self.assertEqual(copy.path, str(self.private / "esbuild"))
+        held.close()
