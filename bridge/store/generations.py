@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from attrs import frozen
 
 from ..datadir.ownership import NotOwnError, check_open
-from ..platform.files import NO_LINK, NO_WAIT, sync_directory
+from ..system.files import NO_LINK, NO_WAIT, sync_directory
 
 T = TypeVar("T")
 
