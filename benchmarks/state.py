@@ -1,7 +1,7 @@
 """
 A durable setting, against what it can't do without: write, fsync, rename, fsync.
 
-Run ``python -m benchmarks.state``.  The store writes from a thread, keeps the generation
+Run ``python -m benchmarks.state``.  The store writes in a thread, keeps the generation
 before, and answers when all is durable.  64 settings at once share their writes.
 """
 
