@@ -2,7 +2,7 @@
 
 import type { Json } from "./context.js";
 import { PermissionError } from "./errors.js";
-import { describe } from "./fakepage.js";
+import { describe } from "./describe.js";
 import { readTarget } from "./httprules.js";
 import type { Http, HttpOptions, HttpResponse } from "./http.js";
 import type { Native, Notification, NotificationResult, Target } from "./native.js";
