@@ -97,7 +97,7 @@ def copy_of_the_tree(to: Path) -> Path:
 
 
 def build(release: Release, scratch: Path) -> Path:
-    """Build the packages as ``README`` says; return the directory with them."""
+    """Build the packages as users do; return the directory with them."""
     need_programs()
     root = scratch / "root"
     extract(system_that_builds(release), root)
@@ -232,7 +232,7 @@ class Session:
         self._process = process
 
     def ask(self, line: str) -> tuple[int, str]:
-        """Run a command line as that user; gives its exit status and output."""
+        """Run a command line as that user; return its exit status and output."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
@@ -245,7 +245,7 @@ class Session:
         raise AssertionError("the session ended:\n" + "".join(reported))
 
     def do(self, line: str) -> str:
-        """Run a command line that must succeed; gives its output."""
+        """Run a command line that must succeed; return its output."""
         status, reported = self.ask(line)
         if status:
             journal = self.ask("systemctl --user status --lines=0 plugin-bridge")[1]
