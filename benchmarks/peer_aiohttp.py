@@ -2,13 +2,14 @@
 
 import json
 import sys
+from typing import Any
 
-from aiohttp import WSMsgType, web
+from aiohttp import WSMsgType, web  # type: ignore[import-not-found]
 
 STATE = {"host": {"k": "x" * int(sys.argv[2])}}
 
 
-async def socket(request):
+async def socket(request: Any) -> Any:
     """Answer every call."""
     ws = web.WebSocketResponse()
     await ws.prepare(request)

@@ -1,10 +1,10 @@
 """
 Calls over WebSockets: the daemon against aiohttp and Node's ws, which do no more.
 
-Run ``python -m benchmarks.sockets``.  The client is in C, so that it is no bottleneck; it
-is compiled by ``cc`` on each run.  The peers read the same setting by the same frames, but
-validate nothing and limit nothing.  They are installed into ``.cache/benchmarks`` when
-a registry can be reached, and left out otherwise.
+Run ``python -m benchmarks.sockets``.  The client is in C, so that it is no bottleneck;
+it is compiled by ``cc`` on each run.  The peers read the same setting by the same
+frames, but validate nothing and limit nothing.  They are installed into
+``.cache/benchmarks`` when a registry can be reached, and left out otherwise.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Time to start, from exec to the first answer: the daemon against a bare Twisted server.
 
-Run ``python -m benchmarks.start``.  Both are started alternately by the same Python, with
-an empty home and compiled modules.  The daemon answers its liveness probe, the other
-one lists a directory.  Memory is that at the first answer.
+Run ``python -m benchmarks.start``.  Both are started alternately by the same Python,
+with an empty home and compiled modules.  The daemon answers its liveness probe, the
+other one lists a directory.  Memory is that at the first answer.
 """
 
 from __future__ import annotations
