@@ -17,8 +17,8 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import react
 
 from bridge.concurrency.threads import Pool
-from bridge.datadir.paths import sync_directory
 from bridge.store import Put, Store
+from bridge.system.files import sync_directory
 
 ROUNDS = 40
 AT_ONCE = 64

@@ -1,12 +1,18 @@
 """Sphinx configuration for the site and the manual pages."""
 
+import sys
+from pathlib import Path
+
 from bridge import __version__
+
+_HERE = Path(__file__).parent
+sys.path.insert(0, str(_HERE))
 
 project = "plugin-bridge"
 author = "The plugin-bridge authors"
 version = release = __version__
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "accessible"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True
@@ -22,11 +28,13 @@ html_theme = "furo"
 html_title = f"plugin-bridge {version}"
 html_copy_source = False
 html_show_sphinx = False
+html_search_scorer = str(_HERE / "scorer.js")
 
 man_pages = [
     (f"man/{name}.{section}", name, about, "", section)
     for name, section, about in (
         ("plugin-bridge", 1, "daemon that installs plugins for a web page"),
+        ("plugin-bridge-host", 5, "profile of a host application for plugin-bridge"),
         ("plugin.json", 5, "manifest of a plugin for plugin-bridge"),
         ("plugin.sig", 5, "signature of a plugin for plugin-bridge"),
         (

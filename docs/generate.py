@@ -43,7 +43,7 @@ def _shape(title: str, schema: Schema) -> Iterator[str]:
 
 def _fields(schema: Schema) -> str:
     found = fields_in(schema, document()["$defs"])
-    return table(("field", "type", "", "meaning and rule"), field_rows(found))
+    return table(("field", "type", "presence", "meaning and rule"), field_rows(found))
 
 
 def methods() -> Iterator[str]:

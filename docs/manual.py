@@ -222,6 +222,15 @@ def profile() -> Iterator[str]:
             yield entry(f"`{name}` ({one.kind}{need})", one.words)
 
 
+def profile_example() -> Iterator[str]:
+    """The profile of the host that is documented whole."""
+    page = (Path(__file__).parent / "hosts.md").read_text("utf-8")
+    found = re.search(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise ValueError("hosts.md has no profile")
+    yield indented(found[1])
+
+
 def frames() -> Iterator[str]:
     """Every frame."""
     for kind, frame in document()["frames"].items():
@@ -339,6 +348,7 @@ WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "prefixes": prefixes,
     "retries": retries,
     "profile": profile,
+    "profile_example": profile_example,
     "shared": shared,
     "signature": signature,
     "signature_example": signature_example,

@@ -24,11 +24,16 @@ from typing import Final
 
 from attrs import define, field, frozen
 
+from .packaging.debian import RELEASES
 from .trial import BY_PYTEST, modules
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 REPORTS: Final = ROOT / "artefacts" / "test"
-PACKAGES: Final = ("tests/packaging",)
+PACKAGES: Final = (
+    "tests/packaging/test_debian.py",
+    "tests/packaging/test_vendor.py",
+    "tests/packaging/test_wheel.py",
+)
 WHOLE: Final = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
 )
@@ -249,12 +254,24 @@ def test(*options: str) -> list[str]:
     return suite.failed
 
 
+def packaging(*options: str) -> list[Part]:
+    """What tests the packages: each release of Debian by itself, and the wheel."""
+    debian, *others = PACKAGES
+    return [
+        *(
+            _pytest(str(release), (debian,), f"-k={release}", *options)
+            for release in RELEASES
+        ),
+        _pytest("wheel", tuple(others), *options),
+    ]
+
+
 def packages(*options: str) -> list[str]:
     """Run the tests of the packages; return what failed."""
     suite = Suite()
-    last = _pytest("packages", PACKAGES, *options)
-    suite.run([last], last)
-    _end_with(last, suite.failed)
+    parts = packaging(*options)
+    suite.run(parts, parts[-1])
+    _end_with(parts[-1], suite.failed)
     return suite.failed
 
 

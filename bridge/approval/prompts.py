@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from attrs import Attribute, field, frozen
 
 from ..protocol.text import ELLIPSIS, ascii_line
-from .wording import LIST_CHARACTERS, listed, permission_lines
+from .wording import LIST_CHARACTERS, listed, page_content_line, permission_lines
 
 _NAME_CHARACTERS: Final = 60
 _URL_CHARACTERS: Final = 600
@@ -120,6 +120,7 @@ class Gains:
     :ivar hosts: Hosts it declares.
     :ivar actions: The host's actions it declares.
     :ivar events: The host's events it declares.
+    :ivar dom: Whether it draws its own page content.
     """
 
     permissions: list[str]
@@ -127,10 +128,12 @@ class Gains:
     hosts: list[str]
     actions: list[str]
     events: list[str]
+    dom: bool = False
 
     def lines(self) -> list[str]:
-        """Describe each gain, the permissions first."""
-        lines = permission_lines(self.permissions)
+        """Describe each gain, the riskiest first."""
+        lines = [page_content_line()] if self.dom else []
+        lines += permission_lines(self.permissions)
         if self.optional:
             lines += ["It may ask later to:", *permission_lines(self.optional)]
         for what, names in (
@@ -172,6 +175,16 @@ class Prompts:
             _CAUTION,
         )
 
+    def page_content(self, plugin_id: str, url: str) -> Prompt:
+        """Ask whether to install ``plugin_id``, which draws its own page content."""
+        return Prompt(
+            Operation.INSTALL,
+            f"Install {shown(plugin_id)} with its own page content?",
+            f"{self._asks} install {shown(plugin_id)}, which wants to:\n"
+            f"{page_content_line()}\n{_origin(url)}",
+            _CAUTION,
+        )
+
     def update(self, plugin_id: str, url: str, version: str, commit: str) -> Prompt:
         """Ask whether to fetch ``plugin_id`` again, over this version and commit."""
         return Prompt(
@@ -203,12 +216,15 @@ class Prompts:
         version: str,
         permissions: Iterable[str],
         optional: Iterable[str],
+        dom: bool = False,
     ) -> Prompt:
         """
         Ask whether to accept a key that was never accepted before.
 
         :param optional: The permissions the plugin may ask for later.
+        :param dom: Whether the plugin draws its own page content.
         """
+        content = f"\n{page_content_line()}" if dom else ""
         return Prompt(
             Operation.TRUST_KEY,
             f"Trust a new signing key for {shown(plugin_id)}?",
@@ -216,7 +232,7 @@ class Prompts:
             f"accepted before.\nKey: {shown(key_id)}\n{_origin(url)}\n"
             f'Plugin: "{shown(name)}", version {shown(version)}\n'
             f"Permissions: {listed(permissions)}\n"
-            f"Optional permissions: {listed(optional)}",
+            f"Optional permissions: {listed(optional)}{content}",
             "Confirm only if this key is the fingerprint the author published. You "
             "will not be asked about it again.",
         )

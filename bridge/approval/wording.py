@@ -83,6 +83,12 @@ MEANINGS: Final[dict[str, Meaning]] = {
 """By permission, as the shipped profiles name them."""
 
 
+PAGE_CONTENT: Final = Meaning(
+    "Draw its own page content", "it can reach everything on this page", risky=True
+)
+"""What ``dom`` in a manifest allows; no permission, as nothing can check its use."""
+
+
 def permission_lines(permissions: Iterable[str]) -> list[str]:
     """
     Describe permissions, the risky ones first.
@@ -96,6 +102,11 @@ def permission_lines(permissions: Iterable[str]) -> list[str]:
     if sum(map(len, lines)) > LIST_CHARACTERS:
         return [f"- {listed(one.label for one in meanings)}"]
     return lines
+
+
+def page_content_line() -> str:
+    """Describe what ``dom`` in a manifest allows."""
+    return f"- {PAGE_CONTENT.label}: {PAGE_CONTENT.effect}"
 
 
 def _meaning(permission: str) -> Meaning:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final, TextIO
 from twisted.python import usage
 
 from ..protocol.text import HIDDEN
+from ..system.files import BINARY, NO_LINK
 
 _KEY: Final = "34;1"
 _STRING: Final = "32"
@@ -102,7 +103,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
     :raise OSError: It cannot be created or written; nothing is left of it.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    flags |= NO_LINK | BINARY
     fd = os.open(path, flags, 0o600)
     try:
         with os.fdopen(fd, "wb") as file:

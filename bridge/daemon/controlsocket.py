@@ -8,7 +8,6 @@ the same methods and prompts.  What is added is the kernel's word on who connect
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 from pathlib import Path
@@ -21,6 +20,7 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.logger import Logger
 
 from ..protocol.limits import CONTROL_BACKLOG
+from ..system.users import is_user
 from .privatesocket import listen_privately
 
 # struct ucred of unix(7): process, user, group.
@@ -50,7 +50,7 @@ class _Admission(Protocol):
 
     def connectionMade(self) -> None:
         transport: Any = self.transport
-        if peer_user(transport.getHandle()) not in (None, os.geteuid()):
+        if not is_user(peer_user(transport.getHandle())):
             transport.abortConnection()
             return
         channel: Any = self._site.buildProtocol(self._address)  # type: ignore[arg-type]

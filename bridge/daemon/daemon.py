@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from ..datadir.paths import write_atomically
 from ..datadir.token import PairingToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
+from ..system.processes import on_hangup
 from .allocator import map_large_blocks, return_free_memory
 from .filewatch import FileWatch
 from .late import Late
@@ -132,8 +132,7 @@ class Daemon(Service):
         self._publish_address(self._listening.address)
         self._watch = FileWatch(self._reactor, self._token.path, self._follow_token)
         self._watch.start()
-        if hasattr(signal, "SIGHUP"):
-            signal.signal(signal.SIGHUP, self._hung_up)
+        on_hangup(self._hung_up)
         self._supervisor.ready(self._where, self._reactor)
         self._late.begin = self._begin
         if self._late.made is None:

@@ -22,6 +22,7 @@ from attrs import define
 from twisted.internet.interfaces import IListeningPort
 
 from ..settings.values import HTTP_PORT, Address, UnixAddress
+from ..system.users import is_own
 
 _FIRST: Final = 3
 _COUNT: Final = "LISTEN_FDS"
@@ -196,7 +197,7 @@ def _is_private(name: object) -> bool:
         return False
     with contextlib.suppress(OSError):
         status = os.lstat(name)
-        own = stat.S_ISSOCK(status.st_mode) and status.st_uid == os.geteuid()
+        own = stat.S_ISSOCK(status.st_mode) and is_own(status)
         return own and not status.st_mode & 0o077
     return False
 

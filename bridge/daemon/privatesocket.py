@@ -14,6 +14,8 @@ from typing import Any, Final
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort, IProtocolFactory
 
+from ..system.users import is_own
+
 MODE: Final = 0o600
 
 # What the shortest of sockaddr_un holds, less its end.
@@ -58,6 +60,6 @@ def _make_room(path: Path) -> None:
         found = path.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+    if not stat.S_ISSOCK(found.st_mode) or not is_own(found):
         raise OSError(f"{path} is not a socket of ours")
     path.unlink()

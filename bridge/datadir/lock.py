@@ -7,7 +7,6 @@ The kernel releases them when the process ends, however it ends.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import IO
 
 from attrs import define, frozen
 
+from ..system.files import NO_LINK, NO_WAIT
+from ..system.locks import lock_directory, lock_file
 from .ownership import check_open
 
 
@@ -115,7 +116,7 @@ def _attempt(path: Path, access: int) -> FileLock | None:
         directory.release()
         raise
     lock = FileLock(file, directory)
-    if _try(file):
+    if lock_file(file):
         return lock
     lock.release()
     return None
@@ -123,7 +124,7 @@ def _attempt(path: Path, access: int) -> FileLock | None:
 
 def _open(path: Path, access: int) -> IO[bytes]:
     # Not blocking: opening a pipe would wait for its writer.
-    flags = access | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = access | NO_LINK | NO_WAIT
     mode = "rb" if access == os.O_RDONLY else "r+b"
     file = os.fdopen(os.open(path, flags, 0o600), mode, buffering=0)
     try:
@@ -143,32 +144,6 @@ def _pid(path: Path) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-
-    def _try(file: IO[bytes]) -> bool:
-        # Far beyond the text, which other processes read.
-        file.seek(1 << 30)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        file.seek(0)
-        return True
-
-else:
-    import fcntl
-
-    def _try(file: IO[bytes]) -> bool:
-        try:
-            # flock, not lockf: it belongs to the open file, so it survives the
-            # fork by which twistd becomes a daemon.
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
-
-
 def acquire_directory(path: Path) -> DirectoryLock:
     """
     Acquire the lock of a directory, without waiting.
@@ -178,14 +153,7 @@ def acquire_directory(path: Path) -> DirectoryLock:
     :raise LockedError: Another process holds it.
     :raise OSError: There is no such directory.
     """
-    if sys.platform == "win32":  # pragma: no cover
-        return DirectoryLock(None)
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return DirectoryLock(lock_directory(path))
     except BlockingIOError:
-        os.close(fd)
         raise LockedError(None) from None
-    except OSError:
-        pass  # a file system without locks
-    return DirectoryLock(fd)

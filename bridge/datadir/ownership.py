@@ -10,11 +10,13 @@ by inheritance there.
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import stat
 from pathlib import Path
 from shlex import quote
+
+from ..system.files import BINARY, NO_LINK
+from ..system.users import has_owners, is_group_of_one, is_own
 
 _ROOT = 0
 
@@ -45,7 +47,7 @@ def check(path: Path | str, top: Path | None = None) -> None:
     :param top: The directory that the command is for, when it is not ``path`` itself.
     :raise NotOwnError: Another user owns it, or may write it.
     """
-    if os.name == "nt":
+    if not has_owners():
         return
     try:
         found = os.lstat(path)
@@ -63,7 +65,7 @@ def check_open(path: Path, fd: int) -> None:
 
     :raise NotOwnError: Another user owns it, or may write it.
     """
-    if os.name != "nt":
+    if has_owners():
         check(path)
         _check_status(os.fstat(fd), path, None)
 
@@ -78,7 +80,7 @@ def check_tree(top: Path) -> None:
     :raise NotOwnError: Naming the first that another user owns, or may write.
     """
     check(top)
-    if os.name == "nt":
+    if not has_owners():
         return
     for folder, folders, names in os.walk(top):
         for name in (*folders, *names):
@@ -107,8 +109,8 @@ def write_file(path: Path, content: bytes) -> None:
 
     :raise OSError: It can't be made, or is there already.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    fd = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
+    fd = os.open(path, flags | BINARY, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(content)
 
@@ -124,35 +126,16 @@ def _check_status(found: os.stat_result, path: Path | str, top: Path | None) -> 
 
 
 def _check_owner(found: os.stat_result, path: Path | str, top: Path | None) -> None:
-    if _owner(found) not in (_ROOT, os.geteuid()):
+    if not is_own(found, _ROOT):
         where = quote(_printable(str(top or path)))
         raise NotOwnError(
             path, "belongs to another user", f'sudo chown -R "$USER" {where}'
         )
 
 
-def _owner(found: os.stat_result) -> int:
-    return found.st_uid
-
-
 def _is_own_group(found: os.stat_result, path: Path | str) -> bool:
     """Whether a file's group is its owner alone, and no access list adds anybody."""
-    return _is_private(found.st_gid, found.st_uid) and not _has_access_list(path)
-
-
-@functools.cache
-def _is_private(gid: int, uid: int) -> bool:
-    """Whether a group is the one that systems make for each user, with no members."""
-    # Not on Windows, and rarely needed: few files can be written by a group.
-    import grp
-    import pwd
-
-    try:
-        user, group = pwd.getpwuid(uid), grp.getgrgid(gid)
-    except KeyError:
-        return False
-    members = set(group.gr_mem) - {user.pw_name}
-    return group.gr_name == user.pw_name and user.pw_gid == gid and not members
+    return is_group_of_one(found.st_gid, found.st_uid) and not _has_access_list(path)
 
 
 def _has_access_list(path: Path | str) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from attrs import frozen
 
+from ..system.files import NO_LINK, sync_directory
+from ..system.users import has_owners, is_own
 from .ownership import NotOwnError, check
 
 LINKED: Final = ".tmp-dev-"
@@ -19,8 +20,6 @@ What the name of a linked tree's directory starts with, before the plugin's id.
 
 It starts as a clone's does, so that a daemon which begins removes what is left.
 """
-
-_SYNCED_AT_ONCE: Final = 8
 
 
 class DataDirError(OSError):
@@ -67,10 +66,8 @@ class DataDir:
 
     def _close(self) -> str | None:
         """Remove every other user's access; see ``create``."""
-        if os.name == "nt":  # a profile's directories are closed by inheritance there
-            return None
         found = self.root.stat()
-        if found.st_uid != os.geteuid():
+        if not is_own(found):
             raise DataDirError(f"{self.root} belongs to another user")
         if not self.is_open():
             return None
@@ -86,7 +83,7 @@ class DataDir:
 
         :raise OSError: It is not there.
         """
-        return os.name != "nt" and bool(self.root.stat().st_mode & 0o077)
+        return has_owners() and bool(self.root.stat().st_mode & 0o077)
 
     @property
     def token(self) -> Path:
@@ -166,46 +163,6 @@ class DataDir:
         return self.plugins / f".tmp-{random}"
 
 
-def sync_directory(path: Path) -> None:
-    """Make what was created or renamed in ``path`` survive a power loss."""
-    if os.name == "nt":  # directories cannot be opened there, nor need it
-        return
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def sync_files(paths: Sequence[Path | str]) -> None:
-    """
-    Make what was written to files survive a power loss.
-
-    Synced several at once they take a fraction of the time: the disk, and the journal
-    of the file system, write them together.
-
-    :param paths: Regular files of nobody else's; a link is refused.
-    :raise OSError: One could not be synced; others may have been.
-    """
-    if len(paths) <= 1:
-        for path in paths:
-            _sync_file(path)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
-
-    with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as threads:
-        list(threads.map(_sync_file, paths))
-
-
-def _sync_file(path: Path | str) -> None:
-    flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-    fd = os.open(path, flags)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
     """
     Replace ``path`` by ``content``: whole and durable, or not at all.
@@ -215,7 +172,7 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
     temporary = path.with_name(path.name + ".tmp")
     with contextlib.suppress(FileNotFoundError):
         temporary.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
     fd = os.open(temporary, flags, mode)
     try:
         with os.fdopen(fd, "wb") as file:

@@ -17,11 +17,13 @@ from pathlib import Path
 
 from attrs import define, field
 
+from ..system.files import NO_LINK, NO_WAIT
+from ..system.users import has_owners, is_own
 from .paths import write_atomically
 
 TOKEN_BYTES = 32
 # Not blocking: opening a FIFO would wait for its writer, forever.
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_READ = os.O_RDONLY | NO_LINK | NO_WAIT
 _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
@@ -124,11 +126,10 @@ def _read(path: Path) -> bytes:
 def _check(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise TokenError(_with_fix(path, "is not a file"))
-    if os.name == "posix":
-        if status.st_uid != os.geteuid():
-            raise TokenError(_with_fix(path, "belongs to another user"))
-        if status.st_mode & 0o077:
-            raise TokenError(_with_fix(path, "can be read by others"))
+    if not is_own(status):
+        raise TokenError(_with_fix(path, "belongs to another user"))
+    if has_owners() and status.st_mode & 0o077:
+        raise TokenError(_with_fix(path, "can be read by others"))
 
 
 def _with_fix(path: Path, what: str) -> str:

@@ -8,6 +8,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from ..system.users import is_own
+
 VARIABLE: Final = "DBUS_SESSION_BUS_ADDRESS"
 RUNTIME: Final = "XDG_RUNTIME_DIR"
 
@@ -77,5 +79,4 @@ def _is_own_socket(path: str) -> bool:
         found = os.lstat(path)
     except (OSError, ValueError):
         return False
-    owner = os.getuid() if os.name == "posix" else found.st_uid
-    return stat.S_ISSOCK(found.st_mode) and found.st_uid == owner
+    return stat.S_ISSOCK(found.st_mode) and is_own(found)

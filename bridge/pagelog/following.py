@@ -17,6 +17,7 @@ from typing import BinaryIO, Final, TypeVar
 
 from attrs import define, field
 
+from ..system.files import BINARY, NO_WAIT
 from .pagefile import LogFileError, older_of
 
 T = TypeVar("T")
@@ -181,7 +182,7 @@ class Follower:
 def _open(path: Path) -> BinaryIO | None:
     try:
         # Not blocking: opening a FIFO would wait for its writer forever.
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+        fd = os.open(path, os.O_RDONLY | NO_WAIT | BINARY)
     except FileNotFoundError:
         return None
     with contextlib.ExitStack() as undo:
@@ -190,9 +191,6 @@ def _open(path: Path) -> BinaryIO | None:
             raise LogFileError(f"{path}: not a regular file")
         undo.pop_all()
     return os.fdopen(fd, "rb", buffering=0)
-
-
-_BINARY: Final = getattr(os, "O_BINARY", 0)
 
 
 def _key(file: BinaryIO | None) -> _Key | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import sys
 from pathlib import Path
 
 from attrs import define
+
+from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private
+from ..system.users import has_owners, is_own
 
 
 class LogFileError(Exception):
@@ -92,8 +94,7 @@ class PageFile:
 
     def _rotate(self) -> None:
         """Start a new generation; a failure keeps the lines coming in this one."""
-        if sys.platform == "win32":  # pragma: no cover
-            # An open file cannot be renamed there.
+        if not RENAMES_OPEN_FILES:  # pragma: no cover
             os.close(self._fd)
             with contextlib.suppress(OSError):
                 os.replace(self.path, self.older)
@@ -125,18 +126,16 @@ def _own_directory(path: Path) -> None:
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode):
         raise LogFileError(f"{path}: not a directory")
-    if sys.platform == "win32":  # pragma: no cover
-        return
-    if found.st_uid not in (os.geteuid(), 0):
+    if not is_own(found, 0):
         raise LogFileError(f"{path}: belongs to another user")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if has_owners() and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise LogFileError(f"{path}: other users can write to it")
 
 
 def _open(path: Path) -> int:
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
     # A symbolic link could lead anywhere, and a pipe could block forever.
-    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags |= NO_LINK | NO_WAIT
     fd = os.open(path, flags, 0o600)
     try:
         _own_file(path, fd)
@@ -151,11 +150,9 @@ def _own_file(path: Path, fd: int) -> None:
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
         raise LogFileError(f"{path}: not a regular file")
-    if sys.platform == "win32":  # pragma: no cover
-        return
-    if found.st_uid != os.geteuid():
+    if not is_own(found):
         raise LogFileError(f"{path}: belongs to another user")
-    os.fchmod(fd, 0o600)
+    make_private(fd)
 
 
 def _end_line(fd: int) -> None:

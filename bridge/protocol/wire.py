@@ -9,7 +9,7 @@ a rule of ours.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -232,12 +232,18 @@ def _refusal(rule: Rule, value: Any) -> str | None:
 
 
 def structure(
-    c: WireConverter, value: Any, kind: type[T], spelling: Callable[[str], str] = camel
+    c: WireConverter,
+    value: Any,
+    kind: type[T],
+    spelling: Callable[[str], str] = camel,
+    trail: list[str] | None = None,
 ) -> T:
     """
     Read plain JSON as a class.
 
     :param spelling: How ``c`` spells fields; refusals name them so.
+    :param trail: When it is refused, receives the keys that lead to the refused field,
+        also those that the message must not repeat.
     :raise BridgeError: ``bad_request``, naming the field and the rule.
     :raise Exception: A rule of ours failed with it, whatever the value is.
     """
@@ -252,6 +258,8 @@ def structure(
     except (ClassValidationError, IterableValidationError) as e:
         defect = _defect(e)
         message = _error_message(e, spelling)
+        if trail is not None:
+            trail += _trail(e, spelling)
         _release(e)
     if defect is not None:
         raise defect
@@ -300,6 +308,16 @@ def _step(error: Exception, spelling: Callable[[str], str]) -> str:
     if isinstance(notes[0], AttributeValidationNote):
         return "." + spelling(notes[0].name)
     return "[]"  # never the key: a mapping's keys are the caller's
+
+
+def _trail(error: Exception, spelling: Callable[[str], str]) -> Iterator[str]:
+    while isinstance(error, ClassValidationError | IterableValidationError):
+        error = error.exceptions[0]
+        for note in getattr(error, "__notes__", ()):
+            is_field = isinstance(note, AttributeValidationNote)
+            yield spelling(note.name) if is_field else str(note.index)
+    if isinstance(error, ForbiddenExtraKeysError):
+        yield min(error.extra_fields)
 
 
 converter = make_converter()

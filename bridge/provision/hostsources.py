@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ..datadir.ownership import make_directories, write_file
-from ..datadir.paths import DataDir, sync_directory
+from ..datadir.paths import DataDir
 from ..plugins.bundle.prerequisites import HOST_FILES
 from ..plugins.tree.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
+from ..system.files import sync_directory
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")

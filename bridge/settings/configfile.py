@@ -7,7 +7,6 @@ Command line and variables override it.
 
 from __future__ import annotations
 
-import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from attrs import field, frozen
 from ..datadir.ownership import NotOwnError, check
 from ..protocol.limits import CONFIG_FILE_BYTES
 from ..protocol.nearest import nearest
+from .tomllines import TomlLines
 
 ONE_SHOT: Final = frozenset({"print-token", "rotate-token", "build-plugins"})
 """The options after which ``run`` exits; in the file, no daemon would ever start."""
@@ -36,7 +36,7 @@ class FileValues:
 
     :ivar path: The file.
     :ivar texts: By option name: texts as on a command line, or whether a flag is set.
-    :ivar lines: The line of each option, from 1; 0 when it was not found.
+    :ivar lines: The line of each option, from 1; 0 when it is unknown.
     """
 
     path: Path | None = None
@@ -45,7 +45,7 @@ class FileValues:
 
     def origin(self, name: str) -> str:
         """Return where an option is: file, line and key."""
-        return f"{_place(self.path, self.lines.get(name, 0))}: {name}"
+        return f"{place(self.path, self.lines.get(name, 0))}: {name}"
 
 
 NO_FILE: Final = FileValues()
@@ -74,14 +74,15 @@ def read_file(path: Path, flags: Mapping[str, bool]) -> FileValues:
         raise ConfigError(f"{path}: not TOML: {where}") from None
     texts: dict[str, list[str] | bool] = {}
     lines: dict[str, int] = {}
+    places = TomlLines.read(text)
     for key, value in values.items():
-        line = lines[key] = _line_of(key, text)
-        place = _place(path, line)
+        line = lines[key] = places.of([key])
+        where = place(path, line)
         if key not in flags:
-            raise ConfigError(f"{place}: unknown option{nearest(key, flags)}")
+            raise ConfigError(f"{where}: unknown option{nearest(key, flags)}")
         if key in ONE_SHOT:
-            raise ConfigError(f"{place}: {key} is for the command line only")
-        texts[key] = _texts(value, flags[key], f"{place}: {key}")
+            raise ConfigError(f"{where}: {key} is for the command line only")
+        texts[key] = _texts(value, flags[key], f"{where}: {key}")
     return FileValues(path, texts, lines)
 
 
@@ -123,14 +124,6 @@ def _texts(value: Any, flag: bool, where: str) -> list[str] | bool:
     return [str(one) for one in values]
 
 
-def _line_of(key: str, text: str) -> int:
-    """Find the line of a top-level key or table; 0 when it is written otherwise."""
-    written = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
-    for number, line in enumerate(text.splitlines(), 1):
-        if written.match(line):
-            return number
-    return 0
-
-
-def _place(path: Path | None, line: int) -> str:
+def place(path: Path | str | None, line: int) -> str:
+    """Format where something is in a file."""
     return f"{path}, line {line}" if line else f"{path}"

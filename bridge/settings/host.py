@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +21,8 @@ from attrs import field, frozen
 from ..protocol.errors import BridgeError
 from ..protocol.rules import Text
 from ..protocol.wire import make_converter, structure
+from .configfile import place
+from .tomllines import TomlLines
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
@@ -35,7 +37,15 @@ _as_written = make_converter(spelling=str)
 
 
 class ProfileError(ValueError):
-    """A profile that cannot be used; the message names the field and the rule."""
+    """
+    A profile that cannot be used; the message names the field and the rule.
+
+    :ivar path: The keys that lead to the field.
+    """
+
+    def __init__(self, message: str, path: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 @frozen
@@ -110,6 +120,8 @@ class HostProfile:
     :ivar lazy_table: Whether an entry of the generated table has a function that
         evaluates the plugin, ``load``, instead of the plugin, so that one that throws
         while it is loaded does not stop the bundle.
+    :ivar dom_declared: Whether a manifest may have the field ``dom``, because only
+        plugins that set it get elements of the page.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
     :ivar names: Other names of the command, of options and of variables.
@@ -128,6 +140,7 @@ class HostProfile:
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
     lazy_table: bool = False
+    dom_declared: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)
@@ -144,10 +157,15 @@ class HostProfile:
 
     def data_dir(self) -> Path:
         """Where the daemon keeps its files unless ``--data-dir`` names another."""
-        template = self.directories.data
-        if sys.platform == "win32" and self.directories.data_windows:
-            template = self.directories.data_windows
-        return _fill(template, {})
+        return _fill(getattr(self.directories, self.data_key), {})
+
+    @property
+    def data_key(self) -> str:
+        """Which of the ``directories`` is the data directory on this system."""
+        is_windows = sys.platform == "win32"
+        return (
+            "data_windows" if is_windows and self.directories.data_windows else "data"
+        )
 
     def theme_dir(self, data: Path) -> Path:
         """
@@ -180,20 +198,28 @@ def load_profile(name: str) -> HostProfile:
     :param name: One of ``SHIPPED``, or the path of a TOML file.
     :raise ProfileError: It does not exist, or breaks a rule.
     """
-    if name in SHIPPED:
-        text = (
-            files("bridge.settings")
-            .joinpath("profiles", f"{name}.toml")
-            .read_text("utf-8")
-        )
-    else:
-        try:
-            text = Path(name).read_text("utf-8")
-        except (OSError, ValueError):
-            raise ProfileError(
-                f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
-            ) from None
-    return parse_profile(text)
+    return parse_profile(_read(name), "" if name in SHIPPED else name)
+
+
+def profile_place(name: str, *path: str) -> str:
+    """
+    Return where a key of a profile is: file and line.
+
+    :param name: As for ``load_profile``, which has accepted it.
+    """
+    return place(name, TomlLines.read(_read(name)).of(path))
+
+
+def _read(name: str) -> str:
+    try:
+        if name in SHIPPED:
+            shipped = files("bridge.settings").joinpath("profiles", f"{name}.toml")
+            return shipped.read_text("utf-8")
+        return Path(name).read_text("utf-8")
+    except (OSError, ValueError):
+        raise ProfileError(
+            f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
+        ) from None
 
 
 def host_commands() -> dict[str, str]:
@@ -202,26 +228,28 @@ def host_commands() -> dict[str, str]:
     return {command: name for command, name in commands.items() if command}
 
 
-def parse_profile(text: str) -> HostProfile:
+def parse_profile(text: str, file: str = "") -> HostProfile:
     """
     Read a profile's text.
 
+    :param file: Where it was read from; refusals name it, and the line.
     :raise ProfileError: It is not TOML, or a field breaks its rule.
     """
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
         where = str(e).rpartition("(")[2].rstrip(")")
-        raise ProfileError(f"not TOML: {where}") from None
-    profile = read_fields(values)
+        named = f"{file}: " if file else ""
+        raise ProfileError(f"{named}not TOML: {where}") from None
     try:
-        absolute = all(path.is_absolute() for path in _paths(profile))
-    except (LookupError, AttributeError, TypeError, ValueError):
-        raise ProfileError("a path has an unknown placeholder in braces") from None
-    if not absolute:
-        raise ProfileError(
-            "each path must be absolute, or begin with a placeholder such as {home}"
-        )
+        profile = read_fields(values)
+        for path in _paths(profile):
+            _check_path(path, profile)
+    except ProfileError as e:
+        if not file:
+            raise
+        line = TomlLines.read(text).of(e.path)
+        raise ProfileError(f"{place(file, line)}: {e}", e.path) from None
     return profile
 
 
@@ -234,23 +262,49 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
     """
     fields = dict(values)
     if type(fields.pop(_SCHEMA_FIELD, "")) is not str:
-        raise ProfileError(f"{_SCHEMA_FIELD}: wrong type")
+        raise ProfileError(f"{_SCHEMA_FIELD}: wrong type", (_SCHEMA_FIELD,))
+    trail: list[str] = []
     try:
-        return structure(_as_written, fields, HostProfile, str)
+        return structure(_as_written, fields, HostProfile, str, trail)
     except BridgeError as e:
-        raise ProfileError(e.message) from None
+        raise ProfileError(e.message, tuple(trail)) from None
 
 
-def _paths(profile: HostProfile) -> list[Path]:
+def _check_path(path: tuple[str, ...], profile: HostProfile) -> None:
+    # The name of a database is its author's, so the message leaves it out.
+    field = f"databases[].{path[2]}" if len(path) == 3 else ".".join(path)
+    try:
+        absolute = _path_of(path, profile).is_absolute()
+    except (LookupError, AttributeError, TypeError, ValueError):
+        raise ProfileError(f"{field}: unknown placeholder in braces", path) from None
+    # A directory for another system need not be absolute on this one.
+    is_used = path[1] in ("theme", profile.data_key) or path[0] == "databases"
+    if is_used and not absolute:
+        raise ProfileError(
+            f"{field}: must be absolute, or begin with a placeholder such as {{home}}",
+            path,
+        )
+
+
+def _paths(profile: HostProfile) -> Iterator[tuple[str, ...]]:
+    """List the keys that lead to each path of a profile."""
+    yield "directories", "data"
+    if profile.directories.data_windows:
+        yield "directories", "data_windows"
+    yield "directories", "theme"
+    for alias in profile.databases:
+        yield "databases", alias, "path"
+
+
+def _path_of(path: tuple[str, ...], profile: HostProfile) -> Path:
     """
-    Fill in every path that this system uses.
+    Fill in a path.
 
     :raise LookupError: A placeholder is unknown; see also ``str.format``.
     """
-    data = profile.data_dir()
-    _fill(profile.directories.data_windows, {})
-    return [
-        data,
-        profile.theme_dir(data),
-        *(profile.database(alias, data) for alias in profile.databases),
-    ]
+    if path[0] == "databases":
+        return profile.database(path[1], profile.data_dir())
+    if path[1] == "theme":
+        return profile.theme_dir(profile.data_dir())
+    template: str = getattr(profile.directories, path[1])
+    return _fill(template, {})

@@ -17,7 +17,7 @@ from ..datadir.paths import DataDir
 from ..protocol.nearest import nearest
 from .config import BY_NAME, HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value
 from .configfile import NO_FILE, FileValues, config_path, read_file
-from .host import HostProfile, Names, ProfileError, load_profile
+from .host import HostProfile, Names, ProfileError, load_profile, profile_place
 
 
 class TableOptions(usage.Options):
@@ -42,9 +42,11 @@ class TableOptions(usage.Options):
         super().__init__()
 
     def __init_subclass__(cls) -> None:
+        inherited = {option for base in cls.__mro__[1:] for option in _table_of(base)}
         for option in cls.table:
             name = "opt_" + option.attribute
-            if not hasattr(cls, name):
+            # One that differs from the inherited one has another help text.
+            if not hasattr(cls, name) or option not in inherited:
                 setattr(cls, name, _taker(option))
 
     def parseOptions(self, options: Any = None) -> None:
@@ -169,6 +171,11 @@ class TableOptions(usage.Options):
         return next(option for option in self.known if option.name == name)
 
 
+def _table_of(kind: type) -> tuple[Option, ...]:
+    table: tuple[Option, ...] = getattr(kind, "table", ())
+    return table
+
+
 def with_names(option: Option, names: Names) -> Option:
     """Add the variables by which a host's users know an option."""
     if not names.variables or option.name == "host":
@@ -277,9 +284,10 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
         raise ConfigError(f"--host (or BRIDGE_HOST): {e}") from None
     flags = profile.names.flags
     if flags.keys() & BY_NAME or not set(flags.values()) <= BY_NAME.keys() - {"host"}:
+        where = profile_place(host, "names", "flags")
         raise ConfigError(
-            "--host (or BRIDGE_HOST): names.flags: each must be no option of the "
-            "daemon, and stand for one, other than host"
+            f"--host (or BRIDGE_HOST): {where}: names.flags: each must be no option of "
+            "the daemon, and stand for one, other than host"
         )
     data = DataDir(data_dir or profile.data_dir())
     return Paths(profile, data, theme_dir or profile.theme_dir(data.root))

@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from attrs import frozen
 
 from ..datadir.ownership import NotOwnError, check_open
-from ..datadir.paths import sync_directory
+from ..system.files import NO_LINK, NO_WAIT, sync_directory
 
 T = TypeVar("T")
 
@@ -150,7 +150,7 @@ class Generations:
             raise
 
     def _write(self, pieces: Iterable[bytes]) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
         temporary = str(self._temporary)
         try:
             fd = os.open(temporary, flags, 0o600)
@@ -229,7 +229,7 @@ def read_file(path: Path) -> bytes:
     :raise OSError: It can't be read, or is not a regular file.
     """
     # Opening a pipe would wait for its writer.
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    fd = os.open(path, os.O_RDONLY | NO_WAIT)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")

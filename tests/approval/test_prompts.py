@@ -40,8 +40,9 @@ def every_prompt(text, url):
             url,
             old=text,
             new=text,
-            gains=Gains([text], [text], [text], [text], [text]),
+            gains=Gains([text], [text], [text], [text], [text], dom=True),
         ),
+        PROMPTS.page_content(text, url),
     ]
 
 
@@ -134,7 +135,7 @@ class PromptTests(SynchronousTestCase):
         """There are words for each operation, and they name who asks."""
         prompts = every_prompt("a-plugin", URL)
         asked = [op for op in Operation if op is not Operation.PREVIEW]
-        self.assertEqual([p.operation for p in prompts], asked)
+        self.assertEqual(list(dict.fromkeys(p.operation for p in prompts)), asked)
         for prompt in prompts:
             self.assertIn("A page of Sample Host asks to", prompt.body)
 
@@ -212,6 +213,30 @@ class PromptTests(SynchronousTestCase):
             "New events it receives: friend-online\n",
             body,
         )
+
+    def test_page_content_comes_first(self):
+        """What a plugin draws itself is listed before its permissions."""
+        gains = Gains(["network"], [], [], [], [], dom=True)
+        body = PROMPTS.grow("a-plugin", URL, old="1", new="2", gains=gains).body
+        self.assertIn(
+            "- Draw its own page content: it can reach everything on this page\n- Go",
+            body,
+        )
+
+    def test_page_content_of_an_install(self):
+        """The questions of an install show it, too."""
+        words = "- Draw its own page content: it can reach everything on this page"
+        self.assertIn(words, PROMPTS.page_content("a-plugin", URL).body)
+        for dom in (False, True):
+            prompt = PROMPTS.trust_key(
+                *("a-plugin", URL, "key"),
+                name="A",
+                version="1.0.0",
+                permissions=[],
+                optional=[],
+                dom=dom,
+            )
+            self.assertEqual(words in prompt.body, dom)
 
     def test_reach_host_shows_the_addresses(self):
         """The prompt shows what the name stands for; a private name by itself."""

@@ -17,6 +17,7 @@ from bridge.datadir.ownership import (
     make_directories,
     write_file,
 )
+from bridge.system import users
 
 from ..directories import fresh_directory, planted
 
@@ -109,7 +110,7 @@ class CheckTests(OwnershipCase):
 
     def test_root(self):
         """What root made is used by everybody."""
-        self.patch(ownership, "_owner", lambda found: 0)
+        self.patch(users, "owner", lambda found: 0)
         self.patch(os, "geteuid", lambda: 12345)
         check(self.path)
 
@@ -133,7 +134,8 @@ class GroupTests(OwnershipCase):
         self.group = SimpleNamespace(gr_name="ann", gr_mem=[])
         self.patch(pwd, "getpwuid", lambda uid: self.user)
         self.patch(grp, "getgrgid", lambda gid: self.group)
-        self.patch(ownership, "_is_private", ownership._is_private.__wrapped__)
+        uncached = users.is_group_of_one.__wrapped__
+        self.patch(ownership, "is_group_of_one", uncached)
 
     def test_private_group(self):
         """A group that is the user alone, as with umask 002, is nobody else."""

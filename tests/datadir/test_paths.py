@@ -11,9 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.datadir.paths import (
     DataDir,
     DataDirError,
-    sync_directory,
     write_atomically,
 )
+from bridge.system.files import sync_directory
 
 from ..directories import fresh_directory, planted
 

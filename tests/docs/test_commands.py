@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -54,11 +55,19 @@ ELSEWHERE: Final = {
         "takes minutes; a copy of this tree is built so for",
         f"{DEBIAN}::test_lintian",
     ),
-    "sudo apt install ../plugin-bridge_0.1.0_amd64.deb": (
+    "make docs": (
+        "installs this project; the site is built by",
+        "tests/docs/test_site.py::test_no_warning",
+    ),
+    "sudo apt install ../plugin-bridge_0.1.0+py*_amd64.deb": (
         "changes the system; a system of its own is changed so for",
         f"{DEBIAN}::test_under_systemd",
     ),
     "systemctl --user start plugin-bridge": (
+        "needs systemd; done in a system of its own by",
+        f"{DEBIAN}::test_under_systemd",
+    ),
+    "systemctl --user restart plugin-bridge": (
         "needs systemd; done in a system of its own by",
         f"{DEBIAN}::test_under_systemd",
     ),
@@ -92,6 +101,7 @@ READ_BY: Final = {
     "bridge/reference/template/README.md": "test_template",
     "docs/debugging.md": "test_debugging",
     "docs/hosts.md": "test_hosts",
+    "docs/installing.md": "test_installing",
     "docs/man/plugin-bridge.1.md": "test_manual",
     "docs/notifications.md": "test_notifications",
     "docs/operating.md": "test_operating",
@@ -141,6 +151,19 @@ class PagesTests(SynchronousTestCase):
             for line in commands(page):
                 if found := re.fullmatch(r"make (\S+)", line):
                     self.assertRegex(rules, rf"(?m)^{found[1]}:")
+
+    def test_make_installs_nothing_silently(self) -> None:
+        """``make docs`` prints what it is going to install, and what it has."""
+        done = subprocess.run(
+            ["make", "--dry-run", "--always-make", "docs"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        before, _, after = done.stdout.partition("pip install --quiet --editable")
+        self.assertRegex(before, r"echo \"Installing into .venv")
+        self.assertRegex(after, r"echo \"Installed:\"")
 
     def test_make_help(self) -> None:
         """``make help`` names every target but itself."""

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from attrs import fields
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.wording import MEANINGS
@@ -16,12 +17,14 @@ from bridge.cli.commands.completion import words_of
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.settings.config import OPTIONS
+from bridge.settings.host import Database, Directories, HostProfile, Names
 
 from ..schemas.checking import DOCUMENT
 from .building import DOCS, built
 
 PAGES = (
     "plugin-bridge.1",
+    "plugin-bridge-host.5",
     "plugin.json.5",
     "plugin.sig.5",
     "plugin-bridge-protocol.7",
@@ -85,6 +88,14 @@ class RenderedTests(SynchronousTestCase):
                 self.assertIn(f"{meaning.label}: {meaning.effect}", where)
         for part in ("http", "native", "osc", "sql"):
             self.assertIn(f"Gives ctx.{part}.", text)
+
+    def test_profile(self) -> None:
+        """Every key of a profile is documented."""
+        text = text_of("plugin-bridge-host.5")
+        for kind in (HostProfile, Directories, Database, Names):
+            for one in fields(kind):
+                self.assertIn(f"{one.name} (", text)
+        self.assertIn('theme_name = "my-plugins"', text)
 
     def test_protocol(self) -> None:
         """Every method, event, error and reason is documented."""

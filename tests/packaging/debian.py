@@ -1,44 +1,69 @@
-"""The Debian package: built from this tree, and installed in a clean system."""
+"""The Debian package: built and installed in clean systems, for each release."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
+import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
+
+from attrs import frozen
 
 from ..npm import locked
 
 ROOT = Path(__file__).parents[2]
 SESSION = Path(__file__).with_name("session")
-SUITE = "bookworm"
 SYSTEMS = ROOT / ".cache" / "systems"
 """Archives of systems, each named after what it is made of; kept between runs."""
+KEYRING: Final = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+@frozen
+class Release:
+    """
+    A release of Debian that the package is for.
+
+    :ivar suite: Its name among those that apt knows.
+    :ivar python: The release of Python that is its own.
+    """
+
+    number: str
+    suite: str
+    python: str
+
+    def __str__(self) -> str:
+        return f"debian{self.number}"
+
+
+RELEASES: Final = (
+    Release("12", "bookworm", "3.11"),
+    Release("13", "trixie", "3.13"),
+)
+"""Those that docs/support.md calls tested."""
 
 PROGRAMS = {
-    "dpkg-buildpackage": "dpkg-dev",
-    "dh": "debhelper",
-    "dh_python3": "dh-python",
     "lintian": "lintian",
     "mmdebstrap": "mmdebstrap",
     "desktop-file-validate": "desktop-file-utils",
     "appstreamcli": "appstream",
-    "man": "man-db",
+    "npm": "npm",
 }
-MORE_PACKAGES = ("python3-pip", "python3-setuptools", "python3-wheel")
 
 
 def need_programs() -> None:
     """Fail with the command that installs what is missing."""
     missing = [PROGRAMS[name] for name in PROGRAMS if shutil.which(name) is None]
     if missing:
-        packages = " ".join((*missing, *MORE_PACKAGES))
+        packages = " ".join(missing)
         raise AssertionError(f"run: apt-get install --no-install-recommends {packages}")
     if os.geteuid() != 0:
         raise AssertionError("the package is tested in a root directory: run as root")
@@ -71,60 +96,133 @@ def copy_of_the_tree(to: Path) -> Path:
     return to
 
 
-def build(scratch: Path) -> Path:
-    """Build the package; gives the ``.deb``."""
+def build(release: Release, scratch: Path) -> Path:
+    """Build the packages as ``README`` says; return the directory with them."""
     need_programs()
-    tree = copy_of_the_tree(scratch / "plugin-bridge")
-    ran([tree / "debian" / "vendor", sys.executable], tree)
-    ran(["dpkg-buildpackage", "-us", "-uc", "-b"], tree)
-    [package] = scratch.glob("*.deb")
-    return package
+    root = scratch / "root"
+    extract(system_that_builds(release), root)
+    tree = copy_of_the_tree(root / "build" / "plugin-bridge")
+    ran([tree / "debian" / "vendor", "--for", release.python, sys.executable], tree)
+    # build-essential is missing, and nothing needs it: there is no C to compile.
+    inside(root, "cd /build/plugin-bridge && dpkg-buildpackage -us -uc -b -d")
+    built = scratch / "built"
+    built.mkdir()
+    for package in (root / "build").glob("*.deb"):
+        shutil.move(package, built)
+    shutil.rmtree(root)
+    return built
 
 
-def install(package: Path, root: Path) -> None:
+def contents(package: Path) -> set[str]:
+    """Return the paths of what a package installs."""
+    listed = ran(["dpkg-deb", "--contents", package]).splitlines()
+    return {line.split(maxsplit=5)[5].split(" -> ")[0][2:] for line in listed}
+
+
+def field(package: Path, name: str) -> str:
+    """Return a field of a package's control file."""
+    return ran(["dpkg-deb", "--field", package, name]).strip()
+
+
+def install(release: Release, package: Path, root: Path) -> None:
     """Install the package into a clean system below ``root``."""
-    root.mkdir()
-    system = clean_system(ran(["dpkg-deb", "--field", package, "Depends"]).strip())
-    # A container may make no devices; the session and what follows have the machine's.
-    ran(["tar", "-xpf", system, "--numeric-owner", "--exclude=./dev/*", "-C", root])
+    extract(system_that_runs(release), root)
     shutil.copy(package, root / "tmp")
-    ran(["unshare", "--mount", "sh", "-euc", _INSTALL, package.name, root])
+    inside(root, f"dpkg --install /tmp/{package.name}")
 
 
-_INSTALL: Final = """\
+def extract(system: Path, root: Path) -> None:
+    """Make a root directory of an archive."""
+    root.mkdir()
+    # A container may make no devices; what runs there has the machine's.
+    ran(["tar", "-xpf", system, "--numeric-owner", "--exclude=./dev/*", "-C", root])
+
+
+def inside(root: Path, line: str) -> str:
+    """Run a command line as root in a root directory; return its output."""
+    return ran(["unshare", "--mount", "sh", "-euc", _INSIDE, line, root])
+
+
+_INSIDE: Final = """\
 mount --rbind /dev "$1/dev"
 mount -t proc proc "$1/proc"
-export DEBIAN_FRONTEND=noninteractive
-chroot "$1" dpkg --install "/tmp/$0"
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+chroot "$1" sh -euc "$0"
 """
 
 
-def clean_system(depends: str) -> Path:
+def system_that_runs(release: Release) -> Path:
     """
-    Return the archive of a minimal system, made when there is none of just this.
+    Return the archive of a system for the package, and for a user's session.
 
-    :param depends: The package's dependencies, as ``debian/control`` writes them.
+    Installing fails if it lacks anything that the package depends on.
     """
+    names = ("ca-certificates", "dbus-user-session", "python3", "systemd")
+    include = f"--include={','.join(names)}"
+    command = ["mmdebstrap", "--quiet", "--variant=minbase", include, release.suite]
+
+    def make(archive: Path) -> None:
+        ran([*command, archive, *mirrors(release)])
+
+    return _archived(release, "runs", "\0".join(command), make)
+
+
+def system_that_builds(release: Release) -> Path:
+    """Return the archive of a system with what ``debian/control`` needs to build."""
+    base = system_that_runs(release)
+    control = (ROOT / "debian" / "control").read_text("utf-8")
+    found = re.search(r"^Build-Depends:((?:.|\n )*)$", control, re.MULTILINE)
+    assert found is not None
+    needed = " ".join(found[1].split()) + ", dpkg-dev"
     satisfy = "apt-get satisfy --yes --quiet=2 --no-install-recommends"
-    command = [
-        "mmdebstrap",
-        "--quiet",
-        "--variant=minbase",
-        "--include=systemd,dbus-user-session",
-        f'--customize-hook=chroot "$1" {satisfy} {shlex.quote(depends)}',
-        SUITE,
-    ]
-    made_of = hashlib.sha256("\0".join(command).encode()).hexdigest()
-    with locked(SYSTEMS):
-        archive = SYSTEMS / f"{made_of[:16]}.tar"
+    line = f"apt-get update --quiet=2 && {satisfy} {shlex.quote(needed)}"
+    line += " && apt-get clean && rm -rf /var/lib/apt/lists/*"
+
+    def make(archive: Path) -> None:
+        with TemporaryDirectory(prefix="system-") as name:
+            root = Path(name) / "root"
+            extract(base, root)
+            inside(root, line)
+            ran(["tar", "-cpf", archive, "--numeric-owner", "-C", root, "."])
+
+    return _archived(release, "builds", base.name + line, make)
+
+
+def _archived(
+    release: Release, what: str, made_of: str, make: Callable[[Path], None]
+) -> Path:
+    """Return the archive that was made of that, which is made when it is absent."""
+    digest = hashlib.sha256(made_of.encode()).hexdigest()[:16]
+    archive = SYSTEMS / release.suite / f"{what}-{digest}.tar"
+    with locked(archive.parent):
         if not archive.exists():
-            for old in SYSTEMS.glob("*.tar"):
+            for old in archive.parent.glob(f"{what}-*.tar"):
                 old.unlink()
             # Only a whole one has the name.
-            unfinished = SYSTEMS / "unfinished.tar"
-            ran([*command, unfinished])
+            unfinished = archive.parent / "unfinished.tar"
+            make(unfinished)
             unfinished.replace(archive)
     return archive
+
+
+def mirrors(release: Release) -> list[str]:
+    """
+    Return apt's sources of a release, on the mirrors that this system uses.
+
+    None, when this is not Debian: then mmdebstrap uses its own.
+    """
+    own = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    asked = "$(ORIGIN) $(REPO_URI) $(RELEASE)"
+    listed = ran(["apt-get", "indextargets", "--format", asked, "Identifier: Packages"])
+    found = (line.split() for line in listed.splitlines())
+    signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
+    return sorted(
+        {
+            f"deb {signed}{words[1]} {words[2].replace(own, release.suite)} main"
+            for words in found
+            if len(words) == 3 and words[0] == "Debian" and own and own in words[2]
+        }
+    )
 
 
 class Session:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
+import bridge
 from bridge.plugins.tree.signature import sign_tree
 from bridge.settings.host import load_profile
 
@@ -27,20 +30,43 @@ UNITS = "usr/lib/systemd/user"
 EXPOSURE = 68
 """In tenths: what ``systemd-analyze security`` may score at most."""
 
+MODULES: Final = 400
+"""How many a start imports at most until it has found its plugins; all are 520."""
+
 pytestmark = pytest.mark.whole
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package."""
-    return debian.build(tmp_path_factory.mktemp("deb"))
+@pytest.fixture(scope="module", params=debian.RELEASES, ids=str)
+def release(request: pytest.FixtureRequest) -> debian.Release:
+    """Each release of Debian."""
+    found: debian.Release = request.param
+    return found
 
 
 @pytest.fixture(scope="module")
-def root(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def built(
+    release: debian.Release, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """The directory with the packages that are built there."""
+    scratch = tmp_path_factory.mktemp("deb")
+    yield debian.build(release, scratch)
+    shutil.rmtree(scratch)
+
+
+@pytest.fixture(scope="module")
+def package(built: Path) -> Path:
+    """The package with the daemon."""
+    [found] = built.glob("plugin-bridge_*.deb")
+    return found
+
+
+@pytest.fixture(scope="module")
+def root(
+    release: debian.Release, package: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """A clean system with the package."""
     directory = tmp_path_factory.mktemp("system") / "root"
-    debian.install(package, directory)
+    debian.install(release, package, directory)
     yield directory
     shutil.rmtree(directory)
 
@@ -63,24 +89,112 @@ def health(port: int) -> Any:
     return answer
 
 
-def test_lintian(package: Path) -> None:
+def test_lintian(built: Path) -> None:
     """Debian's checker finds no error, and nothing amiss with the manual pages."""
-    reported = debian.ran(["lintian", "--allow-root", "--fail-on", "error", package])
+    command = ["lintian", "--allow-root", "--fail-on", "error,warning"]
+    reported = debian.ran([*command, *built.glob("*.deb")])
     assert "manual-page" not in reported, reported
     assert "groff-message" not in reported, reported
 
 
+def test_contents(built: Path, package: Path) -> None:
+    """It has what users need, and nothing that only developers of libraries do."""
+    held = debian.contents(package)
+    library = "usr/lib/plugin-bridge/"
+    for wanted in (
+        "usr/bin/vrcnext-bridge",
+        f"{library}bundler/esbuild",
+        f"{library}bridge/settings/profiles/vrcnext.toml",
+        f"{library}bridge/schemas/protocol.json",
+        f"{library}twisted/plugins/bridge_dropin.py",
+    ):
+        assert wanted in held, wanted
+    libraries = {name for name in held if name.startswith(library)}
+    for name in libraries:
+        if name.startswith(f"{library}bridge/"):
+            continue
+        assert not re.search(r"/(tests?|debug|conch|mail|words)/", name), name
+        assert not name.endswith((".pyi", ".pyc", ".h", ".bfbs", ".html")), name
+    [documentation] = built.glob("plugin-bridge-doc_*.deb")
+    html = "usr/share/doc/plugin-bridge/html/"
+    pages = debian.contents(documentation)
+    assert {f"{html}index.html", f"{html}searchindex.js"} <= pages
+    assert f"{html}.buildinfo" not in pages
+
+
+def test_versions(release: debian.Release, package: Path) -> None:
+    """Of two packages of one version, that for the newer Python replaces the other."""
+
+    def version(python: str) -> str:
+        return f"{bridge.__version__}+py{python}"
+
+    of = version(release.python)
+    assert debian.field(package, "Version") == of
+    older = ["dpkg", "--compare-versions", version("3.9"), "lt", of]
+    newer = ["dpkg", "--compare-versions", of, "lt", version("3.14")]
+    debian.ran(older)
+    debian.ran(newer)
+    debian.ran(["dpkg", "--compare-versions", bridge.__version__, "lt", of])
+
+
+def test_its_own_python(release: debian.Release, root: Path, package: Path) -> None:
+    """
+    It runs in the Python that its libraries are for, whichever is the default.
+
+    So an upgrade of the system, which changes the default, breaks nothing.
+    """
+    python = f"python{release.python}"
+    assert python in debian.field(package, "Depends").replace(",", "").split()
+    command = (root / "usr" / "bin" / "plugin-bridge").read_text("utf-8")
+    assert command.startswith(f"#!/usr/bin/{python} -IS\n")
+    # What runs when the default changes: it compiles for the same one again.
+    [hook] = (root / "usr/share/python3/runtime.d").glob("plugin-bridge.*")
+    debian.inside(root, f"sh /usr/share/python3/runtime.d/{hook.name} rtupdate")
+    cached = (root / "usr/lib/plugin-bridge/bridge/__pycache__").iterdir()
+    tag = f"cpython-{release.python.replace('.', '')}"
+    assert {path.name.split(".")[1] for path in cached} == {tag}
+
+
+def test_plugin_caches(release: debian.Release, root: Path) -> None:
+    """
+    Twisted uses both caches of plugins: it imports only the plugins it is asked for.
+
+    With a cache that is rejected it imports all of them, with what they import.
+    """
+    program = (
+        "import sys; sys.path.insert(0, '/usr/lib/plugin-bridge'); "
+        "from twisted.application.service import IServiceMaker; "
+        "from twisted.plugin import getPlugins; "
+        "from bridge.sinks import plugins; "
+        "from bridge.sinks.maker import ISinkMaker; "
+        "assert list(getPlugins(IServiceMaker, plugins)) == []; "
+        "assert 'bridge.sinks.plugins.shipped' not in sys.modules; "
+        "assert len(list(getPlugins(ISinkMaker, plugins))) == 4; "
+        "assert 'bridge' in [m.tapname for m in getPlugins(IServiceMaker)]; "
+        "assert 'twisted.plugins.cred_file' not in sys.modules; "
+        "assert 'twisted.plugins.autobahn_endpoints' not in sys.modules; "
+        "print(len(sys.modules))"
+    )
+    cache = root / "usr/lib/plugin-bridge/twisted/plugins/dropin.cache"
+    before = cache.stat().st_mtime_ns
+    python = f"python{release.python} -ISBW error"
+    count = int(debian.inside(root, f"{python} -c {shlex.quote(program)}"))
+    assert count < MODULES, count
+    assert cache.stat().st_mtime_ns == before
+
+
 def test_manual_pages(package: Path) -> None:
     """All are where ``man`` looks, one under a second name."""
-    held = debian.ran(["dpkg-deb", "--contents", package])
+    held = debian.contents(package)
     for page in (
         "man1/plugin-bridge.1",
         "man1/vrcnext-bridge.1",
+        "man5/plugin-bridge-host.5",
         "man5/plugin.json.5",
         "man5/plugin.sig.5",
         "man7/plugin-bridge-protocol.7",
     ):
-        assert f"./usr/share/man/{page}.gz" in held, page
+        assert f"usr/share/man/{page}.gz" in held, page
 
 
 def test_metadata(root: Path) -> None:

@@ -75,7 +75,7 @@ export const kitScenarios = {
     let pressed = 0;
     const button = card.button("Press", async () => {
       pressed += 1;
-      line.textContent = "two";
+      line.set("two");
       throw new Error("mine");
     });
     const [shown] = fake.cards;
@@ -84,22 +84,69 @@ export const kitScenarios = {
     equal([pressed, shown?.text], [1, "two\nPress"]);
     const message = "the button “Press” failed: Error: mine";
     equal(fake.lines, [{ level: "error", message }]);
-    button.click();
-    equal(pressed, 2);
-    button.disabled = true;
-    button.click();
-    equal(pressed, 2);
-    let refused = "";
-    try {
-      await shown?.press("Press");
-    } catch (e) {
-      refused = (e as Error).message;
-    }
-    equal(refused, "there is no enabled button “Press” on the card “Title”");
+    button.enable(false);
+    equal(
+      (await failure(Promise.resolve().then(() => shown?.press("Press")))).message,
+      "there is no enabled button “Press” on the card “Title”",
+    );
     button.remove();
     equal([shown?.text, shown?.buttons], ["two", []]);
-    card.body.replaceChildren("plain");
-    equal(shown?.text, "plain");
+    line.show(false);
+    equal(shown?.text, "");
+    card.remove();
+    equal(fake.cards.length, 0);
+  },
+
+  async kit_fields() {
+    const fake = made();
+    const card = fake.ctx.ui.card("Title");
+    const heard: unknown[] = [];
+    const changed = ({ value }: { readonly value: unknown }): void => void heard.push(value);
+    const name = card.input("Name", { value: "a", maxLength: 3, changed });
+    card.number("Size", { min: 1, changed });
+    const [shown] = fake.cards;
+    equal(shown?.text, "Name: a\nSize: ");
+    await shown?.write("Name", "abcdef");
+    await shown?.write("Size", 0);
+    await shown?.write("Size", 2);
+    await shown?.write("Size", undefined);
+    equal(heard, ["abc", 2, undefined]);
+    equal([name.value(), shown?.value("Name"), shown?.value("Size")], ["abc", "abc", undefined]);
+    name.enable(false);
+    for (const label of ["Name", "Other"]) {
+      const refused = await failure(shown?.write(label, "x") ?? Promise.resolve());
+      equal(refused.message.startsWith("there is no "), true);
+    }
+  },
+
+  kit_shown_data() {
+    const fake = made();
+    const card = fake.ctx.ui.card("Title");
+    card.table("Worlds", ["Name", "Visits"]).setRows([["Home", 3]]);
+    const progress = card.progress("Reading", 0.25);
+    card.image("data:image/gif;base64,R0lGODlhAQAB", "A dot");
+    const [shown] = fake.cards;
+    equal(shown?.text, "Worlds\nName | Visits\nHome | 3\nReading: 25 %\nA dot");
+    equal([shown?.rows("Worlds"), shown?.images], [[["Home", "3"]], ["A dot"]]);
+    progress.set(undefined);
+    equal([shown?.progress("Reading"), shown?.text.includes("Reading: …")], [undefined, true]);
+    let refused = "";
+    try {
+      card.progress("Reading", 2);
+    } catch (e) {
+      refused = String(e);
+    }
+    equal(refused, "RangeError: progress: from 0 to 1");
+  },
+
+  kit_page_content() {
+    const fake = made({ dom: true });
+    const { body } = fake.ctx.ui.card("Title");
+    body?.replaceChildren("plain");
+    equal(fake.cards[0]?.text, "plain");
+    const without = made();
+    equal(without.ctx.ui.card("Title").body === undefined, true);
+    equal(without.lines[0]?.level, "warn");
   },
 
   async kit_http() {
@@ -121,6 +168,10 @@ export const kitScenarios = {
       url: "https://example.org/json",
       options: { method: "POST", body: "b" },
     });
+    equal(fake.requests.length, 3);
+    for (const url of ["/x", "ftp://example.org/", "https://a:b@example.org/"]) {
+      equal(await refusal(http.fetch(url)), "BridgeError bad_request");
+    }
     equal(fake.requests.length, 3);
     const unprepared = await failure(made().ctx.http.fetch("https://example.org/"));
     equal(unprepared.message, "the test prepares no response: pass the option respond");
@@ -155,6 +206,13 @@ export const kitScenarios = {
     equal(await native.call("notify", "targets"), { method: "targets" });
     equal((await made().ctx.native.notify({ title: "T" })).delivered, ["fake"]);
     equal([await sql.databases(), await native.targets()], [[], []]);
+    const failing = made({
+      notified: () => {
+        throw new BridgeError("timeout", "late");
+      },
+    });
+    const { ok, failed } = await failing.ctx.native.notify({ title: "T" });
+    equal([ok, failed], [false, [{ sink: "bridge", error: "BridgeError: late" }]]);
   },
 
   async kit_switched_off() {

@@ -2,6 +2,7 @@
 
 import { apiScenarios } from "./api_scenarios.js";
 import { evaluationScenarios } from "./evaluation_scenarios.js";
+import { handleScenarios } from "./handle_scenarios.js";
 import { hostScenarios } from "./host_scenarios.js";
 import { kitScenarios } from "./kit_scenarios.js";
 import { pageScenarios } from "./page_scenarios.js";
@@ -11,6 +12,7 @@ const results: { [name: string]: string } = {};
 const all: { [name: string]: () => void | Promise<void> } = {
   ...apiScenarios,
   ...evaluationScenarios,
+  ...handleScenarios,
   ...hostScenarios,
   ...kitScenarios,
   ...pageScenarios,

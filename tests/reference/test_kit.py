@@ -24,6 +24,18 @@ class KitTests(ScenarioTestCase):
         """Cards show what was added; a button that fails writes a log line."""
         self.prove()
 
+    def test_kit_fields(self) -> None:
+        """Tests write into fields as users do, under the same rules."""
+        self.prove()
+
+    def test_kit_shown_data(self) -> None:
+        """Tables, progress bars and images are recorded, under the page's rules."""
+        self.prove()
+
+    def test_kit_page_content(self) -> None:
+        """With the option ``dom``, a card has a body."""
+        self.prove()
+
     def test_kit_http(self) -> None:
         """Requests are recorded, and answered as the test prepares it."""
         self.prove()

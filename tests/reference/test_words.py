@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.wording import MEANINGS
+from bridge.approval.wording import MEANINGS, PAGE_CONTENT
 from bridge.settings.host import load_profile
 
 from ..npm import esbuild, node
@@ -18,12 +18,13 @@ from .bundling import REFERENCE
 SECONDS = 60.0
 
 
-def words_of_the_page() -> dict[str, dict[str, object]]:
-    """Return the table of the page, by permission."""
+def words_of_the_page() -> tuple[dict[str, dict[str, object]], dict[str, object]]:
+    """Return the table of the page, by permission, and the words for page content."""
     module = REFERENCE / "packages" / "host" / "src" / "permissionwords.ts"
     source = (
-        f"import {{ PERMISSION_WORDS }} from {json.dumps(str(module))};"
-        "console.log(JSON.stringify(Object.fromEntries(PERMISSION_WORDS)));"
+        f"import {{ PAGE_CONTENT, PERMISSION_WORDS as all }} from "
+        f"{json.dumps(str(module))};"
+        "console.log(JSON.stringify([Object.fromEntries(all), PAGE_CONTENT]));"
     )
     with TemporaryDirectory() as scratch:
         code = Path(scratch) / "words.mjs"
@@ -42,8 +43,8 @@ def words_of_the_page() -> dict[str, dict[str, object]]:
             check=True,
             timeout=SECONDS,
         )
-    table: dict[str, dict[str, object]] = json.loads(run.stdout)
-    return table
+    table, content = json.loads(run.stdout)
+    return table, content
 
 
 class WordsTests(SynchronousTestCase):
@@ -52,11 +53,13 @@ class WordsTests(SynchronousTestCase):
     def test_same_words(self) -> None:
         """Labels, meanings and risks are the same, in the same order."""
         prompts = [
-            (name, one.label, one.effect, one.risky) for name, one in MEANINGS.items()
+            (name, one.label, one.effect, one.risky)
+            for name, one in [*MEANINGS.items(), ("dom", PAGE_CONTENT)]
         ]
+        permissions, content = words_of_the_page()
         page = [
             (name, words["label"], words["meaning"], words["risky"])
-            for name, words in words_of_the_page().items()
+            for name, words in [*permissions.items(), ("dom", content)]
         ]
         self.assertEqual(page, prompts)
 

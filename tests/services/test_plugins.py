@@ -200,6 +200,7 @@ class PluginServiceTests(SynchronousTestCase):
                     "hosts": empty,
                     "actions": empty,
                     "events": empty,
+                    "dom": False,
                 },
             },
         )

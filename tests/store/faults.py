@@ -15,6 +15,7 @@ from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge.datadir.paths
+import bridge.system.files
 from bridge.store import generations
 
 CHANGING = ("open", "fdopen", "fsync", "link", "replace", "rename", "unlink", "rmdir")
@@ -72,7 +73,12 @@ class FaultyOs:
 def running_on(faulty: FaultyOs, *others: Any) -> Iterator[FaultyOs]:
     """Let the store's files, and those of other modules, be handled by ``faulty``."""
     with ExitStack() as stack:
-        for module in (generations, bridge.datadir.paths, *others):
+        for module in (
+            generations,
+            bridge.datadir.paths,
+            bridge.system.files,
+            *others,
+        ):
             stack.enter_context(mock.patch.object(module, "os", faulty))
         yield faulty
 

@@ -62,12 +62,12 @@ class Auditor:
             found += [f"{name}, {width} px: wider than the window: {o}" for o in over]
         self.resize(320, 1, dark=True)
         self._picture(f"{name}-320-dark")
-        found += [f"{name}, narrow and dark: {one}" for one in self._violations()]
+        found += [f"{name}, narrow and dark: {one}" for one in self.violations()]
         small: list[str] = self._run(_SMALL)
         found += [f"{name}: too small: {one}" for one in small]
         self.resize(1200, 1)
         self._picture(f"{name}-1200")
-        found += [f"{name}, wide and light: {one}" for one in self._violations()]
+        found += [f"{name}, wide and light: {one}" for one in self.violations()]
         return found
 
     def resize(self, width: int, scale: int, *, dark: bool = False) -> None:
@@ -83,7 +83,8 @@ class Auditor:
         ]
         self._command("Emulation.setEmulatedMedia", {"features": features})
 
-    def _violations(self) -> list[str]:
+    def violations(self) -> list[str]:
+        """Return the rules of axe that the page breaks, with the elements."""
         self._run(f"if (!window.axe) {{ {self._axe} }}")
         found: list[str] = self._chrome.execute_async_script(_AXE)
         return found

@@ -252,9 +252,10 @@ def running(
     *options: str,
     data: Path | None = None,
     more: Mapping[str, str] | None = None,
+    host: str = "reference",
 ) -> Iterator[Daemon]:
     """
-    Run a daemon on a free port, with the reference host, until the block ends.
+    Run a daemon on a free port until the block ends.
 
     :param home: Its home directory; an empty one will do.
     :param data: Its data directory; ``home/data`` by default.
@@ -263,7 +264,7 @@ def running(
     data = data or home / "data"
     line = command(
         "run",
-        "--host=reference",
+        f"--host={host}",
         "--listen=127.0.0.1:0",
         f"--data-dir={data}",
         *options,

@@ -10,8 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..cli.authoring.test_worktree import IDENTITY, commit, git
 from ..directories import fresh_directory
-from ..npm import ROOT, esbuild, node, npm, tsc
-from .daemon import run
+from ..npm import ROOT, node, npm, tsc
+from .daemon import run, set_up
 
 WORKFLOWS = ROOT / "bridge" / "reference" / "template" / "github" / "workflows"
 TEST_SECONDS = 60.0
@@ -24,9 +24,8 @@ class AuthorTests(SynchronousTestCase):
     def setUp(self):
         """A data directory that is set up, and a new plugin."""
         self.home = fresh_directory(self)
-        self.data = self.home / "data"
+        self.data = set_up(self.home)
         self.environ = {"BRIDGE_HOST": "reference", "BRIDGE_DATA_DIR": str(self.data)}
-        self.do("setup", f"--bundler={esbuild()}")
         self.plugin = self.home / "my-plugin"
         self.do("new", str(self.plugin))
 
@@ -167,6 +166,10 @@ class AuthorTests(SynchronousTestCase):
         """It passes the strict compiler."""
         compiled = tsc(self.plugin / "tsconfig.json")
         self.assertEqual((compiled.returncode, compiled.stdout), (0, ""))
+
+
+class WorkflowTests(SynchronousTestCase):
+    """Tests for the workflows of a new plugin."""
 
     def test_signing_workflow(self):
         """It starts by hand only; one step of a protected job has the key."""

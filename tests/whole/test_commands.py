@@ -107,6 +107,10 @@ class CommandTests(SynchronousTestCase):
         reader.type("plugin-bridge run")
         reader.read(ROOT / "docs" / "operating.md")
 
+    def test_installing(self) -> None:
+        """What those type who install or upgrade, as far as no system changes."""
+        self.reader().read(ROOT / "docs" / "installing.md")
+
     def test_contributing(self) -> None:
         """What contributors type."""
         self.reader().read(ROOT / "docs" / "CONTRIBUTING.md")
@@ -116,7 +120,9 @@ class CommandTests(SynchronousTestCase):
         reader = self.reader()
         page = ROOT / "docs" / "hosts.md"
         # The table that a profile may have as well, and a whole profile without it.
-        names, profile = (t for language, t in fences(page) if language == "toml")
+        manual = ROOT / "docs" / "man" / "plugin-bridge-host.5.md"
+        (names,) = (text for language, text in fences(manual) if language == "toml")
+        (profile,) = (text for language, text in fences(page) if language == "toml")
         text = f"{profile}\n{names}"
         (reader.world.work / "my-host.toml").write_text(text, "utf-8")
         shutil.copytree(ROOT / "bridge" / "reference", reader.world.work / "my-sources")

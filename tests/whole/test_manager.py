@@ -42,6 +42,65 @@ export default definePlugin({
   deactivate() {},
 });
 """
+HANDLES = """\
+import { definePlugin } from '@bridge/plugin-api';
+
+const DOT =
+  'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==';
+
+function outcomeOf(work: () => unknown): string {
+  try {
+    return `done ${String(work())}`;
+  } catch (e) {
+    return e instanceof TypeError ? 'refused' : 'failed';
+  }
+}
+
+export default definePlugin({
+  id: 'every-handle',
+  activate(ctx) {
+    const card = ctx.ui.card('Every handle');
+    const words = card.text('Nothing yet.', { live: true });
+    const table = card.table('What happened', ['What', 'Value']);
+    const rows: [string, string][] = [];
+    const happened = (what: string, value: unknown): void => {
+      rows.push([what, String(value)]);
+      table.setRows(rows);
+      words.set(`${what}: ${String(value)}`);
+    };
+    card.input('Name', {
+      help: 'Anything.',
+      maxLength: 10,
+      changed: ({ value }) => happened('name', value),
+    });
+    card.number('Size', {
+      min: 1,
+      max: 5,
+      integer: true,
+      changed: ({ value }) => happened('size', value),
+    });
+    const progress = card.progress('Reading', 0);
+    const button = card.button('Read', () => {
+      progress.set(0.5);
+      button.setLabel('Read again');
+      happened('read', '<b>half</b>');
+    });
+    card.image(DOT, 'A dot');
+    if (card.body !== undefined) {
+      card.body.append('Drawn by the plugin.');
+    }
+    const outcomes = [
+      outcomeOf(() => card.image('http://127.0.0.1:9/beacon.png', 'x')),
+      outcomeOf(() => card.image('/theme/beacon.png', 'x')),
+      outcomeOf(() => Object.assign(words, { set: 1 })),
+      outcomeOf(() => Object.getPrototypeOf(button)),
+      outcomeOf(() => Object.values({ ...card, ...button }).every(Object.isFrozen)),
+    ];
+    card.text(outcomes.join(', '));
+  },
+  deactivate() {},
+});
+"""
 THROWS = "throw new Error('it breaks while it is loaded');\nexport default {};\n"
 
 
@@ -415,6 +474,78 @@ class ManagerTests(StandTestCase):
         self.confirm_all("#outcome")
         browser.until_text("#keys", "No keys yet.")
         self.assertNotEqual(stand.focus(), "BODY")
+
+    def test_handles_by_keyboard(self) -> None:
+        """Every handle works without a pointer; page content is shown before."""
+        self.addCleanup(self.remove_all)
+        stand, browser = self.stand, self.browser
+        card = '[data-testid="plugin-card-every-handle"]'
+        url = stand.publish("every-handle", main=HANDLES)
+        stand.confirmed("plugins/install", {"url": url})
+        stand.open("/home")
+        browser.until_text(card, "Nothing yet.")
+        self.audit("handles")
+        self.focus_named("Name")
+        self.press("Ada", Keys.ENTER)
+        browser.until_text(f"{card} [role=status]", "name: Ada")
+        self.focus_named("Size")
+        self.press("9", Keys.TAB)
+        browser.until_text(f"{card} .error", "Between 1 and 5.")
+        self.audit("handles-bad")
+        self.focus_named("Size")
+        self.press(Keys.BACKSPACE, "2", Keys.ARROW_UP, Keys.TAB)
+        browser.until_text(f"{card} table", "size 3")
+        self.focus_named("Read")
+        self.press(Keys.SPACE)
+        browser.until_text(f"{card} table", "read <b>half</b>")
+        self.focus_named("Read again")
+        self.focus_named("What happened")
+        browser.until_text(f"{card} .progress", "50 %")
+        status = f"{card} .progress [role=status]"
+        script = "return document.querySelector(arguments[0]).textContent"
+        announced = browser.chrome.execute_script(script, status)
+        self.assertEqual(announced, "Reading: 50 %")
+        outcomes = "refused, refused, refused, done null, done true"
+        browser.until_text(card, outcomes)
+        image = "const i = document.querySelector(arguments[0]); return i.naturalWidth"
+        width = browser.chrome.execute_script(image, f"{card} img[alt='A dot']")
+        self.assertEqual(width, 1)
+        loaded = "return performance.getEntriesByType('resource').map((e) => e.name)"
+        names = browser.chrome.execute_script(loaded)
+        self.assertEqual([name for name in names if "beacon" in name], [])
+        self.audit("handles-used")
+        self.gain_page_content(card)
+
+    def gain_page_content(self, card: str) -> None:
+        """An update that wants elements is shown as a gain, everywhere."""
+        stand, browser = self.stand, self.browser
+        self.assertNotIn("Drawn by the plugin.", browser.text(card))
+        words = "Draw its own page content: it can reach everything on this page."
+        stand.publish("every-handle", main=HANDLES, version="1.1.0", dom=True)
+        stand.go("/plugins/every-handle/update")
+        self.desktop.confirm()
+        browser.until_text("#update-found", "1.1.0 asks for more.")
+        self.assertIn(words, browser.text("#changes"))
+        self.audit("update-content")
+        browser.click("#update-now")
+        self.desktop.confirm()
+        browser.until_text("#operation-step", "Answer the question")
+        self.desktop.confirm()
+        self.assertIn(words.rstrip("."), self.desktop.last().replace("\n", " "))
+        browser.until_text("#outcome", "Every Handle is updated.")
+        browser.click("#reload")
+        browser.until_text("#plugin", words)
+        self.audit("page-content")
+        stand.go("/home")
+        browser.until_text(card, "Drawn by the plugin.")
+
+    def focus_named(self, name: str) -> None:
+        """Press Tab until what is called so has the focus."""
+        for _ in range(60):
+            if self.browser.chrome.switch_to.active_element.accessible_name == name:
+                return
+            self.press(Keys.TAB)
+        raise AssertionError(f"the focus never came to {name}")
 
     def test_many_plugins_with_long_names(self) -> None:
         """Search and tags; names without spaces do not widen the page."""

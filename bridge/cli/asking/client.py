@@ -22,6 +22,7 @@ from ...protocol.wire import dumps, loads_own
 from ...settings.config import BY_NAME, HOST_OPTIONS, Option
 from ...settings.options import HostOptions
 from ...settings.values import Address, UnixAddress, listened_on
+from ...system.users import is_own
 from ..terminal import CommandError, failed, print_json
 
 REFUSED: Final = 1
@@ -204,7 +205,7 @@ def is_ours(path: Path) -> bool:
         return False
     except OSError as e:
         raise CommandError(f"{path} cannot be used: {e.strerror}") from None
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+    if not stat.S_ISSOCK(found.st_mode) or not is_own(found):
         raise CommandError(f"{path} is not a socket of your user")
     return True
 

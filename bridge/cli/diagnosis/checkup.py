@@ -32,6 +32,7 @@ from ...settings.values import Address, UnixAddress
 from ...store import StoreError
 from ...store.generations import Generations
 from ...store.view import StateView
+from ...system.users import is_own
 from ..asking.client import listens_on
 from .filesofothers import files_of_others
 
@@ -98,7 +99,7 @@ def _directory(place: Paths, command: str) -> Finding:
     if not stat.S_ISDIR(found.st_mode):
         text = f"{root} is not a directory"
         return Finding(name, Level.WRONG, text, "choose another with --data-dir")
-    if os.name != "nt" and found.st_uid != os.geteuid():
+    if not is_own(found):
         text = f"{root} belongs to another user"
         return Finding(
             name, Level.WRONG, text, f"run: sudo chown -R $USER {quote(str(root))}"

@@ -25,6 +25,8 @@ from attrs import define, evolve, field, frozen
 
 from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
+from ...system.files import BINARY
+from ...system.processes import seal
 from ..tree.files import NotRegularError, TooLargeError, open_own, read_own
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
@@ -121,13 +123,13 @@ def verified_copy(
     if fd is not None:
         try:
             _copy(source / BINARY_NAME, fd, digest)
-            _seal(fd)
+            seal(fd)
         except BaseException:
             os.close(fd)
             raise
         return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd)
     copy = private / BINARY_NAME
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
     fd = os.open(copy, flags, 0o500)
     # Closed before it runs: no system runs a file that is open for writing.
     try:
@@ -257,13 +259,3 @@ def _write(fd: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
-
-
-def _seal(fd: int) -> None:
-    # Not on every system, and not needed before a file in memory was made.
-    import fcntl
-
-    seals = (
-        fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-    )
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)

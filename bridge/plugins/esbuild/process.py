@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import signal
-import sys
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -15,8 +11,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from ...protocol.limits import BUNDLER_MEMORY_BYTES
+from ...system.processes import kill_session, limit_data
 
-SESSIONS: Final = os.name == "posix"
 """Whether a process can lead a session, and so be killed with all it started."""
 
 CRASHED: Final = 2
@@ -63,10 +59,7 @@ def kill_group(leader: int, signal_leader: Callable[[str], None]) -> None:
     :param leader: The process id; of a process that has not been waited for yet.
     :param signal_leader: Sends a signal, by its name without ``SIG``, to that process.
     """
-    if SESSIONS:
-        # There is no group just after the start, before the child leads anything.
-        with contextlib.suppress(OSError):
-            os.killpg(leader, signal.SIGKILL)
+    kill_session(leader)
     signal_leader("KILL")
 
 
@@ -80,17 +73,8 @@ def limit_memory(pid: int | None, most: int = BUNDLER_MEMORY_BYTES) -> None:
         it has, as Twisted's transports have it.  One may end while it is started.
     :param most: Bytes of data: heap, stacks and private mappings.
     """
-    if sys.platform != "linux" or pid is None:
-        return
-    import resource
-
-    # Not the address space: Go reserves more than a gigabyte of it at its start.
-    kind = resource.RLIMIT_DATA
-    # It is gone, or has a limit that this process may not touch.
-    with contextlib.suppress(OSError):
-        now = resource.prlimit(pid, kind)
-        given = [most, *(n for n in now if n != resource.RLIM_INFINITY)]
-        resource.prlimit(pid, kind, (min(given), min(given)))
+    if pid is not None:
+        limit_data(pid, most)
 
 
 async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:

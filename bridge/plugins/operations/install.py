@@ -68,6 +68,8 @@ class Installer(Pipeline):
         await self._refuse_installed(candidate.manifest.id)
         self._trust.check_mark(candidate.manifest.id, candidate.signed)
         accepted = await self._prompting.ask_for_trust(running, candidate)
+        if not accepted:
+            await self._prompting.ask_for_page_content(running, candidate)
         await self._begin_commit(running)
         self._begin_move(running, candidate, accepted)
         await self._refuse_installed(candidate.manifest.id)

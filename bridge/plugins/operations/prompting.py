@@ -65,9 +65,25 @@ class Prompting:
             version=manifest.version,
             permissions=manifest.permissions,
             optional=manifest.optional_permissions,
+            dom=manifest.dom is True,
         )
         await self._ask_for_key(running, prompt)
         return True
+
+    async def ask_for_page_content(
+        self, running: Running, candidate: Candidate
+    ) -> None:
+        """
+        Ask when a plugin that is to be installed draws its own page content.
+
+        The question about its key shows that too, so this one is for known keys.
+
+        :raise BridgeError: ``denied`` or ``approval_unavailable``.
+        """
+        manifest = candidate.manifest
+        if manifest.dom:
+            prompt = self.prompts.page_content(manifest.id, candidate.url)
+            await self.ask(running, prompt)
 
     async def ask_to_rotate(
         self, running: Running, candidate: Candidate, old: str
@@ -102,6 +118,7 @@ class Prompting:
             found.hosts.gained,
             found.actions.gained,
             found.events.gained,
+            dom=found.dom,
         )
         version = old.version if old else "unknown"
         prompt = self.prompts.grow(

@@ -10,16 +10,11 @@ from typing import BinaryIO, Final
 
 from ...datadir.ownership import check_open
 from ...protocol.text import printable
+from ...system.files import BINARY, NO_INHERIT, NO_LINK, NO_WAIT
 
 SHOWN_CHARACTERS: Final = 200
 
-_FLAGS: Final = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # or opening a named pipe would wait for ever
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_FLAGS: Final = os.O_RDONLY | NO_LINK | NO_WAIT | NO_INHERIT | BINARY
 
 
 class NotRegularError(OSError):

@@ -32,6 +32,8 @@ class Differences:
     :ivar hosts: The hosts it declares.
     :ivar actions: The host's actions it declares.
     :ivar events: The host's events it declares.
+    :ivar dom: Whether it draws its own page content, and the installed version does
+        not.
     """
 
     permissions: Difference
@@ -39,11 +41,12 @@ class Differences:
     hosts: Difference
     actions: Difference
     events: Difference
+    dom: bool
 
     @property
     def grows(self) -> bool:
         """Whether anything is gained."""
-        return any(
+        return self.dom or any(
             one.gained
             for one in (
                 self.permissions,
@@ -78,6 +81,7 @@ def differences(old: Manifest | None, new: Manifest) -> Differences:
         hosts=_compare(old.hosts if old else [], new.hosts),
         actions=_compare(old.actions if old else [], new.actions),
         events=_compare(old.events if old else [], new.events),
+        dom=new.dom is True and not (old and old.dom),
     )
 
 

@@ -24,14 +24,14 @@ export default definePlugin({
     let presses = ctx.settings.get("presses", 0);
     const card = ctx.ui.card("Hello from a plugin");
     card.text("This plugin was cloned, verified and compiled into the page.");
-    const count = card.text(sentence(presses));
+    const count = card.text(sentence(presses), { live: true });
     const button = card.button(ctx.settings.get("label", ""), async () => {
       presses += 1;
-      count.textContent = sentence(presses);
+      count.set(sentence(presses));
       await ctx.settings.set("presses", presses);
     });
     ctx.settings.onChange(() => {
-      button.textContent = ctx.settings.get("label", "");
+      button.setLabel(ctx.settings.get("label", ""));
     });
     ctx.logger.info("said hello");
   },

@@ -10,7 +10,8 @@ export default definePlugin({
 
   activate(ctx) {
     const card = ctx.ui.card("My plugin");
-    card.text(ctx.settings.get("greeting", ""));
+    const greeting = card.text(ctx.settings.get("greeting", ""));
+    ctx.settings.onChange(() => greeting.set(ctx.settings.get("greeting", "")));
     ctx.logger.info("activated");
   },
 

@@ -148,6 +148,30 @@ class InstallTests(PipelineTestCase):
         keys = self.bench.store.entries(KEYS)
         self.assertEqual(keys[KEY]["plugins"], ["good", "other"])
 
+    def publish_drawing(self, name):
+        """Publish a plugin that draws its own page content."""
+        text = manifest(name, dom=True)
+        self.bench.publish(name, files_of(name, **{"plugin.json": text}))
+
+    def test_page_content_is_shown_with_a_new_key(self):
+        """The question about a new key shows what the plugin can reach."""
+        self.publish_drawing("good")
+        self.installed()
+        _, trust = self.bench.approver.prompts
+        self.assertIn("can reach everything on this page", trust.body)
+
+    def test_page_content_is_asked_for_with_a_known_key(self):
+        """With a known key, a question of its own shows it; no means no."""
+        self.installed()
+        self.publish_drawing("other")
+        self.before = self.bench.left()
+        self.bench.approver.answers = [True, False]
+        self.assertEqual(self.refusal("other"), "denied: declined")
+        prompt = self.bench.approver.prompts[-1]
+        self.assertIn("can reach everything on this page", prompt.body)
+        self.bench.approver.answers = [True, True]
+        self.assertEqual(self.installed("other"), "other")
+
     def test_prompts_show_what_to_decide_by(self):
         """The first prompt shows the host, the second the key and the plugin."""
         self.installed()

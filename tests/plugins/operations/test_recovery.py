@@ -25,7 +25,7 @@ from bridge.store.generations import Generations
 from ...store.faults import FaultyOs, running_on
 from .bench import OTHER_SEED, Bench, files_of, manifest, url_of, write_tree
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class InterruptedTests(SynchronousTestCase):

@@ -565,6 +565,7 @@ class GrowthTests(UpdateTestCase):
             {"hosts": ["x.example"]},
             {"actions": ["vrcLogin"]},
             {"events": ["friend-online"]},
+            {"dom": True},
         ):
             self.grow(**gain)
             self.bench.approver.answers = [True, False]

@@ -154,6 +154,12 @@ class AcceptedTests(SynchronousTestCase):
         padding = b" " * (MANIFEST_BYTES - len(json.dumps(LEAST)))
         read_manifest(json.dumps(LEAST).encode() + padding, PLAIN)
 
+    def test_page_content(self):
+        """Where the host has the field, a manifest may ask for page content."""
+        self.assertIs(read(with_(dom=True), FREE).dom, True)
+        self.assertIs(read(with_(dom=False), FREE).dom, False)
+        self.assertIsNone(read(LEAST, FREE).dom)
+
     def test_vocabulary_of_the_host(self):
         """Permissions are those of the host's profile."""
         other = evolve(PLAIN, permissions=["flying"])
@@ -197,6 +203,17 @@ class RefusedTests(Refusals):
         """A range that is none, or over 100 characters, is refused everywhere."""
         for value in ("", "latest", "1.*.3", "1.0.0 " * 17, "1.0.0\u00a02.0.0"):
             self.assert_refused("apiVersion", value, FREE)
+
+    def test_page_content_of_another_host(self):
+        """Other hosts do not know the field."""
+        message = self.refusal(with_(dom=True))
+        self.assertIn("unknown field", message)
+
+    def test_bad_page_content(self):
+        """It is a boolean."""
+        wrong: tuple[object, ...] = ("true", 1, [])
+        for value in wrong:
+            self.assert_refused("dom", value, FREE)
 
     def test_bad_text(self):
         """Text is bounded, on one line, and where it names something not blank."""

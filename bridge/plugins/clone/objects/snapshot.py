@@ -18,6 +18,7 @@ from attrs import define, field, frozen
 
 from ....datadir.ownership import make_directories
 from ....protocol.errors import Prefix, plugin_error
+from ....system.files import BINARY, NO_LINK
 from ..transfer import CloneLimits, clone_failed
 from .filenames import check_name, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked
@@ -82,8 +83,7 @@ def write_files(files: list[File], root: Path, check: Callable[[], None]) -> Non
 
     :raise OSError: One could not be made, or was there already.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    flags |= getattr(os, "O_BINARY", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
     made = {root}
     for file in files:
         check()

@@ -17,6 +17,13 @@ test("shows the user's own greeting", async () => {
   assert.equal(fake.cards[0]?.text, "Hello!");
 });
 
+test("follows what the user saves", async () => {
+  const fake = fakeContext(plugin);
+  await plugin.activate(fake.ctx);
+  fake.save({ greeting: "Hello again!" });
+  assert.equal(fake.cards[0]?.text, "Hello again!");
+});
+
 test("leaves nothing behind when it is switched off", async () => {
   const fake = fakeContext(plugin);
   await plugin.activate(fake.ctx);

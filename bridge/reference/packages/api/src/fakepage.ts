@@ -1,22 +1,49 @@
 /** The cards of a page that is not there, for `testing.ts`. */
 
 import type { Logger } from "./context.js";
+import { describe } from "./describe.js";
+import { madeElement } from "./fakeelement.js";
+import type {
+  ButtonState,
+  CardScreen,
+  Drawn,
+  ImageState,
+  InputState,
+  NumberState,
+  ProgressState,
+  Screen,
+  TableState,
+  TextState,
+} from "./screen.js";
 import type { FakeCard } from "./testing.js";
-import type { Card, Ui } from "./ui.js";
 
 /** Cards without a page. */
-export class FakeUi implements Ui {
+export class FakeScreen implements Screen {
   readonly cards: FakeCard[] = [];
   readonly #logger: Logger;
+  readonly #dom: boolean;
 
-  constructor(logger: Logger) {
+  /** @param dom Whether the plugin draws its own content. */
+  constructor(logger: Logger, dom: boolean) {
     this.#logger = logger;
+    this.#dom = dom;
   }
 
-  card(title: string): Card {
-    const card = new RecordedCard(title, this.#logger);
+  card(title: string): CardScreen {
+    const body = this.#dom ? madeElement() : undefined;
+    const card = new RecordedCard(title, body);
     this.cards.push(card);
-    return card.forPlugin;
+    return screenOf(card, body, () => {
+      this.cards.splice(this.cards.indexOf(card), 1);
+    });
+  }
+
+  withoutBody(): void {
+    this.#logger.warn('card.body is only there with the option "dom" of fakeContext');
+  }
+
+  failed(what: string, error: unknown): void {
+    this.#logger.error(`${what} failed: ${describe(error)}`);
   }
 
   /** Remove every card, as the page does when a plugin is switched off. */
@@ -25,130 +52,159 @@ export class FakeUi implements Ui {
   }
 }
 
+type Recorded =
+  | { readonly kind: "text"; state: TextState }
+  | { readonly kind: "button"; state: ButtonState; readonly act: () => Promise<void> }
+  | {
+      readonly kind: "input";
+      state: InputState;
+      readonly act: (value: string) => Promise<void>;
+    }
+  | {
+      readonly kind: "number";
+      state: NumberState;
+      readonly act: (value: number | undefined) => Promise<void>;
+    }
+  | { readonly kind: "table"; state: TableState }
+  | { readonly kind: "progress"; state: ProgressState }
+  | { readonly kind: "image"; state: ImageState };
+
+function screenOf(
+  card: RecordedCard,
+  body: HTMLElement | undefined,
+  remove: () => void,
+): CardScreen {
+  return {
+    body,
+    remove,
+    text: (state) => card.add({ kind: "text", state }),
+    button: (state, act) => card.add({ kind: "button", state, act }),
+    input: (state, act) => card.add({ kind: "input", state, act }),
+    number: (state, act) => card.add({ kind: "number", state, act }),
+    table: (state) => card.add({ kind: "table", state }),
+    progress: (state) => card.add({ kind: "progress", state }),
+    image: (state) => card.add({ kind: "image", state }),
+  };
+}
+
 class RecordedCard implements FakeCard {
   readonly title: string;
-  readonly forPlugin: Card;
-  readonly #body: HTMLElement;
-  readonly #presses = new Map<HTMLButtonElement, () => Promise<void>>();
+  readonly #body: HTMLElement | undefined;
+  readonly #parts = new Set<Recorded>();
 
-  constructor(title: string, logger: Logger) {
+  constructor(title: string, body: HTMLElement | undefined) {
     this.title = title;
-    const body = made("div");
     this.#body = body;
-    this.forPlugin = {
-      body,
-      text(words) {
-        const paragraph = made("p");
-        paragraph.textContent = words;
-        body.append(paragraph);
-        return paragraph;
+  }
+
+  /** Add a part; its state is replaced when the plugin changes it. */
+  add<Part extends Recorded>(part: Part): Drawn<Part["state"]> {
+    this.#parts.add(part);
+    return {
+      draw: (state) => {
+        part.state = state;
       },
-      button: (label, pressed) => {
-        const press = async (): Promise<void> => {
-          try {
-            await pressed();
-          } catch (e) {
-            logger.error(`the button “${label}” failed: ${describe(e)}`);
-          }
-        };
-        const button = made("button");
-        button.textContent = label;
-        button.addEventListener("click", () => void press());
-        this.#presses.set(button, press);
-        body.append(button);
-        return button;
-      },
+      remove: () => void this.#parts.delete(part),
     };
   }
 
   get text(): string {
-    const lines = Array.from(this.#body.children, (child) => child.textContent ?? "");
-    return lines.length > 0 ? lines.join("\n") : (this.#body.textContent ?? "");
+    const lines = this.#shown().flatMap(linesOf);
+    const own = this.#body?.textContent ?? "";
+    return [...lines, ...(own === "" ? [] : [own])].join("\n");
   }
 
   get buttons(): readonly string[] {
-    return this.#shown().map(([button]) => button.textContent ?? "");
+    return this.#shown().flatMap((one) => (one.kind === "button" ? one.state.label : []));
+  }
+
+  get images(): readonly string[] {
+    return this.#shown().flatMap((one) => (one.kind === "image" ? one.state.alt : []));
   }
 
   press(label: string): Promise<void> {
-    const found = this.#shown().find(([button]) => button.textContent === label);
-    if (found === undefined || found[0].disabled) {
-      throw new Error(`there is no enabled button “${label}” on the card “${this.title}”`);
+    for (const one of this.#shown()) {
+      if (one.kind === "button" && one.state.label === label && one.state.enabled) {
+        return one.act();
+      }
     }
-    return found[1]();
+    throw this.#missing("enabled button", label);
   }
 
-  #shown(): [HTMLButtonElement, () => Promise<void>][] {
-    const children = new Set<Element>(this.#body.children);
-    return [...this.#presses].filter(([button]) => children.has(button));
-  }
-}
-
-/** Describe an error as the page's log does. */
-export function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-}
-
-/** Make an element: a real one where there is a document, such as jsdom's. */
-function made<Tag extends "button" | "div" | "p">(tag: Tag): HTMLElementTagNameMap[Tag] {
-  if (typeof document !== "undefined") {
-    return document.createElement(tag);
-  }
-  return new PlainElement() as unknown as HTMLElementTagNameMap[Tag];
-}
-
-/** As much of an element as plugins mostly use, where there is no document. */
-class PlainElement extends EventTarget {
-  readonly children: PlainElement[] = [];
-  readonly dataset: { [name: string]: string } = {};
-  className = "";
-  disabled = false;
-  hidden = false;
-  title = "";
-  #parent: PlainElement | undefined;
-  #words = "";
-
-  get textContent(): string {
-    return this.#words + this.children.map((child) => child.textContent).join("");
-  }
-
-  set textContent(words: string) {
-    this.replaceChildren();
-    this.#words = words;
-  }
-
-  append(...nodes: (PlainElement | string)[]): void {
-    for (const node of nodes) {
-      const child = typeof node === "string" ? text(node) : node;
-      child.remove();
-      child.#parent = this;
-      this.children.push(child);
+  async write(label: string, value: string | number | undefined): Promise<void> {
+    const field = this.#field(label);
+    if (!field.state.enabled) {
+      throw this.#missing("enabled field", label);
+    }
+    if (field.kind === "input") {
+      await field.act(String(value ?? ""));
+    } else {
+      await field.act(value === undefined || value === "" ? undefined : Number(value));
     }
   }
 
-  replaceChildren(...nodes: (PlainElement | string)[]): void {
-    for (const child of [...this.children]) {
-      child.remove();
-    }
-    this.#words = "";
-    this.append(...nodes);
+  value(label: string): string | number | undefined {
+    return this.#field(label).state.value;
   }
 
-  remove(): void {
-    const siblings = this.#parent?.children;
-    siblings?.splice(siblings.indexOf(this), 1);
-    this.#parent = undefined;
+  rows(caption: string): readonly (readonly string[])[] {
+    for (const one of this.#shown()) {
+      if (one.kind === "table" && one.state.caption === caption) {
+        return one.state.rows;
+      }
+    }
+    throw this.#missing("table", caption);
   }
 
-  click(): void {
-    if (!this.disabled) {
-      this.dispatchEvent(new Event("click"));
+  progress(label: string): number | undefined {
+    for (const one of this.#shown()) {
+      if (one.kind === "progress" && one.state.label === label) {
+        return one.state.part;
+      }
     }
+    throw this.#missing("progress bar", label);
+  }
+
+  #field(label: string): Extract<Recorded, { kind: "input" | "number" }> {
+    for (const one of this.#shown()) {
+      if ((one.kind === "input" || one.kind === "number") && one.state.label === label) {
+        return one;
+      }
+    }
+    throw this.#missing("field", label);
+  }
+
+  #shown(): readonly Recorded[] {
+    return [...this.#parts].filter(({ state }) => state.shown);
+  }
+
+  #missing(what: string, name: string): Error {
+    return new Error(`there is no ${what} “${name}” on the card “${this.title}”`);
   }
 }
 
-function text(words: string): PlainElement {
-  const node = new PlainElement();
-  node.textContent = words;
-  return node;
+function linesOf(part: Recorded): readonly string[] {
+  switch (part.kind) {
+    case "text":
+      return [part.state.words];
+    case "button":
+      return [part.state.label];
+    case "input":
+    case "number":
+      return [`${part.state.label}: ${part.state.value ?? ""}`, part.state.help].filter(
+        (line) => line !== "",
+      );
+    case "table": {
+      const { caption, columns, rows } = part.state;
+      return [caption, ...[columns, ...rows].map((cells) => cells.join(" | "))];
+    }
+    case "progress":
+      return [`${part.state.label}: ${percent(part.state.part)}`];
+    case "image":
+      return [part.state.alt];
+  }
+}
+
+function percent(part: number | undefined): string {
+  return part === undefined ? "…" : `${Math.floor(part * 100)} %`;
 }

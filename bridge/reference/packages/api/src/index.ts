@@ -27,7 +27,24 @@ export type {
   TextField,
 } from "./settings.js";
 export type { Database, Sql, SqlResult, SqlValue } from "./sql.js";
-export type { Card, Ui } from "./ui.js";
+export type {
+  ButtonHandle,
+  Card,
+  Cell,
+  Handle,
+  ImageHandle,
+  InputChange,
+  InputHandle,
+  InputOptions,
+  NumberChange,
+  NumberHandle,
+  NumberOptions,
+  ProgressHandle,
+  TableHandle,
+  TextHandle,
+  TextOptions,
+  Ui,
+} from "./ui.js";
 export { API_VERSION } from "./version.js";
 
 import type { Plugin } from "./context.js";

@@ -2,11 +2,13 @@
  * What unit tests of a plugin import: a context that needs neither a page nor a daemon.
  *
  * It records what the plugin does, answers as the test prepares it, and refuses what the
- * host would refuse.
+ * page would refuse: permissions, settings and URLs. The daemon's own rules, such as those
+ * for addresses, are not checked.
  */
 
 import type { Context, Json, Logger, Plugin } from "./context.js";
-import { FakeUi, describe } from "./fakepage.js";
+import { describe } from "./describe.js";
+import { FakeScreen } from "./fakepage.js";
 import {
   FakeGate,
   FakeHttp,
@@ -16,6 +18,7 @@ import {
   FakeSql,
   argument,
 } from "./fakeservices.js";
+import { makeUi } from "./handles.js";
 import type { HttpOptions } from "./http.js";
 import type { Notification, NotificationResult, Target } from "./native.js";
 import type { OscArgument, OscMessage, OscValue } from "./osc.js";
@@ -25,6 +28,8 @@ import type { Database, SqlValue } from "./sql.js";
 export interface FakeOptions {
   /** The permissions the plugin has; all that the context checks when absent. */
   readonly permissions?: readonly FakePermission[];
+  /** Whether the manifest has `"dom": true`, so that cards have a `body`. */
+  readonly dom?: boolean;
   /** The values that are stored already. */
   readonly settings?: { readonly [key: string]: Json };
   /**
@@ -41,7 +46,11 @@ export interface FakeOptions {
   ) => readonly { readonly [column: string]: SqlValue }[];
   readonly databases?: readonly Database[];
   readonly targets?: readonly Target[];
-  /** Answer a notification; without it, the destination `fake` accepts each. */
+  /**
+   * Answer a notification; without it, the destination `fake` accepts each.
+   *
+   * What it throws is in `failed`, as on the page.
+   */
   readonly notified?: (notification: Notification) => NotificationResult;
   /** Answer `ctx.native.call`; without it, with an empty object. */
   readonly called?: (method: string, params: { readonly [name: string]: Json }) => unknown;
@@ -50,7 +59,7 @@ export interface FakeOptions {
 /** A permission that the context checks. */
 export type FakePermission = "native" | "network" | "osc" | "sql";
 
-/** A response; 200 and an empty body unless it says otherwise. */
+/** A response: by default, 200 with an empty body. */
 export interface FakeResponse {
   readonly status?: number;
   readonly headers?: { readonly [name: string]: string };
@@ -67,10 +76,12 @@ export interface FakeLine {
 /** A card that a plugin has added, as a test looks at it. */
 export interface FakeCard {
   readonly title: string;
-  /** The text of everything on it, one line for each element. */
+  /** Everything that is shown on it, in words, line by line. */
   readonly text: string;
   /** The labels of its buttons, in order. */
   readonly buttons: readonly string[];
+  /** What its images show, in order. */
+  readonly images: readonly string[];
 
   /**
    * Press the button with this label; resolves when what it does has ended.
@@ -79,6 +90,26 @@ export interface FakeCard {
    * such button, or it is disabled.
    */
   press(label: string): Promise<void>;
+
+  /**
+   * Write into the field with this label, and leave it; resolves when `changed` has
+   * ended.
+   *
+   * A number that the field does not accept changes nothing. Throws when there is no
+   * such field, or it is disabled.
+   *
+   * @param value `undefined` to empty the field.
+   */
+  write(label: string, value: string | number | undefined): Promise<void>;
+
+  /** Return what is in the field with this label; throws when there is none. */
+  value(label: string): string | number | undefined;
+
+  /** Return the rows of the table with this caption; throws when there is none. */
+  rows(caption: string): readonly (readonly string[])[];
+
+  /** Return how far the progress bar with this label is; throws when there is none. */
+  progress(label: string): number | undefined;
 }
 
 /** A context and what the plugin did with it. */
@@ -137,14 +168,15 @@ export function fakeContext(plugin: Plugin, options: FakeOptions = {}): Fake {
     logger.error(`a listener failed: ${describe(error)}`);
   const gate = new FakeGate(options.permissions ?? ALL);
   const settings = new FakeSettings(plugin.settings ?? {}, options.settings ?? {}, failed);
-  const ui = new FakeUi(logger);
+  const screen = new FakeScreen(logger, options.dom === true);
+  const ui = makeUi(screen);
   const native = new FakeNative(gate, options);
   const http = new FakeHttp(gate, options);
   const osc = new FakeOsc(gate, failed);
   const sql = new FakeSql(gate, options);
   return {
     ctx: { id: plugin.id, logger, settings, ui, native, http, osc, sql },
-    cards: ui.cards,
+    cards: screen.cards,
     lines,
     notifications: native.notifications,
     requests: http.requests,
@@ -161,7 +193,7 @@ export function fakeContext(plugin: Plugin, options: FakeOptions = {}): Fake {
       await plugin.deactivate?.();
       gate.close();
       osc.listeners.clear();
-      ui.clear();
+      screen.clear();
     },
   };
 }

@@ -21,10 +21,7 @@ export function levelOf(name: string): Level {
   return name === "debug" || name === "warn" || name === "error" ? name : "info";
 }
 
-/** The text of an error for a person. */
-export function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-}
+export { describe } from "../../api/src/describe.js";
 
 /** The page's log, mirrored to the daemon. */
 export class Log {

@@ -18,6 +18,12 @@ export interface PermissionWords {
 export const PERMISSIONS_FOOT =
   "The page checks these, but plugins share it. Install only what you trust.";
 
+/** What `dom` in a manifest lets a plugin do; nothing can check its use. */
+export const PAGE_CONTENT: PermissionWords = risk(
+  "Draw its own page content",
+  "it can reach everything on this page",
+);
+
 /** Every permission of the reference profile. */
 export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
   [

@@ -1,13 +1,29 @@
-import type { Card, Logger, Ui } from "@bridge/plugin-api";
+import type { Logger, Ui } from "@bridge/plugin-api";
 
+import { makeUi } from "../../api/src/handles.js";
+import type { CardScreen, Screen } from "../../api/src/screen.js";
+import {
+  buttonOn,
+  imageOn,
+  inputOn,
+  made,
+  numberOn,
+  progressOn,
+  tableOn,
+  textOn,
+} from "./cardparts.js";
 import { describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
 import { Signal } from "./signal.js";
 
+const WITHOUT_BODY =
+  'card.body is only there for plugins with "dom": true in plugin.json; use the handles';
+
 /**
  * The places of the plugins' cards, in the order they start.
  *
- * Plugins fill the cards themselves, so these are elements and not views.
+ * What is on a card changes without the page's views, so these are elements. Plugins get
+ * handles of them.
  */
 export class PluginCards {
   readonly element = made("div", "cards");
@@ -23,15 +39,21 @@ export class PluginCards {
     const room = made("div", "room");
     room.dataset["testid"] = `plugin-cards-${manifest.id}`;
     this.element.append(room);
-    return {
-      ui: {
-        card: (title) => {
-          const card = new PluginCard(manifest, title, logger);
-          room.append(card.element);
+    const screen: Screen = {
+      card: (title) => {
+        const { element, screen: added } = cardOf(manifest, title, () => {
+          element.remove();
           this.changed.emit();
-          return card;
-        },
+        });
+        room.append(element);
+        this.changed.emit();
+        return added;
       },
+      withoutBody: () => logger.warn(WITHOUT_BODY),
+      failed: (what, error) => logger.error(`${what} failed: ${describe(error)}`),
+    };
+    return {
+      ui: makeUi(screen),
       remove: () => {
         room.remove();
         this.changed.emit();
@@ -40,49 +62,28 @@ export class PluginCards {
   }
 }
 
-class PluginCard implements Card {
-  readonly element = made("section", "panel plugin-card");
-  readonly body = made("div", "body");
-  readonly #logger: Logger;
-
-  constructor({ id, name }: Manifest, title: string, logger: Logger) {
-    this.#logger = logger;
-    this.element.dataset["testid"] = `plugin-card-${id}`;
-    this.element.setAttribute("aria-label", title);
-    const header = made("header");
-    header.append(made("h3", "", title), made("span", "dim small", name));
-    this.element.append(header, this.body);
-  }
-
-  text(words: string): HTMLParagraphElement {
-    const paragraph = made("p", "", words);
-    this.body.append(paragraph);
-    return paragraph;
-  }
-
-  button(label: string, pressed: () => void | Promise<void>): HTMLButtonElement {
-    const run = async (): Promise<void> => {
-      try {
-        await pressed();
-      } catch (e) {
-        this.#logger.error(`the button “${label}” failed: ${describe(e)}`);
-      }
-    };
-    const button = made("button", "primary", label);
-    button.type = "button";
-    button.addEventListener("click", () => void run());
-    this.body.append(button);
-    return button;
-  }
-}
-
-function made<Tag extends keyof HTMLElementTagNameMap>(
-  tag: Tag,
-  className = "",
-  words = "",
-): HTMLElementTagNameMap[Tag] {
-  const element = document.createElement(tag);
-  element.className = className;
-  element.textContent = words;
-  return element;
+function cardOf(
+  { id, name, dom }: Manifest,
+  title: string,
+  remove: () => void,
+): { readonly element: HTMLElement; readonly screen: CardScreen } {
+  const element = made("section", "panel plugin-card");
+  element.dataset["testid"] = `plugin-card-${id}`;
+  element.setAttribute("aria-label", title);
+  const header = made("header");
+  header.append(made("h3", "", title), made("span", "dim small", name));
+  const body = made("div", "body");
+  element.append(header, body);
+  const screen: CardScreen = {
+    body: dom ? body : undefined,
+    text: (state) => textOn(body, state),
+    button: (state, pressed) => buttonOn(body, state, pressed),
+    input: (state, changed) => inputOn(body, state, changed),
+    number: (state, changed) => numberOn(body, state, changed),
+    table: (state) => tableOn(body, state),
+    progress: (state) => progressOn(body, state),
+    image: (state) => imageOn(body, state),
+    remove,
+  };
+  return { element, screen };
 }

@@ -10,6 +10,7 @@ import { count } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, Copy, Details, Outside, Title } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
+import { PageContent } from "./wants.js";
 
 interface PluginProps extends ViewProps {
   readonly id: string;
@@ -66,6 +67,7 @@ function Standing({ row }: { readonly row: Row }) {
       </p>
       {entry?.dev === true ? <p>Being developed on this computer.</p> : null}
       {(entry?.description ?? "") === "" ? null : <p>{entry?.description}</p>}
+      <PageContent dom={entry?.dom === true} />
       {details === "" ? null : (
         <Details>
           <pre>{details}</pre>

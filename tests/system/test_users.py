@@ -1,0 +1,44 @@
+"""Tests for ``bridge.system.users``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.system import users
+from bridge.system.users import has_owners, is_group_of_one, is_own, is_user
+
+
+class UsersTests(SynchronousTestCase):
+    """Tests for whose a file is."""
+
+    def setUp(self) -> None:
+        """A file of this user."""
+        self.path = Path(self.mktemp())
+        self.path.touch()
+        self.found = self.path.stat()
+        self.other = self.found.st_uid + 1
+
+    def test_own(self) -> None:
+        """A file is its owner's, and that of the users who are named."""
+        self.assertTrue(is_own(self.found))
+        self.patch(os, "geteuid", lambda: self.other)
+        self.assertFalse(is_own(self.found))
+        self.assertTrue(is_own(self.found, self.found.st_uid))
+
+    def test_user(self) -> None:
+        """A number is the user's or not; one that nobody knows is."""
+        self.assertTrue(is_user(os.geteuid()))
+        self.assertTrue(is_user(None))
+        self.assertFalse(is_user(os.geteuid() + 1))
+
+    def test_without_owners(self) -> None:
+        """Where files have no owners, everything is the user's."""
+        self.patch(users, "owner", lambda found: self.other)
+        self.patch(os, "name", "nt")
+        self.assertFalse(has_owners())
+        self.assertTrue(is_own(self.found))
+        self.assertTrue(is_user(os.geteuid() + 1))
+        self.assertTrue(is_group_of_one.__wrapped__(1, 2))

@@ -1,0 +1,122 @@
+"""Tests for what the code needs of the system that it runs on."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..directories import fresh_directory
+from . import windows
+
+ROOT: Final = Path(__file__).parents[2]
+ROOM: Final = "bridge/system/"
+NATIVE: Final = windows.MODULES | {"_winapi", "ctypes", "msvcrt", "winreg"}
+ASKED: Final = {
+    "os": {"name", "getuid", "O_BINARY", *windows.OF_OS} - {"listxattr"},
+    "sys": {"platform", "getwindowsversion"},
+    "platform": {"machine", "system"},
+    "signal": set(windows.OF_SIGNAL),
+    "socket": set(windows.OF_SOCKET),
+}
+
+ELSEWHERE: Final = {
+    # The message box of Windows.
+    "bridge/approval/windows.py": {"ctypes", "sys.platform"},
+    # Which prompt a system has.
+    "bridge/cli/commands/doctor.py": {"sys.platform"},
+    "bridge/wiring/lateplugins.py": {"sys.platform"},
+    # Where a profile's application keeps its files.
+    "bridge/settings/host.py": {"sys.platform"},
+    # Which bundler is for it, and a file in memory for it.
+    "bridge/plugins/esbuild/pins.py": {
+        "os.name",
+        "platform.machine",
+        "platform.system",
+    },
+    "bridge/plugins/esbuild/executable.py": {"os.memfd_create"},
+    # Spawned instead of forked, on Linux alone.
+    "bridge/plugins/esbuild/session.py": {"ctypes", "sys.platform"},
+    # Whose certificates it trusts.
+    "bridge/net/certificates.py": {"sys.platform"},
+    # Of glibc alone.
+    "bridge/daemon/allocator.py": {"ctypes", "sys.platform"},
+    # Sockets that only POSIX has.
+    "bridge/daemon/controlsocket.py": {"socket.SO_PEERCRED"},
+    "bridge/daemon/sd_notify.py": {"socket.AF_UNIX"},
+}
+"""What else asks for a system, and for what: a port looks here, and into the room."""
+
+
+def asked(tree: ast.Module) -> Iterator[str]:
+    """Name what a module takes from modules that differ between systems."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name in NATIVE)
+        elif isinstance(node, ast.ImportFrom) and node.module in NATIVE:
+            yield node.module
+        else:
+            for module, name in named(node):
+                if name in ASKED.get(module, ()):
+                    yield f"{module}.{name}"
+
+
+def named(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Pair a module with a name, in each way of writing that one is taken from it."""
+    match node:
+        case ast.ImportFrom(str() as module, names, 0):
+            yield from ((module, alias.name) for alias in names)
+        case ast.Attribute(ast.Name(module), name):
+            yield module, name
+        case ast.Call(_, [ast.Name(module), ast.Constant(str() as name), *_]):
+            yield module, name
+
+
+class SpreadTests(SynchronousTestCase):
+    """Tests for where the code depends on the system."""
+
+    def test_one_place(self) -> None:
+        """Only the room does, and the modules that are listed with their reason."""
+        found: dict[str, set[str]] = {}
+        for path in sorted(ROOT.glob("bridge/**/*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(ROOM):
+                for one in asked(ast.parse(path.read_text("utf-8"))):
+                    found.setdefault(name, set()).add(one)
+        self.assertEqual(found, ELSEWHERE)
+
+    def test_each_way_to_ask_is_seen(self) -> None:
+        """An import, an attribute, and a name in a string."""
+        for line, seen in (
+            ("import fcntl", "fcntl"),
+            ("from pwd import getpwnam", "pwd"),
+            ("from os import geteuid", "os.geteuid"),
+            ("if sys.platform == 'win32': pass", "sys.platform"),
+            ("flags = getattr(os, 'O_NOFOLLOW', 0)", "os.O_NOFOLLOW"),
+            ("hasattr(signal, 'SIGHUP')", "signal.SIGHUP"),
+        ):
+            self.assertEqual(list(asked(ast.parse(line))), [seen])
+
+
+class WindowsTests(SynchronousTestCase):
+    """Tests for the code in a double of Windows; nobody has run it on the system."""
+
+    def test_imports_and_data_directory(self) -> None:
+        """Every module imports, and the data directory can be made, locked and used."""
+        command = [sys.executable, "-W", "error", "-m", windows.__name__]
+        done = subprocess.run(
+            [*command, fresh_directory(self)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        modules = len(list(windows.names()))
+        self.assertGreater(modules, 250)
+        self.assertEqual(done.stdout, f"{modules} modules\n")

@@ -1,0 +1,154 @@
+"""
+A double of Windows, as far as a program that is started here can see it.
+
+Run as a program, it imports every module of the daemon there, and then has the data
+directory made, locked and written. It proves that nothing needs a module, a function or
+a constant that only POSIX has. It does not prove that the daemon runs on Windows.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pathlib
+import pkgutil
+import signal
+import socket
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
+from typing import Any, Final
+
+import bridge
+
+MODULES: Final = frozenset(
+    (
+        *("crypt", "fcntl", "grp", "nis", "posix", "pty", "pwd", "readline"),
+        *("resource", "spwd", "syslog", "termios", "tty"),
+    )
+)
+OF_OS: Final = (
+    *("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK"),
+    *("chown", "fchmod", "fchown", "fork", "getegid", "geteuid", "getgid"),
+    *("getgroups", "getloadavg", "getpgid", "getuid", "killpg", "lchown"),
+    *("listxattr", "memfd_create", "mkfifo", "openpty", "pidfd_open"),
+    *("posix_fadvise", "posix_fallocate", "pread", "pwrite"),
+    *("sched_getaffinity", "setsid", "statvfs", "uname"),
+)
+OF_SIGNAL: Final = (
+    *("SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT"),
+    *("SIGUSR1", "SIGUSR2"),
+)
+OF_SOCKET: Final = (
+    *("AF_NETLINK", "AF_UNIX", "SCM_RIGHTS", "SO_PEERCRED", "SO_REUSEPORT"),
+)
+
+
+class Absent:
+    """Finds none of the modules that Windows does not have."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: object = None
+    ) -> ModuleSpec | None:
+        """Refuse them, as ``import`` asks."""
+        if name in MODULES:
+            raise ModuleNotFoundError(f"Windows has no {name}")
+        return None
+
+
+def names() -> Iterator[str]:
+    """Name every module of the daemon."""
+    for found in pkgutil.walk_packages(bridge.__path__, "bridge."):
+        if not found.name.endswith("__main__"):
+            yield found.name
+
+
+def msvcrt() -> types.ModuleType:
+    """Make a double of the module with the locks of Windows, for one process."""
+    made: Any
+    made = double = types.ModuleType("msvcrt")
+    locked: dict[int, int] = {}
+
+    def inode(fd: int) -> int | None:
+        try:
+            return os.fstat(fd).st_ino
+        except OSError:  # closing it has released its lock
+            return None
+
+    def locking(fd: int, how: int, count: int) -> None:
+        assert (how, count) == (made.LK_NBLCK, 1)
+        for other, of in locked.items():
+            if other != fd and of == inode(fd) and inode(other) == of:
+                raise PermissionError("locked")
+        locked[fd] = os.fstat(fd).st_ino
+
+    made.LK_NBLCK, made.locking = 2, locking
+    return double
+
+
+def become() -> None:
+    """Take away from this process what Windows does not have."""
+    sys.modules["msvcrt"] = msvcrt()
+    for name in MODULES:
+        sys.modules.pop(name, None)
+    sys.meta_path.insert(0, Absent())
+    for module, lost in (
+        (os, OF_OS),
+        (signal, OF_SIGNAL),
+        (socket, OF_SOCKET),
+    ):
+        for name in lost:
+            if hasattr(module, name):
+                delattr(module, name)
+    # Paths keep their form: what is tested is not how they are spelled.
+    pathlib.WindowsPath = pathlib.PosixPath  # type: ignore[misc, assignment]
+    os.name, sys.platform = "nt", "win32"
+
+
+def use(directory: pathlib.Path) -> None:
+    """Make a data directory, and do with it what a daemon does first."""
+    from bridge.datadir import lock, ownership, paths, token
+    from bridge.pagelog import pagefile
+    from bridge.plugins.tree import files
+
+    data = paths.DataDir(directory / "data")
+    data.create()
+    held = lock.acquire(data.root / "lock")
+    try:
+        lock.acquire(data.root / "lock")
+    except lock.LockedError:
+        held.release()
+    else:
+        raise AssertionError("locked twice")
+    lock.acquire(data.root / "lock").release()
+    made = token.PairingToken.rotate(data.token)
+    assert token.PairingToken.load(data.token).reveal() == made.reveal()
+    ownership.check_tree(data.root)
+    paths.write_atomically(data.state, b"{}")
+    assert files.read_own(data.state, 10) == b"{}"
+    log = pagefile.PageFile.open(directory / "logs" / "plugins.log", 10)
+    for line in (b"the first\n", b"the second\n"):
+        log.append(line)
+    log.close()
+    assert log.path.read_bytes() == b"the second\n"
+    assert log.older.read_bytes() == b"the first\n"
+
+
+def main() -> None:
+    """Do all of it; an exception says what is missing."""
+    found = list(names())
+    for name in found:
+        importlib.import_module(name)
+    # Imported again, their modules see Windows; libraries have been imported before.
+    for name in [n for n in sys.modules if n.partition(".")[0] == "bridge"]:
+        del sys.modules[name]
+    become()
+    for name in found:
+        importlib.import_module(name)
+    use(pathlib.Path(sys.argv[1]))
+    sys.stdout.write(f"{len(found)} modules\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The host that docs/hosts.md has whole, in a real browser with a real daemon."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import re
+import threading
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.tree.signature import sign_tree
+from bridge.settings.host import load_profile
+
+from ..directories import fresh_directory
+from ..docs.commands import fences
+from ..forge import empty_forge
+from ..npm import ROOT, esbuild, tsc
+from .browser import open_browser
+from .daemon import run, running
+
+PAGE = ROOT / "docs" / "hosts.md"
+LINES = 60
+SEED = b"\x01" * 32
+MANIFEST = {
+    "id": "greeter",
+    "name": "Greeter",
+    "version": "1.0.0",
+    "apiVersion": "^0.1",
+}
+MAIN = """\
+import { definePlugin } from "@my/plugin-api";
+export default definePlugin({ id: "greeter", activate: (ctx) => ctx.show("Hello") });
+"""
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves a directory, and logs nothing."""
+
+    def log_message(self, *_arguments):
+        """Log nothing."""
+
+
+@contextmanager
+def served(directory):
+    """Serve a directory; gives its address."""
+    handler = partial(QuietHandler, directory=str(directory))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.whole
+class HostPageTests(SynchronousTestCase):
+    """Tests for the documented host."""
+
+    def setUp(self):
+        """Write the documented files where the page names them."""
+        self.home = fresh_directory(self)
+        blocks = fences(PAGE)
+        text = PAGE.read_text("utf-8")
+        names = re.findall(r"^`(my-\S+)` (?:is|has) ", text, re.MULTILINE)
+        sources = [text for language, text in blocks if language in ("toml", "ts")]
+        # Before them, there is an example of the table that the daemon generates.
+        for name, source in zip(names, sources[1:], strict=True):
+            (self.home / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.home / name).write_text(source, "utf-8")
+        (self.page,) = (text for language, text in blocks if language == "html")
+        self.profile = self.home / "my-host.toml"
+
+    def publish(self, forge):
+        """Publish a plugin for this host; gives its URL."""
+        tree = self.home / "greeter"
+        tree.mkdir()
+        (tree / "plugin.json").write_text(json.dumps(MANIFEST))
+        (tree / "main.ts").write_text(MAIN)
+        profile = load_profile(str(self.profile))
+        (tree / "plugin.sig").write_bytes(sign_tree(tree, "greeter", profile, SEED, 1))
+        forge.publish(tree, "greeter")
+        return forge.url("greeter")
+
+    def test_types(self):
+        """Its sources pass the strict compiler."""
+        options = {
+            "target": "ES2022",
+            "module": "ESNext",
+            "moduleResolution": "bundler",
+            "strict": True,
+            "types": [],
+            "noEmit": True,
+            "paths": {"@my/plugin-api": ["./my-sources/packages/api/src/index.ts"]},
+        }
+        config = {"compilerOptions": options, "include": ["my-sources"]}
+        (self.home / "tsconfig.json").write_text(json.dumps(config))
+        compiled = tsc(self.home / "tsconfig.json")
+        self.assertEqual((compiled.returncode, compiled.stdout), (0, ""))
+
+    def test_installs_and_runs_a_plugin(self):
+        """It pairs, lists, shows what is refused, installs, and runs the plugin."""
+        self.assertLessEqual(len(self.page.splitlines()), LINES)
+        forge = empty_forge(self)
+        url = self.publish(forge)
+        data, themes = self.home / "data", self.home / "themes"
+        where = (f"--host={self.profile}", f"--data-dir={data}")
+        sources = f"--host-sources={self.home / 'my-sources'}"
+        done = run(self.home, "setup", *where, sources, f"--bundler={esbuild()}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        options = ("--dev", f"--theme-dir={themes}", f"--ca-file={forge.ca_file}")
+        site = self.home / "site"
+        site.mkdir()
+        (site / "my-plugins.js").symlink_to(themes / "my-plugins" / "my-plugins.js")
+        with running(self.home, *options, host=str(self.profile)) as daemon:
+            text = self.page.replace("127.0.0.1:42081", f"127.0.0.1:{daemon.port}")
+            self.assertNotEqual(text, self.page)
+            (site / "index.html").write_text(text, "utf-8")
+            with served(site) as address, open_browser() as browser:
+                browser.open(address)
+                browser.type("#pair input", "wrong")
+                browser.click("#pair button")
+                browser.until_text("#status", "Not paired: 1008")
+                browser.type("#pair input", daemon.token)
+                browser.click("#pair button")
+                browser.until_text("#status", "Paired.")
+                browser.type("#install input", "http://127.0.0.1/x")
+                browser.click("#install button")
+                browser.until_text("#status", "Refused: ")
+                browser.type("#install input", url)
+                browser.click("#install button")
+                browser.until_text("#status", "Installed. Reload the page.")
+                browser.until_text("#plugins", "Greeter 1.0.0")
+                browser.open(address)
+                browser.until_text("main", "Hello")
