@@ -9,7 +9,7 @@ help:
 	@echo "make demo       show the whole process in a browser"
 	@echo "make test       run every check and test, with coverage (twelve minutes)"
 	@echo "make check      run the checks and the unit tests (three minutes)"
-	@echo "make packages   test the wheel and the Debian packages (needs root)"
+	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
 	@echo "make soak       run a page next to every abuse for three minutes, and the model test"
 	@echo "make docs       build the site and the manual pages in artefacts/"
 	@echo "make reference  regenerate what the docs take from the code"
@@ -28,7 +28,7 @@ check: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite check
 
-# Test the wheel, and the Debian package in a system of its own, which needs root.
+# Test the wheel, and the Debian packages in systems of their own, which needs root.
 packages: $(VENV)/installed
 	@.ci/system test
 	@$(VENV)/bin/python -m tests.suite packages
@@ -51,10 +51,13 @@ reference: $(VENV)/installed
 # editable_mode=compat: in the other mode twistd does not find its plugin.
 $(VENV)/installed: setup.cfg setup.py
 	@.ci/system python
+	@echo "Installing into $(VENV), with pip: this project, and what it and its extras demo," \
+		"docs and test need (see setup.cfg)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --upgrade pip
 	@PYTHONWARNINGS=ignore $(VENV)/bin/python -m pip install --quiet --editable '.[demo,docs,test]' \
 		--config-settings editable_mode=compat
+	@echo "Installed:" $$($(VENV)/bin/python -m pip list --format=freeze)
 	@touch $@
 
 clean:

@@ -29,7 +29,11 @@ from .trial import BY_PYTEST, modules
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 REPORTS: Final = ROOT / "artefacts" / "test"
-PACKAGES: Final = ("tests/packaging/test_debian.py", "tests/packaging/test_wheel.py")
+PACKAGES: Final = (
+    "tests/packaging/test_debian.py",
+    "tests/packaging/test_vendor.py",
+    "tests/packaging/test_wheel.py",
+)
 WHOLE: Final = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
 )
@@ -252,13 +256,13 @@ def test(*options: str) -> list[str]:
 
 def packaging(*options: str) -> list[Part]:
     """What tests the packages: each release of Debian by itself, and the wheel."""
-    debian, wheel = PACKAGES
+    debian, *others = PACKAGES
     return [
         *(
             _pytest(str(release), (debian,), f"-k={release}", *options)
             for release in RELEASES
         ),
-        _pytest("wheel", (wheel,), *options),
+        _pytest("wheel", tuple(others), *options),
     ]
 
 

@@ -62,6 +62,20 @@ class PartsTests(SynchronousTestCase):
             self.assertNotIn("coverage", part.command)
 
 
+class PackagesTests(SynchronousTestCase):
+    """Tests for the tests of packages."""
+
+    def test_parts(self):
+        """Each release of Debian has a part by itself, so that they run together."""
+        first, second, rest = suite.packaging("-x")
+        self.assertIn("-k=debian12", first.command)
+        self.assertIn("-k=debian13", second.command)
+        for part in (first, second, rest):
+            self.assertIn("-x", part.command)
+        tests = {*first.tests, *second.tests, *rest.tests}
+        self.assertEqual(tests, set(suite.PACKAGES))
+
+
 class SoakTests(SynchronousTestCase):
     """Tests for the soak of CI."""
 

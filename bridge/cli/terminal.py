@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, Final, TextIO
 
 from twisted.python import usage
 
-from ..platform.files import BINARY, NO_LINK
 from ..protocol.text import HIDDEN
+from ..system.files import BINARY, NO_LINK
 
 _KEY: Final = "34;1"
 _STRING: Final = "32"

@@ -19,8 +19,8 @@ from twisted.internet.interfaces import IAddress, IListeningPort, IProtocolFacto
 from twisted.internet.protocol import Factory, Protocol
 from twisted.logger import Logger
 
-from ..platform.users import is_user
 from ..protocol.limits import CONTROL_BACKLOG
+from ..system.users import is_user
 from .privatesocket import listen_privately
 
 # struct ucred of unix(7): process, user, group.

@@ -19,9 +19,9 @@ from twisted.python.failure import Failure
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
 from ..datadir.token import PairingToken
-from ..platform.processes import on_hangup
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
+from ..system.processes import on_hangup
 from .allocator import map_large_blocks, return_free_memory
 from .filewatch import FileWatch
 from .late import Late

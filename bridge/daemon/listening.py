@@ -21,8 +21,8 @@ from typing import Any, Final
 from attrs import define
 from twisted.internet.interfaces import IListeningPort
 
-from ..platform.users import is_own
 from ..settings.values import HTTP_PORT, Address, UnixAddress
+from ..system.users import is_own
 
 _FIRST: Final = 3
 _COUNT: Final = "LISTEN_FDS"

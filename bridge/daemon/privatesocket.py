@@ -14,7 +14,7 @@ from typing import Any, Final
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort, IProtocolFactory
 
-from ..platform.users import is_own
+from ..system.users import is_own
 
 MODE: Final = 0o600
 

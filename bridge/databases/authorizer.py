@@ -51,15 +51,17 @@ class StatementAuthorizer:
 
     :ivar refusal: Why the statement was refused, if it was.
     :ivar slow: Whether the statement calls a function of ``SLOW``.
+    :ivar asked: Whether SQLite has asked anything; not of a statement that is kept.
     """
 
     refusal: str | None = None
     slow: bool = False
+    asked: bool = False
     _calls: int = 0
 
     def begin(self) -> None:
         """Start with another statement."""
-        self.refusal, self.slow, self._calls = None, False, 0
+        self.refusal, self.slow, self.asked, self._calls = None, False, False, 0
 
     def __call__(
         self,
@@ -70,6 +72,7 @@ class StatementAuthorizer:
         source: str | None,
     ) -> int:
         """Return whether the statement may do that, as SQLite's code."""
+        self.asked = True
         refusal = self._refusal_of(action, second)
         if refusal is None:
             return sqlite3.SQLITE_OK

@@ -22,6 +22,9 @@ from .sqliteerrors import primary_code
 Identity = tuple[int, int]
 
 # After https://www.sqlite.org/security.html.
+KEPT_STATEMENTS: Final = 32
+"""How many statements a connection keeps prepared; SQLite asks about each only once."""
+
 _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
@@ -102,7 +105,7 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
         timeout=SQL_BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
-        cached_statements=0,
+        cached_statements=KEPT_STATEMENTS,
     )
     try:
         for limit, value in _LIMITS.items():

@@ -73,20 +73,26 @@ class Meter:
 
     def text(self, raw: bytes) -> str:
         """Read a text; what is not UTF-8 in it is replaced."""
-        self.add(len(raw) + _QUOTES_BYTES)
-        return raw.decode("utf-8", "replace")
+        # As ``add``, without a call: this is half the time of a large result.
+        self._left -= len(raw) + _QUOTES_BYTES
+        if self._left < 0:
+            self.add(0)
+        return str(raw, "utf-8", "replace")
 
     def value(self, found: Any) -> Any:
         """Write a value that is no text as JSON can have it."""
         kind = type(found)
+        if kind is int:
+            self._left -= _NUMBER_BYTES
+            if self._left < 0:
+                self.add(0)
+            return found if -_SAFE_INTEGER <= found <= _SAFE_INTEGER else str(found)
         if kind is bytes:
             return self._blob(found)
         if found is None:
             self.add(_NULL_BYTES)
             return None
         self.add(_NUMBER_BYTES)
-        if kind is int:
-            return found if -_SAFE_INTEGER <= found <= _SAFE_INTEGER else str(found)
         return found if math.isfinite(found) else None
 
     def _blob(self, blob: bytes) -> dict[str, Any]:
@@ -110,10 +116,11 @@ def collect(cursor: sqlite3.Cursor, meter: Meter) -> Rows:
     columns = [description[0] for description in cursor.description]
     names = sum(len(name.encode("utf-8", "replace")) for name in columns)
     rows: list[dict[str, Any]] = []
+    add, value = meter.add, meter.value
     for row in cursor:
         if len(rows) == SQL_ROWS:
             raise _too_large(f"{SQL_ROWS} rows")
-        meter.add(names)
-        values = [v if type(v) is str else meter.value(v) for v in row]
-        rows.append(dict(zip(columns, values, strict=True)))
+        add(names)
+        values = [v if type(v) is str else value(v) for v in row]
+        rows.append(dict(zip(columns, values)))  # noqa: B905 (SQLite counts them)
     return Rows(columns, rows)

@@ -14,8 +14,8 @@ from typing import IO
 
 from attrs import define, frozen
 
-from ..platform.files import NO_LINK, NO_WAIT
-from ..platform.locks import lock_directory, lock_file
+from ..system.files import NO_LINK, NO_WAIT
+from ..system.locks import lock_directory, lock_file
 from .ownership import check_open
 
 

@@ -15,8 +15,8 @@ import stat
 from pathlib import Path
 from shlex import quote
 
-from ..platform.files import BINARY, NO_LINK
-from ..platform.users import has_owners, is_group_of_one, is_own
+from ..system.files import BINARY, NO_LINK
+from ..system.users import has_owners, is_group_of_one, is_own
 
 _ROOT = 0
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from attrs import frozen
 
-from ..platform.files import NO_LINK, sync_directory
-from ..platform.users import has_owners, is_own
+from ..system.files import NO_LINK, sync_directory
+from ..system.users import has_owners, is_own
 from .ownership import NotOwnError, check
 
 LINKED: Final = ".tmp-dev-"

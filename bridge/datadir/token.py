@@ -17,8 +17,8 @@ from pathlib import Path
 
 from attrs import define, field
 
-from ..platform.files import NO_LINK, NO_WAIT
-from ..platform.users import has_owners, is_own
+from ..system.files import NO_LINK, NO_WAIT
+from ..system.users import has_owners, is_own
 from .paths import write_atomically
 
 TOKEN_BYTES = 32

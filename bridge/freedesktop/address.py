@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ..platform.users import is_own
+from ..system.users import is_own
 
 VARIABLE: Final = "DBUS_SESSION_BUS_ADDRESS"
 RUNTIME: Final = "XDG_RUNTIME_DIR"

@@ -17,7 +17,7 @@ from typing import BinaryIO, Final, TypeVar
 
 from attrs import define, field
 
-from ..platform.files import BINARY, NO_WAIT
+from ..system.files import BINARY, NO_WAIT
 from .pagefile import LogFileError, older_of
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from attrs import define
 
-from ..platform.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private
-from ..platform.users import has_owners, is_own
+from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private
+from ..system.users import has_owners, is_own
 
 
 class LogFileError(Exception):

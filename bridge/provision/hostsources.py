@@ -20,10 +20,10 @@ from typing import BinaryIO, Final
 
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import DataDir
-from ..platform.files import sync_directory
 from ..plugins.bundle.prerequisites import HOST_FILES
 from ..plugins.tree.files import NotRegularError, open_regular, shown
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
+from ..system.files import sync_directory
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")

@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from attrs import frozen
 
 from ..datadir.ownership import NotOwnError, check_open
-from ..platform.files import NO_LINK, NO_WAIT, sync_directory
+from ..system.files import NO_LINK, NO_WAIT, sync_directory
 
 T = TypeVar("T")
 
@@ -150,9 +150,13 @@ class Generations:
             raise
 
     def _write(self, pieces: Iterable[bytes]) -> None:
-        _unlink(self._temporary)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
-        fd = os.open(self._temporary, flags, 0o600)
+        temporary = str(self._temporary)
+        try:
+            fd = os.open(temporary, flags, 0o600)
+        except FileExistsError:
+            os.unlink(temporary)
+            fd = os.open(temporary, flags, 0o600)
         with os.fdopen(fd, "wb") as file:
             file.writelines(pieces)
             file.flush()
@@ -195,11 +199,16 @@ class Generations:
 
     def _link(self, source: Path, target: Path) -> None:
         """Let ``target`` name the file that ``source`` names, at one instant."""
-        _unlink(self._spare)
-        os.link(source, self._spare)
-        os.replace(self._spare, target)
+        spare = str(self._spare)
+        try:
+            os.link(source, spare)
+        except FileExistsError:
+            os.unlink(spare)
+            os.link(source, spare)
+        os.replace(spare, target)
         # Replacing does nothing when both were names of one file already.
-        _unlink(self._spare)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(spare)
 
 
 def _unlink(path: Path) -> None:

@@ -151,7 +151,7 @@ class DirectoryTests(SynchronousTestCase):
         """On a file system without locks everybody gets one."""
         path = fresh_directory(self)
         with mock.patch(
-            "bridge.platform.locks.fcntl.flock", side_effect=OSError(37, "no locks")
+            "bridge.system.locks.fcntl.flock", side_effect=OSError(37, "no locks")
         ):
             first, second = acquire_directory(path), acquire_directory(path)
         first.release()

@@ -17,7 +17,7 @@ from bridge.datadir.ownership import (
     make_directories,
     write_file,
 )
-from bridge.platform import users
+from bridge.system import users
 
 from ..directories import fresh_directory, planted
 

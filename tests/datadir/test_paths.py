@@ -13,7 +13,7 @@ from bridge.datadir.paths import (
     DataDirError,
     write_atomically,
 )
-from bridge.platform.files import sync_directory
+from bridge.system.files import sync_directory
 
 from ..directories import fresh_directory, planted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -150,6 +151,19 @@ class PagesTests(SynchronousTestCase):
             for line in commands(page):
                 if found := re.fullmatch(r"make (\S+)", line):
                     self.assertRegex(rules, rf"(?m)^{found[1]}:")
+
+    def test_make_installs_nothing_silently(self) -> None:
+        """``make docs`` prints what it is going to install, and what it has."""
+        done = subprocess.run(
+            ["make", "--dry-run", "--always-make", "docs"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        before, _, after = done.stdout.partition("pip install --quiet --editable")
+        self.assertRegex(before, r"echo \"Installing into .venv")
+        self.assertRegex(after, r"echo \"Installed:\"")
 
     def test_make_help(self) -> None:
         """``make help`` names every target but itself."""

@@ -169,6 +169,10 @@ export const kitScenarios = {
       options: { method: "POST", body: "b" },
     });
     equal(fake.requests.length, 3);
+    for (const url of ["/x", "ftp://example.org/", "https://a:b@example.org/"]) {
+      equal(await refusal(http.fetch(url)), "BridgeError bad_request");
+    }
+    equal(fake.requests.length, 3);
     const unprepared = await failure(made().ctx.http.fetch("https://example.org/"));
     equal(unprepared.message, "the test prepares no response: pass the option respond");
   },
@@ -202,6 +206,13 @@ export const kitScenarios = {
     equal(await native.call("notify", "targets"), { method: "targets" });
     equal((await made().ctx.native.notify({ title: "T" })).delivered, ["fake"]);
     equal([await sql.databases(), await native.targets()], [[], []]);
+    const failing = made({
+      notified: () => {
+        throw new BridgeError("timeout", "late");
+      },
+    });
+    const { ok, failed } = await failing.ctx.native.notify({ title: "T" });
+    equal([ok, failed], [false, [{ sink: "bridge", error: "BridgeError: late" }]]);
   },
 
   async kit_switched_off() {

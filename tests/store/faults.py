@@ -15,7 +15,7 @@ from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge.datadir.paths
-import bridge.platform.files
+import bridge.system.files
 from bridge.store import generations
 
 CHANGING = ("open", "fdopen", "fsync", "link", "replace", "rename", "unlink", "rmdir")
@@ -76,7 +76,7 @@ def running_on(faulty: FaultyOs, *others: Any) -> Iterator[FaultyOs]:
         for module in (
             generations,
             bridge.datadir.paths,
-            bridge.platform.files,
+            bridge.system.files,
             *others,
         ):
             stack.enter_context(mock.patch.object(module, "os", faulty))

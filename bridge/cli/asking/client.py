@@ -16,13 +16,13 @@ from ...datadir.lock import is_held
 from ...datadir.ownership import check
 from ...datadir.paths import DataDir
 from ...datadir.token import PairingToken, TokenError
-from ...platform.users import is_own
 from ...protocol.errors import BridgeError, Code
 from ...protocol.text import visible
 from ...protocol.wire import dumps, loads_own
 from ...settings.config import BY_NAME, HOST_OPTIONS, Option
 from ...settings.options import HostOptions
 from ...settings.values import Address, UnixAddress, listened_on
+from ...system.users import is_own
 from ..terminal import CommandError, failed, print_json
 
 REFUSED: Final = 1

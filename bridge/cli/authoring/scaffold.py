@@ -6,6 +6,7 @@ The template is ``reference/template``: a whole plugin, with words that are repl
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from importlib.resources import as_file, files
@@ -122,9 +123,11 @@ def create(root: Path, plugin: NewPlugin, profile: HostProfile, host: Path) -> N
                 file.write(content)
         if not is_work_tree(root):
             git(root, "init", "--quiet", "--initial-branch=main")
-        (root / LINK).symlink_to(host)
     except OSError as e:
         raise CommandError(f"{root} cannot be written: {e.strerror}") from None
+    # Where links need a privilege, the plugin is complete without it.
+    with contextlib.suppress(OSError):
+        (root / LINK).symlink_to(host)
 
 
 def _filled(plugin: NewPlugin) -> dict[str, bytes]:

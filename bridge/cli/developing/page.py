@@ -86,7 +86,7 @@ class DevPage:
 
     def _endpoint(self) -> str:
         """
-        Return the daemon's address as the page is told it.
+        Return the daemon's address, as the page's own address holds it.
 
         :raise CommandError: The page could not connect to it.
         """

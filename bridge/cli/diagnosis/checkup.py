@@ -18,7 +18,6 @@ from ...daemon.listening import is_taken
 from ...datadir.lock import is_held
 from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import DesktopError, INotifications
-from ...platform.users import is_own
 from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ...plugins.installed.journal import Journal, JournalError
 from ...plugins.installed.records import read_records
@@ -33,6 +32,7 @@ from ...settings.values import Address, UnixAddress
 from ...store import StoreError
 from ...store.generations import Generations
 from ...store.view import StateView
+from ...system.users import is_own
 from ..asking.client import listens_on
 from .filesofothers import files_of_others
 

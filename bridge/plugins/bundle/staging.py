@@ -23,9 +23,9 @@ from attrs import Factory, define, field, frozen
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
 from ...datadir.ownership import NotOwnError, check, write_file
 from ...datadir.paths import DataDir, DataDirError
-from ...platform.files import sync_directory, sync_files
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
+from ...system.files import sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
 from ..tree.files import TooLargeError, read_bounded, shown
 from .bundlerprocess import METAFILE

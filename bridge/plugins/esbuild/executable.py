@@ -24,9 +24,9 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 from ...datadir.ownership import NotOwnError, check
-from ...platform.files import BINARY
-from ...platform.processes import seal
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
+from ...system.files import BINARY
+from ...system.processes import seal
 from ..tree.files import NotRegularError, TooLargeError, open_own, read_own
 from .pins import BINARY_NAME, CHECKSUM_NAME
 

@@ -10,8 +10,8 @@ from attrs import frozen
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from ...platform.processes import kill_session, limit_data
 from ...protocol.limits import BUNDLER_MEMORY_BYTES
+from ...system.processes import kill_session, limit_data
 
 """Whether a process can lead a session, and so be killed with all it started."""
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from twisted.internet.interfaces import IReactorFDSet
 from twisted.internet.protocol import ProcessProtocol
 
-from ...platform.processes import SESSIONS
+from ...system.processes import SESSIONS
 
 _CLONE_FS: Final = 0x200
 _STREAMS: Final = 3

@@ -22,9 +22,9 @@ from typing import Annotated, Any, Final
 from attrs import field, frozen
 
 from ...approval import Operation
-from ...platform.files import sync_directory, sync_files
 from ...protocol.rules import OneOf, Text
 from ...store import Edit
+from ...system.files import sync_directory, sync_files
 from ..tree.pluginid import PLUGIN_ID
 from .ids import RECORDS, Entries
 from .keys import KEYS

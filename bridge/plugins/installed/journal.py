@@ -16,10 +16,10 @@ from attrs import frozen
 
 from ...datadir.ownership import NotOwnError
 from ...datadir.paths import write_atomically
-from ...platform.files import sync_directory
 from ...protocol.errors import BridgeError
 from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.wire import converter, dumps, loads_unique, structure, unstructure
+from ...system.files import sync_directory
 from ..tree.files import read_own
 from .exchange import Exchange
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ...datadir.ownership import check_open
-from ...platform.files import BINARY, NO_INHERIT, NO_LINK, NO_WAIT
 from ...protocol.text import printable
+from ...system.files import BINARY, NO_INHERIT, NO_LINK, NO_WAIT
 
 SHOWN_CHARACTERS: Final = 200
 

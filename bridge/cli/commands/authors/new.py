@@ -15,6 +15,7 @@ from ....provision.readiness import OWN_HOST, missing_sources
 from ....settings.config import BY_NAME, HOST_OPTIONS, Option
 from ....settings.options import HostOptions, Paths
 from ...authoring.scaffold import (
+    LINK,
     NewPlugin,
     check_empty,
     create,
@@ -134,7 +135,10 @@ def _decided(
 def _report(root: Path, plugin: NewPlugin, place: Paths, options: NewOptions) -> None:
     where = shlex.quote(str(root))
     naming = shlex.join(options.naming(place))
-    lines = [f"created {plugin.id} in {root}", "", "Next:", ""]
+    lines = [f"created {plugin.id} in {root}"]
+    if not (root / LINK).is_symlink():
+        lines.append(f"{root / LINK} is missing; link it to {place.data.host}")
+    lines += ["", "Next:", ""]
     if missing_sources(place):
         lines.append(f"  plugin-bridge setup {naming}")
     lines += [

@@ -17,8 +17,8 @@ from typing import Final
 from attrs import define, field, frozen
 
 from ....datadir.ownership import make_directories
-from ....platform.files import BINARY, NO_LINK
 from ....protocol.errors import Prefix, plugin_error
+from ....system.files import BINARY, NO_LINK
 from ..transfer import CloneLimits, clone_failed
 from .filenames import check_name, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked

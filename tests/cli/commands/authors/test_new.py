@@ -185,6 +185,17 @@ class NewTests(CommandTestCase):
         with mock.patch.object(scaffold.Path, "iterdir", side_effect=denied):
             self.assertIn("cannot be read: Permission denied", self.new()[2])
 
+    def test_no_link(self):
+        """Where no link can be made, the plugin is complete, and the rest is named."""
+        denied = OSError(1, "Operation not permitted")
+        with mock.patch.object(scaffold.Path, "symlink_to", side_effect=denied):
+            status, out, _ = self.new()
+        self.assertEqual(status, 0)
+        self.assertIn(
+            f".host is missing; link it to {self.root / 'data' / 'host'}\n", out
+        )
+        self.assertTrue((self.plugin / "tsconfig.json").exists())
+
     def test_setup_is_done(self):
         """A data directory that is set up needs no setup again."""
         with mock.patch.object(module, "missing_sources", return_value=[]):
@@ -202,6 +213,6 @@ class NewTests(CommandTestCase):
             self.assertEqual(suggested_id(folder), wanted)
 
     def test_default_host(self):
-        """Its host is the one with the template, and its help says so."""
+        """Its host is the one with the template, also in its help."""
         self.assertRegex(NewOptions().getUsage(), r"\(default\s+reference\)")
         self.assertRegex(SignOptions().getUsage(), r"\(default\s+vrcnext\)")

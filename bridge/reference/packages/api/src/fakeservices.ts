@@ -2,6 +2,8 @@
 
 import type { Json } from "./context.js";
 import { PermissionError } from "./errors.js";
+import { describe } from "./describe.js";
+import { readTarget } from "./httprules.js";
 import type { Http, HttpOptions, HttpResponse } from "./http.js";
 import type { Native, Notification, NotificationResult, Target } from "./native.js";
 import type { Osc, OscArgument, OscMessage, OscValue } from "./osc.js";
@@ -120,7 +122,12 @@ export class FakeNative implements Native {
     await this.#gate.pass("native");
     this.notifications.push(notification);
     const { notified } = this.#options;
-    return notified?.(notification) ?? { ok: true, delivered: ["fake"], failed: [] };
+    try {
+      return notified?.(notification) ?? { ok: true, delivered: ["fake"], failed: [] };
+    } catch (e) {
+      // As on the page, it is no reason to reject.
+      return { ok: false, delivered: [], failed: [{ sink: "bridge", error: describe(e) }] };
+    }
   }
 
   async call(
@@ -148,18 +155,19 @@ export class FakeHttp implements Http {
   }
 
   async fetch(url: string, options: HttpOptions = {}): Promise<HttpResponse> {
+    const target = readTarget(url);
     await this.#gate.pass("network");
-    this.requests.push({ url, options });
+    this.requests.push({ url: target.href, options });
     if (this.#respond === undefined) {
       throw new Error("the test prepares no response: pass the option respond");
     }
-    const { status = 200, headers = {}, body = "" } = await this.#respond(url, options);
+    const { status = 200, headers = {}, body = "" } = await this.#respond(target.href, options);
     const content = typeof body === "string" ? body : JSON.stringify(body);
     return {
       status,
       statusText: "",
       ok: status >= 200 && status <= 299,
-      url,
+      url: target.href,
       headers,
       body: content,
       json: () => JSON.parse(content) as Json,

@@ -2,7 +2,8 @@
  * What unit tests of a plugin import: a context that needs neither a page nor a daemon.
  *
  * It records what the plugin does, answers as the test prepares it, and refuses what the
- * host would refuse.
+ * page would refuse: permissions, settings and URLs. The daemon's own rules, such as those
+ * for addresses, are not checked.
  */
 
 import type { Context, Json, Logger, Plugin } from "./context.js";
@@ -45,7 +46,11 @@ export interface FakeOptions {
   ) => readonly { readonly [column: string]: SqlValue }[];
   readonly databases?: readonly Database[];
   readonly targets?: readonly Target[];
-  /** Answer a notification; without it, the destination `fake` accepts each. */
+  /**
+   * Answer a notification; without it, the destination `fake` accepts each.
+   *
+   * What it throws is in `failed`, as on the page.
+   */
   readonly notified?: (notification: Notification) => NotificationResult;
   /** Answer `ctx.native.call`; without it, with an empty object. */
   readonly called?: (method: string, params: { readonly [name: string]: Json }) => unknown;
@@ -54,7 +59,7 @@ export interface FakeOptions {
 /** A permission that the context checks. */
 export type FakePermission = "native" | "network" | "osc" | "sql";
 
-/** A response; 200 and an empty body unless it says otherwise. */
+/** A response: by default, 200 with an empty body. */
 export interface FakeResponse {
   readonly status?: number;
   readonly headers?: { readonly [name: string]: string };

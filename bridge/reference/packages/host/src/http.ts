@@ -1,11 +1,6 @@
-import {
-  BridgeError,
-  type Http,
-  type HttpOptions,
-  type HttpResponse,
-  type Json,
-} from "@bridge/plugin-api";
+import type { Http, HttpOptions, HttpResponse, Json } from "@bridge/plugin-api";
 
+import { readTarget } from "../../api/src/httprules.js";
 import type { Caller } from "./daemon.js";
 import type { Gate } from "./permissions.js";
 import { fields, text } from "./wire.js";
@@ -43,22 +38,6 @@ export class GatedHttp implements Http {
     });
     return response(fields(answer), target.href);
   }
-}
-
-function readTarget(url: string): URL {
-  let target: URL;
-  try {
-    target = new URL(url);
-  } catch {
-    throw new BridgeError("bad_request", "url: not an absolute URL");
-  }
-  if (target.protocol !== "https:" && target.protocol !== "http:") {
-    throw new BridgeError("bad_request", "url: only http and https");
-  }
-  if (target.username !== "" || target.password !== "") {
-    throw new BridgeError("bad_request", "url: without user name and password");
-  }
-  return target;
 }
 
 function response(answer: ReturnType<typeof fields>, url: string): HttpResponse {

@@ -1,4 +1,4 @@
-"""Tests for ``bridge.platform.users``."""
+"""Tests for ``bridge.system.users``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.platform import users
-from bridge.platform.users import has_owners, is_group_of_one, is_own, is_user
+from bridge.system import users
+from bridge.system.users import has_owners, is_group_of_one, is_own, is_user
 
 
 class UsersTests(SynchronousTestCase):

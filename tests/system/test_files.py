@@ -1,4 +1,4 @@
-"""Tests for ``bridge.platform.files``."""
+"""Tests for ``bridge.system.files``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.platform.files import BINARY, NO_LINK, NO_WAIT, make_private, sync_directory
+from bridge.system.files import BINARY, NO_LINK, NO_WAIT, make_private, sync_directory
 
 
 class FilesTests(SynchronousTestCase):

@@ -15,7 +15,7 @@ from ..directories import fresh_directory
 from . import windows
 
 ROOT: Final = Path(__file__).parents[2]
-ROOM: Final = "bridge/platform/"
+ROOM: Final = "bridge/system/"
 NATIVE: Final = windows.MODULES | {"_winapi", "ctypes", "msvcrt", "winreg"}
 ASKED: Final = {
     "os": {"name", "getuid", "O_BINARY", *windows.OF_OS} - {"listxattr"},
