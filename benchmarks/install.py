@@ -90,14 +90,15 @@ def by_hand(forge: ForgeProcess, root: Path) -> tuple[float, float]:
     return cloned - started, time.perf_counter() - cloned
 
 
-async def _measure(reactor: Any) -> None:
+async def measure(reactor: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """Return the seconds of each step, of git and of the bundler, by round."""
     forge = start_forge_process()
     found: dict[str, list[float]] = {}
     try:
         with tempfile.TemporaryDirectory() as directory:
             make_plugin(Path(directory) / "tree")
             forge.publish(Path(directory) / "tree", "sample")
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 root = Path(directory) / "root"
                 root.mkdir()
                 steps = await install(forge, root, reactor)
@@ -107,6 +108,11 @@ async def _measure(reactor: Any) -> None:
                     found.setdefault(name, []).append(seconds)
     finally:
         forge.stop()
+    return found
+
+
+async def _print(reactor: Any) -> None:
+    found = await measure(reactor)
     medians = {name: statistics.median(times) for name, times in found.items()}
     for name, seconds in medians.items():
         print(f"{name:22} {seconds * 1000:7.0f} ms")
@@ -120,7 +126,7 @@ async def _measure(reactor: Any) -> None:
 
 def main() -> None:
     """Measure, and print."""
-    react(lambda reactor: Deferred.fromCoroutine(_measure(reactor)))
+    react(lambda reactor: Deferred.fromCoroutine(_print(reactor)))
 
 
 if __name__ == "__main__":

@@ -51,8 +51,10 @@ async def timed(ask: Callable[[str], Awaitable[Any]], url: str) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-async def measure(net: Any) -> None:
-    """Measure, and print a table."""
+async def measure(
+    net: Any, rounds: int = ROUNDS
+) -> dict[str, tuple[list[float], list[float]]]:
+    """Fetch by the daemon's client and by treq, in turns; milliseconds by size."""
     site = Site(Page())  # type: ignore[no-untyped-call]
     site.noisy = False
     port = net.listenTCP(0, site, interface=HERE)
@@ -71,23 +73,29 @@ async def measure(net: Any) -> None:
         text: str = await response.text()
         return text
 
+    found: dict[str, tuple[list[float], list[float]]] = {}
     for name, size in SIZES.items():
         url = f"http://{HERE}:{number}/{size}"
-        found: dict[str, list[float]] = {"treq": [], "outbound": []}
-        for _ in range(ROUNDS):
-            found["treq"].append(await timed(plain, url))
-            found["outbound"].append(await timed(ours, url))
-        base, own = (statistics.median(times) for times in found.values())
+        found[name] = own, base = [], []
+        for _ in range(rounds):
+            base.append(await timed(plain, url))
+            own.append(await timed(ours, url))
+    await port.stopListening()
+    pool.stop()
+    return found
+
+
+async def _print(net: Any) -> None:
+    for name, times in (await measure(net)).items():
+        own, base = map(statistics.median, times)
         print(
             f"{name:8} treq {base:6.2f} ms  outbound {own:6.2f} ms ({own / base:.2f})"
         )
-    await port.stopListening()
-    pool.stop()
 
 
 def main() -> None:
     """Run it."""
-    react(lambda net: Deferred.fromCoroutine(measure(net)), _reactor=reactor)
+    react(lambda net: Deferred.fromCoroutine(_print(net)), _reactor=reactor)
 
 
 if __name__ == "__main__":

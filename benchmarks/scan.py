@@ -120,7 +120,9 @@ class Bench:
         executable = await deferToThread(self.executable)
         plain = encoded(["--loader=ts", "--log-level=silent", "--sourcemap=external"])
         with mock.patch.object(transform, "_whole_flags", lambda *_: plain):
-            await converse(self.reactor, executable, queries.Queries(questions, "$"))
+            await converse(
+                self.reactor, executable, queries.SourceQueries(questions, "$")
+            )
         executable.close()
         return time.perf_counter() - begun
 

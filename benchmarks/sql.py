@@ -67,8 +67,16 @@ def longest_gap(work: Callable[[], object]) -> float:
     return max(gaps)
 
 
-def main() -> None:
-    """Measure, and print a table."""
+def measure(
+    rounds: int = ROUNDS,
+) -> dict[str, tuple[list[float], list[float], float]]:
+    """
+    Read by a ``Reader`` and by sqlite3, in turns.
+
+    :return: By statement: the seconds of both, and for how long another thread was kept
+        from running, at worst.
+    """
+    found = {}
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "images.db"
         make(path)
@@ -83,18 +91,24 @@ def main() -> None:
             def theirs(sql: str = sql, params: list[int] = params) -> object:
                 return [dict(row) for row in plain.execute(sql, params)]
 
-            found: list[tuple[float, float]] = [
-                (seconds(ours, times), seconds(theirs, times)) for _ in range(ROUNDS)
-            ]
-            one, other = (
-                statistics.median(column) for column in zip(*found, strict=True)
-            )
-            print(
-                f"{name:18} {one * 1e6:8.0f} us, sqlite3 {other * 1e6:8.0f} us"
-                f" ({one / other:.2f}); longest gap {longest_gap(ours) * 1000:.1f} ms"
-            )
+            both: tuple[list[float], list[float]] = ([], [])
+            for _ in range(rounds):
+                both[0].append(seconds(ours, times))
+                both[1].append(seconds(theirs, times))
+            found[name] = *both, longest_gap(ours)
         reader.close()
         plain.close()
+    return found
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    for name, (ours, theirs, gap) in measure().items():
+        one, other = statistics.median(ours), statistics.median(theirs)
+        print(
+            f"{name:18} {one * 1e6:8.0f} us, sqlite3 {other * 1e6:8.0f} us"
+            f" ({one / other:.2f}); longest gap {gap * 1000:.1f} ms"
+        )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ A Sphinx extension: changes what the theme writes until axe finds nothing wrong 
 
 Each change is of text that the theme writes in every page. When a new release of the
 theme writes something else, the change does nothing, and ``tests/docs/test_audit.py``
-says whether it is still needed.
+fails.
 """
 
 from __future__ import annotations

@@ -120,6 +120,8 @@ class HostProfile:
     :ivar lazy_table: Whether an entry of the generated table has a function that
         evaluates the plugin, ``load``, instead of the plugin, so that one that throws
         while it is loaded does not stop the bundle.
+    :ivar bind: ``names``: each plugin is bundled alone first, and its free names mean
+        what a frozen scope of its own has; ``off``: they mean the page's.
     :ivar dom_declared: Whether a manifest may have the field ``dom``, because only
         plugins that set it get elements of the page.
     :ivar sink_aliases: Other names callers may use for a sink.
@@ -140,10 +142,16 @@ class HostProfile:
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
     lazy_table: bool = False
+    bind: Annotated[str, Text(8, like=r"off|names")] = "off"
     dom_declared: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)
+
+    @property
+    def binds_names(self) -> bool:
+        """Whether ``bind`` is ``names``."""
+        return self.bind == "names"
 
     @property
     def tree_domain(self) -> str:
@@ -213,13 +221,18 @@ def profile_place(name: str, *path: str) -> str:
 def _read(name: str) -> str:
     try:
         if name in SHIPPED:
-            shipped = files("bridge.settings").joinpath("profiles", f"{name}.toml")
-            return shipped.read_text("utf-8")
+            return shipped_profile(name)
         return Path(name).read_text("utf-8")
     except (OSError, ValueError):
         raise ProfileError(
             f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
         ) from None
+
+
+def shipped_profile(name: str) -> str:
+    """Return the text of a profile of ``SHIPPED``."""
+    file = files("bridge.settings").joinpath("profiles", f"{name}.toml")
+    return file.read_text("utf-8")
 
 
 def host_commands() -> dict[str, str]:

@@ -35,7 +35,7 @@ def is_user(number: int | None) -> bool:
     """
     Whether this is the number of this user.
 
-    :param number: ``None`` when the system does not say; that counts as this user.
+    :param number: ``None`` when the system reports none: it counts as this user's.
     """
     if not has_owners():
         return True

@@ -37,6 +37,7 @@ from bridge.approval import IApprover, denied, unavailable
 from bridge.plugins.bundle.metafile import BuildError
 from bridge.plugins.bundle.plugintable import TABLE_FILE
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
+from bridge.settings.host import shipped_profile
 from bridge.wiring import oneshot
 
 from ..web.stack import PAGE, Page, Stack
@@ -144,6 +145,7 @@ def _bundle(command: Sequence[str], directory: Path) -> None:
         Path(path).write_text(text)
 
 
+NOT_BOUND: Final = ('bind = "names"', 'bind = "off"')
 FILES_OF_A_TABLE: Final = ("main.ts", "plugin.json")
 
 
@@ -232,6 +234,12 @@ class Simulation:
             text = str(event.get("log_format")).format_map(_Shown(event))
             self.errors.append(f"{text}\n{trace}")
 
+    def _profile(self) -> Path:
+        """The reference host's; the bundler's double has no service to bind names."""
+        profile = self.root / "host.toml"
+        profile.write_text(shipped_profile("reference").replace(*NOT_BOUND), "utf-8")
+        return profile
+
     def start(self) -> None:
         """
         Start a daemon.
@@ -242,7 +250,7 @@ class Simulation:
         options = tap.Options()
         options.parseOptions(
             [
-                "--host=reference",
+                f"--host={self._profile()}",
                 "--listen=127.0.0.1:0",
                 f"--data-dir={self.data}",
                 f"--theme-dir={self.theme.parent}",

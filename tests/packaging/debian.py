@@ -10,10 +10,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from attrs import frozen
@@ -97,10 +96,13 @@ def copy_of_the_tree(to: Path) -> Path:
 
 
 def build(release: Release, scratch: Path) -> Path:
-    """Build the packages as ``README`` says; return the directory with them."""
+    """Build the packages as users do; return the directory with them."""
     need_programs()
     root = scratch / "root"
-    extract(system_that_builds(release), root)
+    extract(clean_system(release), root)
+    satisfy = "apt-get satisfy --yes --quiet=2 --no-install-recommends"
+    needed = shlex.quote(needed_to_build())
+    inside(root, f"apt-get update --quiet=2 && {satisfy} {needed}")
     tree = copy_of_the_tree(root / "build" / "plugin-bridge")
     ran([tree / "debian" / "vendor", "--for", release.python, sys.executable], tree)
     # build-essential is missing, and nothing needs it: there is no C to compile.
@@ -126,7 +128,7 @@ def field(package: Path, name: str) -> str:
 
 def install(release: Release, package: Path, root: Path) -> None:
     """Install the package into a clean system below ``root``."""
-    extract(system_that_runs(release), root)
+    extract(clean_system(release), root)
     shutil.copy(package, root / "tmp")
     inside(root, f"dpkg --install /tmp/{package.name}")
 
@@ -151,7 +153,7 @@ chroot "$1" sh -euc "$0"
 """
 
 
-def system_that_runs(release: Release) -> Path:
+def clean_system(release: Release) -> Path:
     """
     Return the archive of a system for the package, and for a user's session.
 
@@ -160,49 +162,25 @@ def system_that_runs(release: Release) -> Path:
     names = ("ca-certificates", "dbus-user-session", "python3", "systemd")
     include = f"--include={','.join(names)}"
     command = ["mmdebstrap", "--quiet", "--variant=minbase", include, release.suite]
-
-    def make(archive: Path) -> None:
-        ran([*command, archive, *mirrors(release)])
-
-    return _archived(release, "runs", "\0".join(command), make)
-
-
-def system_that_builds(release: Release) -> Path:
-    """Return the archive of a system with what ``debian/control`` needs to build."""
-    base = system_that_runs(release)
-    control = (ROOT / "debian" / "control").read_text("utf-8")
-    found = re.search(r"^Build-Depends:((?:.|\n )*)$", control, re.MULTILINE)
-    assert found is not None
-    needed = " ".join(found[1].split()) + ", dpkg-dev"
-    satisfy = "apt-get satisfy --yes --quiet=2 --no-install-recommends"
-    line = f"apt-get update --quiet=2 && {satisfy} {shlex.quote(needed)}"
-    line += " && apt-get clean && rm -rf /var/lib/apt/lists/*"
-
-    def make(archive: Path) -> None:
-        with TemporaryDirectory(prefix="system-") as name:
-            root = Path(name) / "root"
-            extract(base, root)
-            inside(root, line)
-            ran(["tar", "-cpf", archive, "--numeric-owner", "-C", root, "."])
-
-    return _archived(release, "builds", base.name + line, make)
-
-
-def _archived(
-    release: Release, what: str, made_of: str, make: Callable[[Path], None]
-) -> Path:
-    """Return the archive that was made of that, which is made when it is absent."""
-    digest = hashlib.sha256(made_of.encode()).hexdigest()[:16]
-    archive = SYSTEMS / release.suite / f"{what}-{digest}.tar"
+    made_of = hashlib.sha256("\0".join(command).encode()).hexdigest()
+    archive = SYSTEMS / release.suite / f"{made_of[:16]}.tar"
     with locked(archive.parent):
         if not archive.exists():
-            for old in archive.parent.glob(f"{what}-*.tar"):
+            for old in archive.parent.glob("*.tar"):
                 old.unlink()
             # Only a whole one has the name.
             unfinished = archive.parent / "unfinished.tar"
-            make(unfinished)
+            ran([*command, unfinished, *mirrors(release)])
             unfinished.replace(archive)
     return archive
+
+
+def needed_to_build() -> str:
+    """Return what ``debian/control`` needs to build, as apt takes it."""
+    control = (ROOT / "debian" / "control").read_text("utf-8")
+    found = re.search(r"^Build-Depends:((?:.|\n )*)$", control, re.MULTILINE)
+    assert found is not None
+    return " ".join(found[1].split()) + ", dpkg-dev"
 
 
 def mirrors(release: Release) -> list[str]:
@@ -232,7 +210,7 @@ class Session:
         self._process = process
 
     def ask(self, line: str) -> tuple[int, str]:
-        """Run a command line as that user; gives its exit status and output."""
+        """Run a command line as that user; return its exit status and output."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
@@ -245,7 +223,7 @@ class Session:
         raise AssertionError("the session ended:\n" + "".join(reported))
 
     def do(self, line: str) -> str:
-        """Run a command line that must succeed; gives its output."""
+        """Run a command line that must succeed; return its output."""
         status, reported = self.ask(line)
         if status:
             journal = self.ask("systemctl --user status --lines=0 plugin-bridge")[1]

@@ -1,4 +1,4 @@
-"""Tests for ``debian/vendor``: what it says before it downloads anything."""
+"""Tests for ``debian/vendor``: what it reports before it downloads anything."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def use(directory: pathlib.Path) -> None:
 
 
 def main() -> None:
-    """Do all of it; an exception says what is missing."""
+    """Do all of it; an exception names what is missing."""
     found = list(names())
     for name in found:
         importlib.import_module(name)

@@ -19,10 +19,13 @@ from ...concurrency.threads import InThread
 from ...datadir.paths import DataDir
 from ...protocol.limits import BUILD_SECONDS
 from ...settings.host import HostProfile
-from ..esbuild.executable import BundlerError, HeldCopy
+from ..esbuild.executable import BundlerError, Executable, HeldCopy
 from ..esbuild.pins import BINARY_NAME
 from ..esbuild.process import settled
+from ..policy.reader.encoding import PacketError
+from ..policy.reader.service import TooComplexError, converse
 from .bundlerprocess import BuildReactor, arguments, run_bundler
+from .confinement import own_arguments, too_complex
 from .metafile import BuildError
 from .plugintable import plugin_of
 from .staging import Staging
@@ -117,13 +120,39 @@ class _BuildRun:
         b, staging = self.builder, self.staging
         await self.claim()
         executable = await self.in_thread(staging.prepare, directories)
-        command = [str(b.data.bin / BINARY_NAME)]
-        command += arguments(b.profile, staging.directory)
-        # The directory's real path: the bundler reports files relative to it.
-        warnings = await run_bundler(b.reactor, executable, command, staging.root)
+        warnings = await self.confine(executable, directories)
+        warnings += await self.run(executable, arguments(b.profile, staging.directory))
         await self.in_thread(staging.check_and_publish, directories)
         if warnings:
             b.warn(warnings)
+
+    async def run(self, executable: Executable, options: Sequence[str]) -> str:
+        """Run the bundler; return its warnings."""
+        b = self.builder
+        command = [str(b.data.bin / BINARY_NAME), *options]
+        # The directory's real path: the bundler reports files relative to it.
+        return await run_bundler(b.reactor, executable, command, self.staging.root)
+
+    async def confine(self, executable: Executable, directories: list[str]) -> str:
+        """
+        Bundle each plugin alone and bind its names, if the profile asks for it.
+
+        :return: The bundler's warnings.
+        """
+        b, confinement = self.builder, self.staging.confinement
+        if confinement is None or not directories:
+            return ""
+        options = own_arguments(b.profile, directories, self.staging.directory)
+        warnings = await self.run(executable, options)
+        bindings = await self.in_thread(confinement.unbound)
+        try:
+            await converse(b.reactor, executable, bindings)
+        except TooComplexError as e:
+            raise too_complex(e, directories) from None
+        except PacketError as e:
+            raise BuildError(f"the bundler is not the pinned one: {e}") from None
+        await self.in_thread(confinement.bind, bindings)
+        return warnings
 
     async def claim(self) -> None:
         """

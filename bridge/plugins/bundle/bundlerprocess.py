@@ -17,8 +17,6 @@ from twisted.internet.defer import Deferred
 from twisted.internet.error import ProcessDone
 from twisted.internet.interfaces import (
     IProcessTransport,
-    IReactorProcess,
-    IReactorTime,
 )
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
@@ -41,6 +39,7 @@ from ..esbuild.process import (
     settled,
 )
 from ..esbuild.session import start
+from ..policy.reader.service import ReadingReactor
 from .bundleroutput import showable
 from .metafile import BuildError
 from .plugintable import TABLE_FILE
@@ -51,7 +50,7 @@ METAFILE: Final = "meta.json"
 _UTF8_BYTES: Final = 4
 
 
-class BuildReactor(IReactorProcess, IReactorTime):
+class BuildReactor(ReadingReactor):
     """What a build needs of a reactor: processes and time."""
 
 

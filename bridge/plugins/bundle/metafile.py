@@ -13,20 +13,23 @@ from typing import Final
 
 from attrs import frozen
 
+from ...protocol.limits import BUILD_BUNDLE_BYTES
 from ..esbuild.executable import BundlerError
 from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from ..tree.digest import SIGNATURE_FILE
 from ..tree.exempt import EXEMPT, is_test_name
 from ..tree.files import shown
 from ..tree.manifest import ENTRY_FILE, MANIFEST_FILE
-from .inputs import Input, parse_metafile
+from .inputs import Input, Metafile, parse_metafile
 from .places import PATTERN, Edge, place_of, specifier_shown
-from .plugintable import TABLE_FILE
+from .plugintable import BOUND, BOUND_ENTRY, TABLE_FILE
 
 API: Final = "host/packages/api/src/"
 HOST: Final = "host/packages/"
 PACKAGES: Final = "host/node_modules/"
 PLUGINS: Final = "plugins/"
+
+_BOUND: Final = f"{BOUND}/"
 
 # A module that a package's `browser` map leaves out: an empty one stands for it.
 _DISABLED: Final = "(disabled):"
@@ -44,6 +47,9 @@ _NEITHER: Final = "which is neither source nor data; these are called " + ", ".j
 _STYLES: Final = (
     "which is a style sheet; a bundle is one script, so styles belong into it as text"
 )
+
+
+TOO_LARGE: Final = f"the bundle or its map is over {BUILD_BUNDLE_BYTES} bytes"
 
 
 class BuildError(BundlerError):
@@ -81,8 +87,44 @@ def check_metafile(
     rules.check_edges([edge for edge in given.edges if not edge.external])
     rules.check_left([edge for edge in given.edges if edge.external], given.left)
     _check_outputs(given.outputs, outputs)
+    return _files(given)
+
+
+def _files(given: Metafile) -> frozenset[str]:
     paths = (file.path for file in given.inputs)
     return frozenset(path for path in paths if not path.startswith(_DISABLED))
+
+
+def check_alone(
+    text: bytes,
+    plugins: Collection[str],
+    api: str,
+    read: Callable[[str], bytes],
+) -> frozenset[str]:
+    """
+    Check what plugins were made of that are bundled without the host, each alone.
+
+    :param text: The metafile, its paths relative to the data directory.
+    :param plugins: Their directories below ``plugins/``.
+    :param api: The module that is left for the host's bundle.
+    :param read: See ``check_metafile``.
+    :return: The files that were read; each is its plugin's own.
+    :raise BuildError: Naming the file that has no business in a plugin's bundle.
+    """
+    try:
+        given = parse_metafile(text)
+    except ValueError:
+        raise BuildError("the bundler's metafile cannot be read") from None
+    first = {edge.target: edge for edge in reversed(given.edges)}
+    entries = frozenset(f"{PLUGINS}{plugin}/{ENTRY_FILE}" for plugin in plugins)
+    rules = _Rules(plugins, read, first, entries, shared=())
+    rules.check_patterns(given.edges)
+    for file in given.inputs:
+        rules.check_input(file)
+    rules.check_edges([edge for edge in given.edges if not edge.external])
+    left = given.left - {api}
+    rules.check_left([edge for edge in given.edges if edge.external], left)
+    return _files(given)
 
 
 def _check_outputs(written: Collection[str], wanted: Collection[str]) -> None:
@@ -101,11 +143,15 @@ class _Rules:
     The rules for a bundle of these plugins.
 
     :ivar first: The first import of each file.
+    :ivar entries: The files that no import has to name.
+    :ivar shared: The rooms that every plugin may import from.
     """
 
     plugins: Collection[str]
     read: Callable[[str], bytes]
     first: dict[str, Edge]
+    entries: frozenset[str] = frozenset()
+    shared: tuple[str, ...] = (API,)
 
     def check_patterns(self, edges: Collection[Edge]) -> None:
         """
@@ -137,7 +183,7 @@ class _Rules:
             raise self._refusal(given.path, _STYLES)
         elif room.startswith(PLUGINS):
             why = _why_not(named.removeprefix(room), given.as_data)
-            if why is None and given.path not in self.first:
+            if why is None and given.path not in self.entries | self.first.keys():
                 why = "which no import names"
             if why is not None:
                 raise self._refusal(given.path, why)
@@ -165,7 +211,7 @@ class _Rules:
 
     def _is_plugins(self, path: str) -> bool:
         room = _room(path.removeprefix(_DISABLED), self.plugins)
-        return room is not None and room.startswith(PLUGINS)
+        return room is not None and room.startswith((PLUGINS, _BOUND))
 
     def _may_import(self, edge: Edge) -> bool:
         room = _room(edge.importer.removeprefix(_DISABLED), self.plugins)
@@ -173,8 +219,8 @@ class _Rules:
         to = _room(named, self.plugins)
         if room == TABLE_FILE:
             return _in_table(named, to)
-        if room is not None and room.startswith(PLUGINS):
-            return to is not None and to in (API, room)
+        if room is not None and room.startswith((PLUGINS, _BOUND)):
+            return to is not None and to in (*self.shared, room)
         if to is None:
             return named != edge.target
         return to in _REACH.get(room or "", ())
@@ -204,10 +250,10 @@ def _room(path: str, plugins: Collection[str]) -> str | None:
     for room in (API, HOST, PACKAGES):
         if path.startswith(room):
             return room
-    if path.startswith(PLUGINS):
-        plugin_id, slash, _ = path.removeprefix(PLUGINS).partition("/")
-        if slash and plugin_id in plugins:
-            return f"{PLUGINS}{plugin_id}/"
+    for start in (PLUGINS, _BOUND):
+        plugin_id, slash, _ = path.removeprefix(start).partition("/")
+        if path.startswith(start) and slash and plugin_id in plugins:
+            return f"{start}{plugin_id}/"
     return None
 
 
@@ -235,7 +281,10 @@ def _why_not(inside: str, as_data: bool) -> str | None:
 
 
 def _in_table(path: str, room: str | None) -> bool:
-    return room is not None and path in (room + ENTRY_FILE, room + MANIFEST_FILE)
+    if room is None:
+        return False
+    files = (BOUND_ENTRY,) if room.startswith(_BOUND) else (ENTRY_FILE, MANIFEST_FILE)
+    return path in {room + name for name in files}
 
 
 def _shown_path(path: str) -> str:

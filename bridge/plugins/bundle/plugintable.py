@@ -8,6 +8,12 @@ from typing import Final
 from ...datadir.paths import LINKED
 from ..tree.manifest import ENTRY_FILE, MANIFEST_FILE, is_usable_id
 
+BOUND: Final = "build/bound"
+"""Where plugins are whose free names were bound, below the data directory."""
+
+BOUND_ENTRY: Final = "main.js"
+"""What of such a plugin the table imports."""
+
 TABLE_FILE: Final = "build/static-plugins.ts"
 """Where the table is, below the data directory."""
 
@@ -17,13 +23,16 @@ def plugin_of(directory: str) -> str:
     return directory.removeprefix(LINKED)
 
 
-def table_text(directories: Iterable[str], lazy: bool = False) -> str:
+def table_text(
+    directories: Iterable[str], lazy: bool = False, bound: bool = False
+) -> str:
     """
     Write the table of these plugins, by id, whatever order they come in.
 
     :param directories: Names below ``plugins/``: ids, or those of linked trees.
     :param lazy: Whether an entry has a function ``load`` that evaluates the plugin,
         instead of the plugin itself; see ``HostProfile.lazy_table``.
+    :param bound: Whether the plugins are bound; see ``HostProfile.bind``.
     :raise ValueError: Something is not a plugin id.  Callers have checked; this is
         the last place before a name becomes code.
     """
@@ -33,6 +42,8 @@ def table_text(directories: Iterable[str], lazy: bool = False) -> str:
         if not is_usable_id(plugin_of(directory)):
             raise ValueError("not a plugin id")
         entry = f"'../plugins/{directory}/{ENTRY_FILE}'"
+        if bound:
+            entry = f"'../{BOUND}/{directory}/{BOUND_ENTRY}'"
         if not lazy:
             lines.append(f"import p{n} from {entry};")
         lines.append(f"import m{n} from '../plugins/{directory}/{MANIFEST_FILE}';")

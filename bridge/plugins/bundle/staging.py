@@ -29,7 +29,8 @@ from ...system.files import sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
 from ..tree.files import TooLargeError, read_bounded, shown
 from .bundlerprocess import METAFILE
-from .metafile import PLUGINS, BuildError, check_metafile
+from .confinement import Confinement
+from .metafile import PLUGINS, TOO_LARGE, BuildError, check_metafile
 from .plugintable import TABLE_FILE, plugin_of, table_text
 from .prerequisites import (
     BUNDLER_BINARY,
@@ -56,6 +57,8 @@ class Staging:
 
     :ivar folder: The theme's folder, where the bundle is published.
     :ivar root: The data directory's real path; there after ``prepare``.
+    :ivar confinement: The plugins alone, if the profile binds their names; there after
+        ``prepare``.
     """
 
     _profile: HostProfile
@@ -65,6 +68,7 @@ class Staging:
     _bundler: HeldCopy = field(factory=HeldCopy)
     executable: Executable | None = field(default=None, init=False)
     root: Path = field(init=False)
+    confinement: Confinement | None = field(default=None, init=False)
     _lock: DirectoryLock | None = field(default=None, init=False)
 
     @property
@@ -116,7 +120,13 @@ class Staging:
         _remove_stale(self.folder)
         self.directory.mkdir(mode=0o700)
         self.executable = self._bundler.get(self._data.bin, self.directory)
-        table = table_text(directories, self._profile.lazy_table)
+        if self._profile.binds_names:
+            self.confinement = Confinement(
+                self._profile, directories, self.root, self.directory
+            )
+            self.confinement.prepare()
+        bound = self.confinement is not None
+        table = table_text(directories, self._profile.lazy_table, bound)
         _replace(self.root / TABLE_FILE, table.encode())
         return self.executable
 
@@ -131,14 +141,15 @@ class Staging:
             metafile = read_bounded(self.directory / METAFILE, BUILD_METAFILE_BYTES)
             written = (self.bundle, f"{self.bundle}.map")
             inputs = check_metafile(metafile, directories, written, self._read)
+            if self.confinement is not None:
+                self.confinement.check_unchanged(inputs)
+                inputs |= self.confinement.inputs
             self._check_real(inputs)
             self._check_owners(inputs)
             self._make_portable(inputs)
             bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
         except TooLargeError:
-            raise BuildError(
-                f"the bundle or its map is over {BUILD_BUNDLE_BYTES} bytes"
-            ) from None
+            raise BuildError(TOO_LARGE) from None
         info = {
             "author": self._profile.info_author,
             "version": self._version,

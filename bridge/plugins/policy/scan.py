@@ -23,7 +23,7 @@ from .hits import Hit
 from .javascript.constructs import output_hits
 from .listing import Listing, list_tree
 from .reader.encoding import PacketError
-from .reader.queries import Queries
+from .reader.queries import SourceQueries
 from .reader.service import ReadingReactor, TooComplexError, converse
 from .reader.transform import Answer, Question, has_pragma
 from .rules.imports import TOOLING, document_lines
@@ -106,7 +106,7 @@ class Scanner:
         survey: Survey = await self._in_thread(survey_tree, root)
         mark = f"${self._random(8).hex()}$"
         questions: list[Question] = await self._in_thread(survey.questions)
-        queries = Queries(questions, mark)
+        queries = SourceQueries(questions, mark)
         stopped = None
         if questions:
             executable: Executable = await self._in_thread(self._executable)
@@ -158,7 +158,7 @@ def survey_source(name: str, content: bytes) -> Source:
 
 def all_hits(
     survey: Survey,
-    queries: Queries,
+    queries: SourceQueries,
     modules: Collection[str],
     mark: str,
     stopped: Hit | None = None,

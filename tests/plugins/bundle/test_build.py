@@ -90,6 +90,7 @@ class PublishingTests(BuildCase):
         self.assertEqual(
             sorted(made["sources"]),
             [
+                "build/bound/aa/scope.js",
                 "build/static-plugins.ts",
                 "host/packages/api/src/index.ts",
                 "host/packages/host/src/index.ts",
@@ -97,12 +98,12 @@ class PublishingTests(BuildCase):
                 "plugins/aa/plugin.json",
             ],
         )
-        self.assertEqual(len(made["sourcesContent"]), 5)
+        self.assertEqual(len(made["sourcesContent"]), 6)
 
     async def test_evaluated_table(self):
         """A host that does not ask for a lazy table gets evaluated plugins."""
         self.assertFalse(load_profile("vrcnext").lazy_table)
-        self.shop.profile = evolve(self.shop.profile, lazy_table=False)
+        self.shop.profile = evolve(self.shop.profile, lazy_table=False, bind="off")
         self.assertEqual((await self.shop.build("aa")).errors, [])
         table = (self.shop.data.build / "static-plugins.ts").read_text()
         self.assertIn("import p0 from '../plugins/aa/main.ts';", table)

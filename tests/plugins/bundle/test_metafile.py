@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -345,3 +346,51 @@ class MetafileTests(SynchronousTestCase):
         rooms = ("host/", "plugins/aa/", f"plugins/{plugin_id}/", TABLE)
         self.assertTrue(all(name.startswith(rooms) for name in read))
         self.assertFalse(any(".." in name.split("/") for name in read))
+
+
+class BoundTests(SynchronousTestCase):
+    """Bundles of plugins whose names were bound."""
+
+    TABLE = "build/static-plugins.ts"
+
+    def check(self, **edges: str) -> str:
+        """Check imports between files; return the refusal."""
+        names = {
+            "table": self.TABLE,
+            "aa": "build/bound/aa/main.js",
+            "scope": "build/bound/aa/scope.js",
+            "own": "build/bound/aa/own.js",
+            "bb": "build/bound/bb/main.js",
+            "source": "plugins/aa/main.ts",
+            "api": "host/packages/api/src/index.ts",
+            "host": "host/packages/host/src/index.ts",
+        }
+        inputs: dict[str, Any] = {path: {"imports": []} for path in names.values()}
+        inputs[self.TABLE]["imports"] = [{"path": names["source"]}]
+        for importer, target in edges.items():
+            inputs[names[importer]]["imports"] += [{"path": names[target]}]
+        text = json.dumps({"inputs": inputs}).encode()
+        try:
+            check_metafile(text, ["aa", "bb"], OUTPUTS, lambda path: b"")
+        except BuildError as e:
+            return str(e)
+        return ""
+
+    def test_bound_plugins(self) -> None:
+        """The table imports them, and they import their scope and the API."""
+        for target in ("scope", "api"):
+            self.assertEqual(self.check(table="aa", aa=target), "")
+
+    def test_attack_other_files(self) -> None:
+        """They import nothing else, and nothing else is imported of them."""
+        for edges in (
+            {"aa": "bb"},
+            {"aa": "host"},
+            {"aa": "source"},
+            {"scope": "bb"},
+            {"table": "own"},
+            {"table": "scope"},
+            {"source": "aa"},
+            {"host": "aa"},
+        ):
+            self.assertIn("may not import", self.check(**edges), edges)

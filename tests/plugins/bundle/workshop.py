@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -95,7 +95,8 @@ class Workshop:
         (self.data.bin / "esbuild.sha256").write_text(digest + "\n", "ascii")
 
     def replace_bundler(self, script: str) -> None:
-        """Make the bundler a script, with its right checksum."""
+        """Make the bundler a script, with its right checksum; it binds no names."""
+        self.profile = evolve(self.profile, bind="off")
         path = self.data.bin / "esbuild"
         path.write_text(script, "utf-8")
         path.chmod(0o755)

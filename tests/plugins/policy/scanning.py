@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 from bridge.concurrency.threads import InThread
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.policy.hits import Hit
-from bridge.plugins.policy.reader.queries import Queries
+from bridge.plugins.policy.reader.queries import SourceQueries
 from bridge.plugins.policy.reader.transform import Answer, Question
 from bridge.plugins.policy.rules.table import UNKNOWN
 from bridge.plugins.policy.scan import (
@@ -57,7 +57,7 @@ class _Service:
         assert self.process.stdout is not None
         return self.process.stdout.fileno()
 
-    def converse(self, queries: Queries) -> None:
+    def converse(self, queries: SourceQueries) -> None:
         """Carry a queries on to its end."""
         assert self.process.stdin is not None
         sent = [*queries.begin(), *queries.receive(self.greeting)]
@@ -111,7 +111,7 @@ def _service() -> _Service:
 
 
 def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
-    queries = Queries(survey.questions(), MARK)
+    queries = SourceQueries(survey.questions(), MARK)
     if survey.questions():
         _service().converse(queries)
     return all_hits(survey, queries, modules, MARK)
@@ -119,7 +119,7 @@ def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
 
 def read_source(name: str, content: bytes) -> Answer:
     """What the bundler makes of one source."""
-    queries = Queries([Question(name, content)], MARK)
+    queries = SourceQueries([Question(name, content)], MARK)
     _service().converse(queries)
     return queries.answers()[0]
 

@@ -1,10 +1,11 @@
-"""The queries to the bundler's service, one for each source, and their answers."""
+"""The queries to the bundler's service, and their answers."""
 
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from ....protocol.limits import SCAN_OUTPUT_BYTES
 from ...esbuild.pins import VERSION
@@ -16,37 +17,50 @@ _AT_ONCE: Final = 4
 
 _LENGTH: Final = struct.Struct("<I")
 
+Source = TypeVar("Source")
 
-class Queries:
+
+class Queries(ABC, Generic[Source]):
     """
     What goes to the service and comes from it, in bytes.
 
-    :param sources: In the order of the answers.
-    :param mark: See ``transform``.
+    :ivar sources: In the order of the answers.
     """
 
-    def __init__(self, sources: Sequence[Question], mark: str) -> None:
-        self._sources = sources
-        self._mark = mark
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
         self._packets: dict[int, bytes] = {}
         self._next = 0
         self._received = bytearray()
         self._total = 0
         self._greeted = False
 
+    @abstractmethod
+    def first(self, source: Source) -> dict[str, Any]:
+        """Return the request for a source."""
+
+    def second(self, source: Source, packet: bytes) -> dict[str, Any] | None:
+        """
+        Return what to ask after the answer to the request, if there is something.
+
+        :param packet: The answer.
+        :raise PacketError: It is not what the pinned version answers.
+        """
+        return None
+
     @property
     def is_over(self) -> bool:
         """Whether every source has its answer."""
-        return len(self._packets) == len(self._sources)
+        return len(self._packets) == len(self.sources)
 
     @property
     def unanswered(self) -> int:
         """The index of the first source without an answer."""
-        return next(n for n in range(len(self._sources)) if n not in self._packets)
+        return next(n for n in range(len(self.sources)) if n not in self._packets)
 
     def begin(self) -> list[bytes]:
         """What to send first."""
-        return [self._ask() for _ in range(min(_AT_ONCE, len(self._sources)))]
+        return [self._ask() for _ in range(min(_AT_ONCE, len(self.sources)))]
 
     def receive(self, data: bytes) -> list[bytes]:
         """
@@ -76,7 +90,7 @@ class Queries:
         """
         return [
             answer(read_response(self._packets[index])[1])
-            for index in range(len(self._sources))
+            for index in range(len(self.sources))
         ]
 
     def _packet(self) -> bytes | None:
@@ -99,17 +113,40 @@ class Queries:
         if len(packet) < _LENGTH.size:
             raise PacketError("the service's packet cannot be read")
         index = _LENGTH.unpack_from(packet)[0] >> 1
-        if index >= len(self._sources) * 2:
+        if index >= len(self.sources) * 2:
             raise PacketError("the service answers what was not asked")
         index, is_second = divmod(index, 2)
-        if not is_second and self._sources[index].is_read_twice:
-            first = answer(read_response(packet)[1])
-            if not first.error_line:
-                return [request(index * 2 + 1, second_request(first, self._mark))]
+        if not is_second:
+            more = self.second(self.sources[index], packet)
+            if more is not None:
+                return [request(index * 2 + 1, more)]
         self._packets[index] = packet
-        return [self._ask()] if self._next < len(self._sources) else []
+        return [self._ask()] if self._next < len(self.sources) else []
 
     def _ask(self) -> bytes:
         index = self._next
         self._next += 1
-        return request(index * 2, first_request(self._sources[index], self._mark))
+        return request(index * 2, self.first(self.sources[index]))
+
+
+class SourceQueries(Queries[Question]):
+    """
+    The queries of a scan.
+
+    :param mark: See ``transform``.
+    """
+
+    def __init__(self, sources: Sequence[Question], mark: str) -> None:
+        super().__init__(sources)
+        self._mark = mark
+
+    def first(self, source: Question) -> dict[str, Any]:
+        """See ``Queries.first``."""
+        return first_request(source, self._mark)
+
+    def second(self, source: Question, packet: bytes) -> dict[str, Any] | None:
+        """See ``Queries.second``; what does not compile is not read again."""
+        if not source.is_read_twice:
+            return None
+        first = answer(read_response(packet)[1])
+        return None if first.error_line else second_request(first, self._mark)

@@ -41,7 +41,7 @@ class TooComplexError(Exception):
 
 
 async def converse(
-    reactor: ReadingReactor, executable: Executable, queries: Queries
+    reactor: ReadingReactor, executable: Executable, queries: Queries[Any]
 ) -> None:
     """
     Ask the bundler everything, within the limits on its time and memory.
@@ -70,7 +70,7 @@ async def converse(
 class _Service(ProcessProtocol):
     """The process, as long as there is something to ask it."""
 
-    queries: Queries
+    queries: Queries[Any]
     transport: IProcessTransport | None = field(default=None, init=False)
     ended: Deferred[Any] = field(factory=Deferred, init=False)
     failure: PacketError | None = field(default=None, init=False)

@@ -30,9 +30,19 @@ RESERVED: Final = frozenset(
 """Words that are no name in any module."""
 
 
-@lru_cache(maxsize=1)
 def standard_names() -> frozenset[str]:
-    """Return the names; blocks when it is called first."""
+    """Return the names; blocks when one of these functions is called first."""
+    language, web = _names()
+    return language | web
+
+
+def language_names() -> frozenset[str]:
+    """Return ECMAScript's alone; see ``standard_names``."""
+    return _names()[0]
+
+
+@lru_cache(maxsize=1)
+def _names() -> tuple[frozenset[str], frozenset[str]]:
     text = files(__package__).joinpath("globals", "names.json").read_text("utf-8")
     data = json.loads(text)
-    return frozenset(data["ecmascript"]) | frozenset(data["web"])
+    return frozenset(data["ecmascript"]), frozenset(data["web"])

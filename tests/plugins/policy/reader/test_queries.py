@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.policy.reader import queries as module
 from bridge.plugins.policy.reader.encoding import OversizeError, PacketError, response
-from bridge.plugins.policy.reader.queries import Queries
+from bridge.plugins.policy.reader.queries import SourceQueries
 from bridge.plugins.policy.reader.transform import (
     Answer,
     Question,
@@ -41,7 +41,7 @@ class QueriesTests(SynchronousTestCase):
 
     def test_begin(self) -> None:
         """A few sources are asked at once, the next one after each answer."""
-        queries = Queries(SOURCES, MARK)
+        queries = SourceQueries(SOURCES, MARK)
         sent = queries.begin()
         self.assertEqual([number_of(one) for one in sent], [0, 2, 4, 6])
         self.assertIn(SOURCES[0].content, sent[0])
@@ -54,7 +54,7 @@ class QueriesTests(SynchronousTestCase):
     @given(st.permutations(range(6)), st.lists(st.integers(1, 40)))
     def test_any_order(self, order: list[int], sizes: list[int]) -> None:
         """Answers are kept in the order of the sources, however they come."""
-        queries = Queries(SOURCES, MARK)
+        queries = SourceQueries(SOURCES, MARK)
         asked = [number_of(one) for one in queries.begin()]
         waiting = GREETING
         while not queries.is_over:
@@ -71,7 +71,7 @@ class QueriesTests(SynchronousTestCase):
 
     def test_nothing_to_ask(self) -> None:
         """Without sources it is over before it begins."""
-        queries = Queries([], MARK)
+        queries = SourceQueries([], MARK)
         self.assertTrue(queries.is_over)
         self.assertEqual(queries.begin(), [])
         self.assertEqual(queries.answers(), [])
@@ -79,13 +79,13 @@ class QueriesTests(SynchronousTestCase):
     def test_attack_other_versions(self) -> None:
         """Another program, or another version, is found out at once."""
         for greeting in ("0.0.0", "", VERSION + "0"):
-            queries = Queries(SOURCES, MARK)
+            queries = SourceQueries(SOURCES, MARK)
             packet = struct.pack("<I", len(greeting)) + greeting.encode()
             self.assertRaises(PacketError, queries.receive, packet)
 
     def test_attack_too_much(self) -> None:
         """More output than is allowed is refused before it is kept."""
-        queries = Queries(SOURCES, MARK)
+        queries = SourceQueries(SOURCES, MARK)
         with mock.patch.object(module, "SCAN_OUTPUT_BYTES", 100):
             queries.receive(b"\xff" * 100)
             self.assertRaises(OversizeError, queries.receive, b"\xff")
@@ -93,13 +93,13 @@ class QueriesTests(SynchronousTestCase):
     def test_attack_unasked_answers(self) -> None:
         """An answer to nothing, and one too short for a number, are refused."""
         for packet in (response(12, {}), response(2**31 - 1, {}), b"\1\0\0\0\0"):
-            queries = Queries(SOURCES, MARK)
+            queries = SourceQueries(SOURCES, MARK)
             queries.receive(GREETING)
             self.assertRaises(PacketError, queries.receive, packet)
 
     def test_attack_unreadable_answers(self) -> None:
         """An answer that cannot be read is refused when it is needed."""
-        queries = Queries(SOURCES[:1], MARK)
+        queries = SourceQueries(SOURCES[:1], MARK)
         queries.receive(GREETING + b"\5\0\0\0\1\0\0\0\7")
         self.assertTrue(queries.is_over)
         self.assertRaises(PacketError, queries.answers)
@@ -110,9 +110,9 @@ class PragmaTests(SynchronousTestCase):
 
     SOURCE = Question("a.tsx", b"<b />")
 
-    def queries(self) -> Queries:
+    def queries(self) -> SourceQueries:
         """Queries on one such source, after the greeting."""
-        queries = Queries([self.SOURCE], MARK)
+        queries = SourceQueries([self.SOURCE], MARK)
         (sent,) = queries.begin()
         self.assertEqual(sent, module.request(0, first_request(self.SOURCE, MARK)))
         queries.receive(GREETING)

@@ -19,7 +19,7 @@ from bridge.plugins.esbuild.process import limit_memory
 from bridge.plugins.policy.reader import queries as queries_module
 from bridge.plugins.policy.reader import service
 from bridge.plugins.policy.reader.encoding import PacketError
-from bridge.plugins.policy.reader.queries import Queries
+from bridge.plugins.policy.reader.queries import SourceQueries
 from bridge.plugins.policy.reader.service import TooComplexError, converse
 from bridge.plugins.policy.reader.transform import Question
 from bridge.protocol.limits import MIB
@@ -64,9 +64,9 @@ class ServiceCase(TestCase):
 
     def converse(
         self, sources: list[tuple[str, bytes]], path: Path | None = None
-    ) -> tuple[Queries, Deferred[None]]:
+    ) -> tuple[SourceQueries, Deferred[None]]:
         """Begin queries with the bundler, or with another program."""
-        queries = Queries([Question(*one) for one in sources], MARK)
+        queries = SourceQueries([Question(*one) for one in sources], MARK)
         executable = Executable(str(path or esbuild()))
         work = converse(self.spy, executable, queries)
         return queries, Deferred.fromCoroutine(work)

@@ -1,0 +1,232 @@
+"""
+Calls over WebSockets: the daemon against aiohttp and Node's ws, which do no more.
+
+Run ``python -m benchmarks.sockets``.  The client is in C, so that it is no bottleneck;
+it is compiled by ``cc`` on each run.  The peers read the same setting by the same
+frames, but validate nothing and limit nothing.  They are installed into
+``.cache/benchmarks`` when a registry can be reached, and left out otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from tests.whole.daemon import environment
+
+from .start import ROOT, free_port
+
+HERE: Final = Path(__file__).parent
+SCRATCH: Final = ROOT / ".cache" / "benchmarks"
+PATIENCE_SECONDS: Final = 20.0
+VALUE_BYTES: Final = 200
+_HUGE: Final = "1000000"
+
+
+@frozen
+class Load:
+    """
+    A way of calling.
+
+    :ivar depth: How many calls of a socket are under way at once.
+    """
+
+    sockets: int
+    depth: int
+    milliseconds: int = 1500
+
+
+@frozen
+class Served:
+    """Calls answered in a second, and microseconds of a round trip."""
+
+    rate: float
+    median: float
+    p99: float
+
+
+@frozen
+class Server:
+    """A running server, and how it is spoken to."""
+
+    port: int
+    path: str = "/"
+    hello: str = ""
+
+
+LOADS: Final = {
+    "one socket": Load(1, 1),
+    "64 sockets": Load(64, 1),
+    "one socket, 64 calls at once": Load(1, 64),
+}
+
+
+def compiled(folder: Path) -> Path:
+    """
+    Compile the client.
+
+    :raise SystemExit: There is no C compiler; the message has the command for it.
+    """
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise SystemExit("there is no C compiler; run: apt-get install gcc libc6-dev")
+    program = folder / "sockets"
+    source = HERE / "sockets.c"
+    subprocess.run([compiler, "-O2", "-o", str(program), str(source)], check=True)
+    return program
+
+
+def serve_load(client: Path, server: Server, load: Load) -> Served:
+    """Call a server for a while."""
+    params = {"ns": "host", "key": "k"}
+    request = {"type": "request", "id": "1", "service": "state", "method": "get"}
+    words = [
+        *(str(server.port), server.path, server.hello),
+        json.dumps({**request, "params": params}),
+        *map(str, (load.sockets, load.depth, load.milliseconds)),
+    ]
+    printed = subprocess.run(
+        [str(client), *words], check=True, capture_output=True, text=True
+    ).stdout
+    return Served(*map(float, printed.split()))
+
+
+@contextlib.contextmanager
+def running(command: list[str], home: Path, port: int) -> Iterator[None]:
+    """Run a server until the block ends; it listens when the block begins."""
+    with subprocess.Popen(
+        command,
+        cwd=home,
+        env=environment(home),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            assert time.monotonic() < end, f"{command[0]} does not listen"
+            assert process.poll() is None, f"{command[0]} has ended"
+            time.sleep(0.05)
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+@contextlib.contextmanager
+def daemon(home: Path, value_bytes: int = VALUE_BYTES) -> Iterator[Server]:
+    """Run the daemon, with a setting of so many bytes."""
+    data, port = home / "data", free_port()
+    data.mkdir(mode=0o700)
+    state = data / "state.json"
+    state.write_text(json.dumps({"host": {"k": "x" * value_bytes}}), "ascii")
+    state.chmod(0o600)
+    command = [
+        *(sys.executable, "-m", "bridge", "run", "--host=reference"),
+        *(f"--listen=127.0.0.1:{port}", f"--data-dir={data}"),
+        *(f"--rate={_HUGE}", f"--burst={_HUGE}"),
+    ]
+    with running(command, home, port):
+        token = (data / "token").read_text("ascii").strip()
+        hello = {"type": "hello", "token": token, "client": "benchmark/1.0.0"}
+        time.sleep(1.0)  # what it loads in the background would be part of the time
+        yield Server(port, "/v1/ws", json.dumps(hello))
+
+
+def _aiohttp() -> list[str] | None:
+    """Return the command of the peer in aiohttp; installs it first."""
+    python = SCRATCH / "venv" / "bin" / "python"
+    with contextlib.suppress(subprocess.CalledProcessError, OSError):
+        if not python.exists():
+            subprocess.run(
+                [sys.executable, "-m", "venv", str(SCRATCH / "venv")], check=True
+            )
+        install = [str(python), "-m", "pip", "install", "--quiet", "aiohttp"]
+        subprocess.run(install, check=True, capture_output=True)
+        return [str(python), str(HERE / "peer_aiohttp.py"), "PORT", str(VALUE_BYTES)]
+    return None
+
+
+def _node() -> list[str] | None:
+    """Return the command of the peer in Node; installs it first."""
+    folder = SCRATCH / "node"
+    with contextlib.suppress(subprocess.CalledProcessError, OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / "node_modules" / "ws").exists():
+            install = ["npm", "install", "--silent", "--ignore-scripts", "ws"]
+            subprocess.run(install, cwd=folder, check=True, capture_output=True)
+        program = str(HERE / "peer_ws.mjs")
+        return ["node", program, "PORT", str(VALUE_BYTES), str(folder)]
+    return None
+
+
+def measure(rounds: int = 4) -> dict[str, dict[str, list[Served]]]:
+    """Call the daemon and its peers in turns; by load, then by server."""
+    found: dict[str, dict[str, list[Served]]] = {name: {} for name in LOADS}
+    with contextlib.ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        client = compiled(home)
+        servers = {"plugin-bridge": stack.enter_context(daemon(home))}
+        for name, command in (("aiohttp", _aiohttp()), ("Node ws", _node())):
+            if command is None:
+                print(f"{name} can't be installed, and is left out", file=sys.stderr)
+                continue
+            port = free_port()
+            words = [word.replace("PORT", str(port)) for word in command]
+            stack.enter_context(running(words, home, port))
+            servers[name] = Server(port)
+        for _ in range(rounds):
+            for load_name, load in LOADS.items():
+                for name, server in servers.items():
+                    served = serve_load(client, server, load)
+                    found[load_name].setdefault(name, []).append(served)
+    return found
+
+
+def growth(
+    sizes: list[int], counts: list[int]
+) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """Return the median microseconds by bytes of an answer, and by sockets."""
+    by_size, by_count = [], []
+    with tempfile.TemporaryDirectory() as directory:
+        client = compiled(Path(directory))
+        for size in sizes:
+            home = Path(directory) / str(size)
+            home.mkdir()
+            with daemon(home, size) as server:
+                served = serve_load(client, server, Load(1, 1, 800))
+                by_size.append((float(size), served.median))
+                if size != sizes[0]:
+                    continue
+                for count in counts:
+                    served = serve_load(client, server, Load(count, 1, 800))
+                    by_count.append((float(count), served.median))
+    return by_size, by_count
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    for load, servers in measure().items():
+        for name, served in servers.items():
+            best = max(served, key=lambda one: one.rate)
+            print(
+                f"{load:30} {name:14} {best.rate:8.0f} calls a second, median "
+                f"{best.median:.0f} us, p99 {best.p99:.0f} us"
+            )
+
+
+if __name__ == "__main__":
+    main()
