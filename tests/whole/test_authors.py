@@ -60,7 +60,7 @@ class AuthorTests(SynchronousTestCase):
             )
             report = ended.stdout + ended.stderr
             self.assertEqual(ended.returncode, status, report)
-            self.assertRegex(report, rf"(?m)^\S+ pass {3 - status}$")
+            self.assertRegex(report, rf"(?m)^\S+ pass {4 - status}$")
 
     def test_from_the_template_to_a_signed_tree(self):
         """The commands of its README lead to a tree that passes every check."""
