@@ -88,6 +88,7 @@ class World:
         return {
             "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}",
             "PYTHON": sys.executable,
+            "npm_config_update_notifier": "false",
             "BRIDGE_LISTEN": f"127.0.0.1:{self.port}",
             "BRIDGE_OVERLAY_ADDR": f"127.0.0.1:{free_udp_port()}",
             "GIT_CONFIG_NOSYSTEM": "1",
