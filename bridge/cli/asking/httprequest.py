@@ -177,7 +177,9 @@ def _wait_for(doing: Deferred[tuple[int, bytes]]) -> tuple[int, bytes]:
     doing.addBoth(done.append)
     while not done:
         reactor.runUntilCurrent()
-        reactor.doIteration(reactor.timeout())
+        # Nothing else may be under way, so that it would wait for ever.
+        if not done:
+            reactor.doIteration(reactor.timeout())
     outcome = done[0]
     if isinstance(outcome, Failure):
         outcome.raiseException()

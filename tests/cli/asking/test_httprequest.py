@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from unittest import mock
 
 from treq.client import HTTPClient
+from twisted.internet.selectreactor import SelectReactor
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.asking.httprequest import (
@@ -142,6 +143,26 @@ class AskingTests(SynchronousTestCase):
             b"HTTP/1.1 200 OK\r\n\r\n{ }",
         ):
             self.assertRaises(BrokenOffError, self.get, answer)
+
+    def test_attack_connecting_for_ever(self) -> None:
+        """A program that accepts nobody ends the request, and does not hang it."""
+        server = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.addCleanup(server.close)
+        address = Address("127.0.0.1", server.getsockname()[1])
+        # More would wait in vain until the ones before them are accepted.
+        for _ in range(2):
+            full = socket.socket()
+            self.addCleanup(full.close)
+            full.setblocking(False)
+            full.connect_ex(server.getsockname())
+        iterate = SelectReactor.doIteration
+
+        def bounded(reactor: SelectReactor, seconds: float | None) -> None:
+            self.assertIsNotNone(seconds, "it would wait for ever")
+            iterate(reactor, seconds)
+
+        with mock.patch.object(SelectReactor, "doIteration", bounded):
+            self.assertRaises(NobodyListensError, get, address, "/", 0.2, 100)
 
     def test_attack_slow_answer(self) -> None:
         """Another program on the port does not keep ``doctor`` waiting."""
