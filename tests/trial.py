@@ -8,6 +8,7 @@ fail their test.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import sys
 import threading
@@ -20,6 +21,9 @@ from twisted.scripts import trial
 BY_PYTEST = frozenset(
     {"clients", "differential", "docs", "honest", "model", "packaging", "whole"}
 )
+
+# Several times what all of it takes.
+HANGS_SECONDS = 1500
 
 
 def modules() -> list[str]:
@@ -46,6 +50,8 @@ def main() -> None:
     threading.excepthook = in_a_thread
     if not any(argument.startswith("tests.") for argument in sys.argv[1:]):
         sys.argv += modules()
+    # A test that hangs ends the run, which prints where.
+    faulthandler.dump_traceback_later(HANGS_SECONDS, exit=True)
     try:
         trial.run()
     finally:
