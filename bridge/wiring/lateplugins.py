@@ -16,6 +16,7 @@ from ..protocol.errors import shutting_down
 from ..rpc.registry import LateService
 from ..services.pluginoutline import METHODS, SUMMARY, PluginOutline
 from .core import Core
+from .installation import Installation
 
 if TYPE_CHECKING:
     from .plugins import PluginWiring
@@ -44,6 +45,7 @@ class LatePlugins:
     _core: Core
     _approver: IApprover
     _outline: PluginOutline
+    _installation: Installation = field(factory=Installation.current)
     made: PluginWiring | None = field(default=None, init=False)
     _prepared: bool = field(default=False, init=False)
     _closed: bool = field(default=False, init=False)
@@ -82,6 +84,7 @@ class LatePlugins:
 
     def _make(self) -> PluginWiring:
         if self.made is None:
+            self._installation.check()
             from .plugins import make_plugins
 
             self.made = make_plugins(self._core, self._approver, self._outline)

@@ -13,7 +13,9 @@ from bridge.services.pluginoutline import PluginOutline
 from bridge.settings.config import read_config
 from bridge.settings.options import locate
 from bridge.store import Store
+from bridge.wiring import installation
 from bridge.wiring.core import Core, Threads
+from bridge.wiring.installation import Installation
 from bridge.wiring.lateplugins import LatePlugins, make_approver
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
@@ -75,6 +77,15 @@ class LatePluginsTests(SynchronousTestCase):
         self.assertIsNotNone(late.made)
         self.assertEqual(registry.describe(), described)
         self.assertEqual(self.successResultOf(call("keys")), {"keys": []})
+
+    def test_not_made_from_another_release(self):
+        """A daemon whose files were updated answers that, and loads none of them."""
+        late = self.make()
+        late._installation = Installation.current("/no/such/file")
+        self.patch(installation, "_identity", lambda _: (1,))
+        error = self.assertRaises(BridgeError, late.service().load)
+        self.assertIn("restart", error.message)
+        self.assertIsNone(late.made)
 
     def test_not_made_at_the_end(self):
         """A daemon that shuts down loads them no more."""
