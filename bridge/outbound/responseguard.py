@@ -26,8 +26,10 @@ from ..protocol.limits import (
     OUTBOUND_RECEIVED_BYTES,
 )
 
-# Read in small pieces: a reactor's turn is over sooner when they are hard to parse.
+# Heads and chunks are read in small pieces: a reactor's turn is over sooner when they
+# are hard to parse.  A body that only has a length is not parsed at all.
 _READ_BYTES = 8 * 1024
+_READ_BYTES_OF_A_BODY = 64 * 1024
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5])[0-9]{2}(?: [^\r\n]*)?\r?\n")
 # Exactly where Twisted's parser sees the end of a head.
 _END = re.compile(rb"\n\r?\n")
@@ -54,10 +56,8 @@ class Guarded(Protocol):
 
     def connectionMade(self) -> None:
         """Connect the client's protocol."""
-        transport: Any = self.transport
-        # Of TLS, the transport below it reads.
-        getattr(transport, "transport", transport).bufferSize = _READ_BYTES
-        self.inner.makeConnection(transport)
+        self._read_in(_READ_BYTES)
+        self.inner.makeConnection(self.transport)
 
     def dataReceived(self, data: bytes) -> None:
         """Check what is received, and pass it on."""
@@ -102,8 +102,15 @@ class Guarded(Protocol):
         if len(head) > OUTBOUND_HEAD_BYTES:
             self._refuse("the head of the response is too large")
 
+    def _read_in(self, size: int) -> None:
+        transport: Any = self.transport
+        # Of TLS, the transport below it reads.
+        getattr(transport, "transport", transport).bufferSize = size
+
     def _pass_on(self, head: bytearray) -> None:
         self._head = None
+        if b"transfer-encoding" not in head.lower():
+            self._read_in(_READ_BYTES_OF_A_BODY)
         self.inner.dataReceived(bytes(head))
 
     def _refuse(self, rule: str) -> None:

@@ -1,0 +1,49 @@
+"""Tests for bridge.outbound.responseguard; what it refuses is in ``test_hostile``."""
+
+from twisted.internet.protocol import Protocol
+from twisted.internet.testing import StringTransport
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.outbound.responseguard import Guarded
+
+SMALL, LARGE = 8 * 1024, 64 * 1024
+
+
+class Client(Protocol):
+    """Notes what it receives."""
+
+    def __init__(self) -> None:
+        self.received = b""
+
+    def dataReceived(self, data: bytes) -> None:
+        """Note it."""
+        self.received += data
+
+
+class ReadingTests(SynchronousTestCase):
+    """Tests for how much is read in one turn."""
+
+    def read_in(self, *pieces: bytes) -> int:
+        """Receive an answer; the size of the next read."""
+        client = Client()
+        guarded = Guarded(client)
+        transport = StringTransport()
+        guarded.makeConnection(transport)
+        self.assertEqual(transport.bufferSize, SMALL)
+        for piece in pieces:
+            guarded.dataReceived(piece)
+        self.assertTrue(client.received.endswith(pieces[-1]))
+        size: int = transport.bufferSize
+        return size
+
+    def test_body_with_a_length(self) -> None:
+        """It is not parsed, so it is read in large pieces."""
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+        self.assertEqual(self.read_in(head), LARGE)
+        self.assertEqual(self.read_in(head[:30], head[30:]), LARGE)
+
+    def test_attack_chunks_of_one_byte(self) -> None:
+        """Chunks are parsed, so they are read in small pieces."""
+        for name in (b"Transfer-Encoding", b"transfer-encoding", b"TRANSFER-ENCODING"):
+            head = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n" + name
+            self.assertEqual(self.read_in(head + b": chunked\r\n\r\n1\r\nx\r\n"), SMALL)
