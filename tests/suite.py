@@ -248,7 +248,7 @@ def test(*options: str) -> list[str]:
     first, last = whole(*options)
     measured = units(measured=True)
     # Daemons, browsers and desktops are waited for more than half of the time.
-    suite.run([first, last, *measured, *checks()], last, waiting=1)
+    suite.run([first, last, *measured, *checks()], last, waiting=2)
     suite.measure(measured)
     _end_with(last, suite.failed)
     return suite.failed
