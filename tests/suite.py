@@ -38,7 +38,6 @@ WHOLE: Final = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
 )
 THIRD: Final = len(WHOLE) // 3
-"""How many of them take half of the time."""
 OTHERS: Final = tuple(
     f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging", "model"})
 )
@@ -98,17 +97,18 @@ def units(*, measured: bool) -> list[Part]:
     """What trial runs, the longest part first."""
     rest = tuple(name for name in modules() if name not in ALONE)
     return [
-        _trial("plugins", ("tests.plugins",), measured=measured),
         _trial("units", rest, measured=measured),
+        _trial("plugins", ("tests.plugins",), measured=measured),
         _trial("protocol", ("tests.protocol", "tests.schemas"), measured=measured),
     ]
 
 
-def whole(*options: str) -> tuple[Part, Part]:
-    """What pytest runs, except for packages, in two parts that take about as long."""
+def whole(*options: str) -> tuple[Part, ...]:
+    """What pytest runs, except for packages; the longest part first."""
     return (
         _pytest("pages", (*WHOLE[:THIRD], *OTHERS), *options),
-        _pytest("whole", WHOLE[THIRD:], *options),
+        _pytest("manager", WHOLE[THIRD : 2 * THIRD], *options),
+        _pytest("whole", WHOLE[2 * THIRD :], *options),
     )
 
 
@@ -245,10 +245,12 @@ def check() -> list[str]:
 def test(*options: str) -> list[str]:
     """Run the checks and all tests except those of packages; return what failed."""
     suite = Suite()
-    first, last = whole(*options)
+    outside = whole(*options)
     measured = units(measured=True)
-    # Daemons, browsers and desktops are waited for more than half of the time.
-    suite.run([first, last, *measured, *checks()], last, waiting=2)
+    # What computes runs next to what waits for daemons, browsers and desktops.
+    parts = [part for pair in zip(measured, outside, strict=True) for part in pair]
+    last = outside[-1]
+    suite.run([*parts, *checks()], last, waiting=2)
     suite.measure(measured)
     _end_with(last, suite.failed)
     return suite.failed
