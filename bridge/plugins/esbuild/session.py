@@ -25,6 +25,7 @@ from ...system.processes import SESSIONS
 
 _CLONE_FS: Final = 0x200
 _STREAMS: Final = 3
+_JOIN_SECONDS: Final = 0.05
 
 
 def start(
@@ -115,7 +116,10 @@ def spawn(
 
     thread = threading.Thread(target=run, name="spawn")
     thread.start()
-    thread.join()
+    while thread.is_alive():
+        # Signals are handled here only, and under a tracer (coverage) a thread of
+        # Python 3.11 does not end before they are.
+        thread.join(_JOIN_SECONDS)
     return spawned[0] if spawned else None
 
 

@@ -54,6 +54,8 @@ class ReleaseTestCase(SignTestCase):
             capture_output=True,
             text=True,
             check=True,
+            # The system's own environment is not the one that was patched.
+            env=dict(os.environ),
         )
         return str(done.stdout.strip())
 
