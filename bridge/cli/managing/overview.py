@@ -97,10 +97,10 @@ def problems_of(
     elif built is None:
         problems.append("there is no bundle; run: plugin-bridge doctor")
     confirmation = str(about.get("confirmation", ""))
-    if confirmation.startswith("none"):
-        problems.append(f"confirmation is not possible: {confirmation}")
     if "remote" in described:
         problems.append("--dev is on: EVERY operation is approved without asking")
+    elif confirmation.startswith("none"):
+        problems.append(f"confirmation is not possible: {confirmation}")
     problems += [
         f"{plugin['id']} is not in the bundle: {plugin['problem']}"
         for plugin in plugins

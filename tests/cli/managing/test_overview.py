@@ -38,11 +38,14 @@ class OverviewTests(SynchronousTestCase):
         self.assertEqual(problems_of(good, [], "now"), [])
         about = {"confirmation": "none: refused", "cannotBuild": "cannot build: x"}
         plugins = [{"id": "p", "problem": "policy: y"}, {"id": "q"}]
-        found = problems_of({"plugins": about, "remote": {}}, plugins, None)
+        found = problems_of({"plugins": about}, plugins, None)
         self.assertEqual(found[0], "cannot build: x")
         self.assertIn("none: refused", found[1])
-        self.assertIn("--dev is on", found[2])
-        self.assertEqual(found[3:], ["p is not in the bundle: policy: y"])
+        self.assertEqual(found[2:], ["p is not in the bundle: policy: y"])
+        # It asks nobody, so it needs no prompt.
+        found = problems_of({"plugins": about, "remote": {}}, [], "now")
+        self.assertEqual(len(found), 2)
+        self.assertIn("--dev is on", found[1])
         self.assertIn("there is no bundle", problems_of(good, [], None)[0])
 
     def test_built_at(self):
