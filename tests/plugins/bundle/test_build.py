@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -691,25 +692,27 @@ class BundlerEndTests(BuildCase):
         with subprocess.Popen(
             [sys.executable, "-c", script, str(self.shop.root)], cwd=ROOT
         ) as daemon:
-            leader = await self._child_of(daemon.pid)
-            (self.shop.root / "leader").write_text(str(leader))
-            daemon.kill()
+            try:
+                leader = await self._child_of(daemon.pid)
+                (self.shop.root / "leader").write_text(str(leader))
+            finally:
+                daemon.kill()
         await self._until_dead("leader")
 
     async def _child_of(self, parent: int) -> int:
-        children = Path(f"/proc/{parent}/task/{parent}/children")
+        """Return the bundler that hangs; others end at once."""
+        seen: dict[int, float] = {}
 
-        def bundlers() -> list[str]:
-            # Not between fork and exec: then it is the daemon's twin.
+        def hanging() -> list[int]:
+            now = reactor.seconds()
             return [
                 pid
-                for pid in children.read_text().split()
-                if os.path.realpath(f"/proc/{pid}/exe").startswith("/memfd:")
+                for pid in _bundlers(parent)
+                if now - seen.setdefault(pid, now) > 0.5
             ]
 
-        await until(bundlers, "the bundler never started")
-        await deferLater(reactor, 0.1)
-        return int(bundlers()[0])
+        await until(hanging, "the bundler never started")
+        return hanging()[0]
 
     def _pid(self, name: str) -> int:
         return int((self.shop.root / name).read_text())
@@ -726,6 +729,25 @@ class BundlerEndTests(BuildCase):
         for name in names:
             dead = functools.partial(_is_dead, self._pid(name))
             await until(dead, f"{name} is alive")
+
+
+def _bundlers(parent: int) -> list[int]:
+    """Return the children that run the bundler; each is a thread's child at first."""
+    found: list[int] = []
+    for children in Path(f"/proc/{parent}/task").glob("*/children"):
+        # Threads come and go.
+        with contextlib.suppress(OSError):
+            pids = map(int, children.read_text().split())
+            found += filter(_is_bundler, pids)
+    return found
+
+
+def _is_bundler(pid: int) -> bool:
+    # Not between fork and exec: then it is the daemon's twin.
+    try:
+        return os.readlink(f"/proc/{pid}/exe").startswith("/memfd:")
+    except OSError:
+        return False
 
 
 def _is_dead(pid: int) -> bool:
