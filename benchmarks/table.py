@@ -49,11 +49,11 @@ class Row:
 
     def cells(self) -> list[str]:
         """Return the cells of the table."""
-        beside = "" if self.theirs is None else f"{self.theirs:.4g}"
+        theirs = "" if self.theirs is None else f"{self.theirs:.4g}"
         ratio = "" if self.theirs is None else f"{self.value:.2f}"
         bound = f"{'≥' if self.more else '≤'} {self.goal:g}"
         ours = f"{self.ours:.4g} {self.unit}"
-        return [self.name, ours, self.peer, beside, ratio, bound, _word(self.met)]
+        return [self.name, ours, self.peer, theirs, ratio, bound, _word(self.met)]
 
 
 def _word(met: bool) -> str:

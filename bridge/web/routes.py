@@ -62,8 +62,7 @@ class Routes:
     The endpoints by path: a Klein resource, behind the guard.
 
     A request is matched twice: at its head, so that its body need not come when it is
-    refused (docs/decisions/0016), and when Klein renders it.  A request that was
-    refused by its head calls no endpoint.
+    refused (docs/decisions/0016), and when Klein renders it.
 
     :ivar health: Returns the body for the liveness probe.
     :ivar dev: Whether calls by HTTP and ``describe`` are there.
@@ -120,8 +119,6 @@ class Routes:
         """Add a route whose endpoint returns the JSON of its answer."""
 
         def run(request: GuardedRequest, **names: str) -> Deferred[bytes]:
-            if request.refusal is not None:
-                raise request.refusal
             answering = shielded(answer(request, **names))
             return answering.addCallback(lambda body: request.begin(200, body))
 
@@ -133,9 +130,9 @@ class Routes:
         return request.refuse(error)
 
     def _refuse_path(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Answer a request without a route; a refusal of the guard comes first."""
+        """Answer a request without a route."""
         error: Any = failure.value
-        return request.refuse(request.refusal or self._no_route(error))
+        return request.refuse(self._no_route(error))
 
     def _fail(self, request: GuardedRequest, failure: Failure) -> bytes:
         """Answer a request whose endpoint failed."""

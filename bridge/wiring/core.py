@@ -68,19 +68,14 @@ class Threads:
 
 
 @frozen(eq=False, repr=False)
-class Front:
+class Foundation:
     """
-    What there is when the daemon begins to listen.
+    What there is before the first part.
 
     :ivar config: The options, from the command line and the environment.
     :ivar paths: The host's profile, and the directories.
     :ivar store: The state.
     :ivar hub: Pushes events to the pages.
-    :ivar guard: Decides which requests of pages are accepted.
-    :ivar secrets: Returns what no log line may contain.
-    :ivar port: The port that is listened on.
-    :ivar health: Returns the body for the liveness probe.
-    :ivar notice: What the operator should know of the data directory; or ``None``.
     """
 
     reactor: Any
@@ -89,6 +84,20 @@ class Front:
     threads: Threads
     store: Store
     hub: Hub
+
+
+@frozen(eq=False, repr=False)
+class Front(Foundation):
+    """
+    What there is when the daemon begins to listen.
+
+    :ivar guard: Decides which requests of pages are accepted.
+    :ivar secrets: Returns what no log line may contain.
+    :ivar port: The port that is listened on.
+    :ivar health: Returns the body for the liveness probe.
+    :ivar notice: What the operator should know of the data directory; or ``None``.
+    """
+
     guard: Guard
     secrets: Secrets
     port: int
@@ -97,21 +106,11 @@ class Front:
 
 
 @frozen(eq=False, repr=False)
-class Core:
+class Core(Foundation):
     """
     The dependencies that the parts share.
 
-    :ivar config: The options, from the command line and the environment.
-    :ivar paths: The host's profile, and the directories.
-    :ivar store: The state.
-    :ivar hub: Pushes events to the pages.
     :ivar desktop: The user's desktop, if there is one.
     """
 
-    reactor: Any
-    config: Config
-    paths: Paths
-    threads: Threads
-    store: Store
-    hub: Hub
     desktop: INotifications

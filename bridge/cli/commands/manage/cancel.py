@@ -28,11 +28,11 @@ def main(arguments: list[str]) -> int:
     """List or cancel, and return the exit status."""
     options = CancelOptions()
     options.parseOptions(arguments)
-
-    async def work(session: Session) -> int:
-        return await cancel(session, options["operation"])
-
-    return manage("cancel", options, work)
+    return manage(
+        "cancel",
+        options,
+        lambda session: cancel(session, options["operation"]),
+    )
 
 
 async def cancel(session: Session, operation: str) -> int:

@@ -26,11 +26,11 @@ def main(arguments: list[str]) -> int:
     """Forget a key and return the exit status."""
     options = ForgetKeyOptions()
     options.parseOptions(arguments)
-
-    async def work(session: Session) -> int:
-        return await forget(session, options["key"])
-
-    return manage("forget-key", options, work)
+    return manage(
+        "forget-key",
+        options,
+        lambda session: forget(session, options["key"]),
+    )
 
 
 async def forget(session: Session, key_id: str) -> int:

@@ -26,11 +26,7 @@ def main(arguments: list[str]) -> int:
     """Install a plugin and return the exit status."""
     options = InstallOptions()
     options.parseOptions(arguments)
-
-    async def work(session: Session) -> int:
-        return await install(session, options["url"])
-
-    return manage("install", options, work)
+    return manage("install", options, lambda session: install(session, options["url"]))
 
 
 async def install(session: Session, url: str) -> int:

@@ -28,11 +28,11 @@ def main(arguments: list[str]) -> int:
     """Uninstall a plugin and return the exit status."""
     options = UninstallOptions()
     options.parseOptions(arguments)
-
-    async def work(session: Session) -> int:
-        return await uninstall(session, options["id"])
-
-    return manage("uninstall", options, work)
+    return manage(
+        "uninstall",
+        options,
+        lambda session: uninstall(session, options["id"]),
+    )
 
 
 async def uninstall(session: Session, plugin_id: str) -> int:

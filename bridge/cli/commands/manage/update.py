@@ -44,11 +44,11 @@ def main(arguments: list[str]) -> int:
     """Update plugins and return the exit status."""
     options = UpdateOptions()
     options.parseOptions(arguments)
-
-    async def work(session: Session) -> int:
-        return await update(session, options["ids"], bool(options["all"]))
-
-    return manage("update", options, work)
+    return manage(
+        "update",
+        options,
+        lambda session: update(session, options["ids"], bool(options["all"])),
+    )
 
 
 async def update(session: Session, ids: list[str], every: bool) -> int:
