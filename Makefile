@@ -7,7 +7,7 @@ PYTHON ?= python3
 
 help:
 	@echo "make demo       show the whole process in a browser"
-	@echo "make test       run every check and test, with coverage (twelve minutes)"
+	@echo "make test       run every check and test, with coverage (ten minutes)"
 	@echo "make check      run the checks and the unit tests (three minutes)"
 	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
 	@echo "make soak       run a page next to every abuse for three minutes, and the model test"

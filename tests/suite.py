@@ -37,7 +37,7 @@ PACKAGES: Final = (
 WHOLE: Final = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
 )
-THIRD: Final = len(WHOLE) // 3
+QUARTERS: Final = 4
 OTHERS: Final = tuple(
     f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging", "model"})
 )
@@ -103,13 +103,13 @@ def units(*, measured: bool) -> list[Part]:
     ]
 
 
-def whole(*options: str) -> tuple[Part, ...]:
+def outside(*options: str) -> list[Part]:
     """What pytest runs, except for packages; the longest part first."""
-    return (
-        _pytest("pages", (*WHOLE[:THIRD], *OTHERS), *options),
-        _pytest("manager", WHOLE[THIRD : 2 * THIRD], *options),
-        _pytest("whole", WHOLE[2 * THIRD :], *options),
-    )
+    whole = (WHOLE[n::QUARTERS] for n in range(QUARTERS))
+    return [
+        _pytest("others", OTHERS, *options),
+        *(_pytest(f"whole-{n}", paths, *options) for n, paths in enumerate(whole, 1)),
+    ]
 
 
 def _pytest(name: str, paths: tuple[str, ...], *more: str) -> Part:
@@ -245,12 +245,14 @@ def check() -> list[str]:
 def test(*options: str) -> list[str]:
     """Run the checks and all tests except those of packages; return what failed."""
     suite = Suite()
-    outside = whole(*options)
+    waiting = outside(*options)
     measured = units(measured=True)
-    # What computes runs next to what waits for daemons, browsers and desktops.
-    parts = [part for pair in zip(measured, outside, strict=True) for part in pair]
-    last = outside[-1]
-    suite.run([*parts, *checks()], last, waiting=2)
+    longest, second, *short = measured
+    # What computes runs next to what waits for daemons, browsers and desktops.  The
+    # last ones are short, so that every processor is busy to the end.
+    parts = [longest, second, *waiting, *short, *checks()]
+    last = waiting[-1]
+    suite.run(parts, last, waiting=2)
     suite.measure(measured)
     _end_with(last, suite.failed)
     return suite.failed

@@ -31,7 +31,7 @@ class PartsTests(SynchronousTestCase):
         modules = sorted(TESTS.rglob("test_*.py"))
         for measured in (False, True):
             names = [*suite.PACKAGES, *suite.MODEL]
-            for part in (*suite.whole(), *suite.units(measured=measured)):
+            for part in (*suite.outside(), *suite.units(measured=measured)):
                 names += part.tests
             found: list[Path] = []
             for path in map(below, names):
@@ -58,7 +58,7 @@ class PartsTests(SynchronousTestCase):
         for part in parts:
             self.assertIn("coverage", part.command)
         self.assertEqual(len({part.data for part in parts}), len(parts))
-        for part in (*suite.whole(), *suite.units(measured=False)):
+        for part in (*suite.outside(), *suite.units(measured=False)):
             self.assertNotIn("coverage", part.command)
 
 
