@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 import time
 import webbrowser
@@ -18,6 +20,7 @@ from ...demo.forge import ForgeError
 from ...provision.hostsources import SetupError
 from ...settings.host import load_profile
 from ...settings.options import TableOptions
+from ..catalogue import PROGRAM
 
 
 class DemoOptions(TableOptions):
@@ -56,11 +59,11 @@ async def _demo(
     reactor: Any, place: DemoPaths, opens: bool, failures: list[str]
 ) -> None:
     try:
-        started = await start(reactor, place, _say, os.urandom, int(time.time()))
+        started = await start(reactor, place, _progress, os.urandom, int(time.time()))
     except (DemoError, ForgeError, SetupError) as e:
         _fail(str(e), reactor, failures)
         return
-    _say_where(started)
+    _show(started)
     watch(reactor, started.ended, failures)
     if opens:
         webbrowser.open(started.page)
@@ -89,7 +92,7 @@ def _broke(failure: Failure, reactor: Any, failures: list[str]) -> None:
     _fail(failure.getTraceback(), reactor, failures)
 
 
-def _say_where(started: Started) -> None:
+def _show(started: Started) -> None:
     sys.stdout.write(
         "\n"
         "Open the page, pair it with the token, install the plugin, and reload.\n\n"
@@ -98,13 +101,20 @@ def _say_where(started: Started) -> None:
         f"  Plugin:  {started.plugin}\n"
         f"  Data:    {started.data}\n\n"
         "In another terminal, when the page is paired:\n\n"
-        f"  plugin-bridge eval --host reference --data-dir {started.data} "
+        f"  {command()} eval --host reference --data-dir {started.data} "
         "'return document.title'\n\n"
         "Ctrl-C ends the demo.\n"
     )
     sys.stdout.flush()
 
 
-def _say(line: str) -> None:
+def command() -> str:
+    """Return what another terminal has to type for this program."""
+    if shutil.which(PROGRAM):
+        return PROGRAM
+    return shlex.quote(str(Path(sys.executable).with_name(PROGRAM)))
+
+
+def _progress(line: str) -> None:
     sys.stdout.write(f"- {line}\n")
     sys.stdout.flush()

@@ -36,7 +36,7 @@ class DevPage:
     _naming: Sequence[str]
     port: int | None
     opens: bool
-    _say: Callable[[str], None]
+    _show: Callable[[str], None]
     _builds: Builds
     _open: Callable[[str], Any] = webbrowser.open
     _started: bool = field(default=False, init=False)
@@ -48,12 +48,12 @@ class DevPage:
         try:
             address = self._serve(self.port)
         except CommandError as e:
-            self._say(f"no page: {e}")
+            self._show(f"no page: {e}")
             return
         self._started = True
         token = shlex.join(["plugin-bridge", "run", "--print-token", *self._naming])
-        self._say(f"page: {address}")
-        self._say(f"to pair it, paste what this prints: {token}")
+        self._show(f"page: {address}")
+        self._show(f"to pair it, paste what this prints: {token}")
         if self.opens:
             self._open(address)
 

@@ -42,7 +42,7 @@ class Session:
     _root: Path
     _page: DevPage
     _log: PluginLog
-    _say: Callable[[str], None]
+    _show: Callable[[str], None]
     _nobody: str
     _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
     failure: str = field(default="", init=False)
@@ -91,15 +91,15 @@ class Session:
         """Receive a message of the daemon."""
         kind = message.get("type")
         if kind == "ready":
-            self._say(f"watching {self._root}; press Ctrl-C to stop")
+            self._show(f"watching {self._root}; press Ctrl-C to stop")
             self._page.start()
             self._watch.start().addErrback(self._broke)
         elif kind == "linked":
             self._waiting = False
-            self._say_linked(message)
+            self._show_linked(message)
         elif kind == "refused":
             self._waiting = False
-            self._say_refused(message)
+            self._show_refused(message)
         else:
             self.fail(escaped(str(message.get("message"))))
 
@@ -114,44 +114,44 @@ class Session:
             for name in names:
                 name.encode()
         except CommandError as e:
-            self._say_at(f"not sent: {e}")
+            self._show_at(f"not sent: {e}")
             return True
         except UnicodeEncodeError:
-            self._say_at("not sent: the name of a file is not UTF-8")
+            self._show_at("not sent: the name of a file is not UTF-8")
             return True
         self._waiting = True
         self._connection.send({"directory": str(self._root), "files": names})
         return True
 
-    def _say_linked(self, message: Any) -> None:
+    def _show_linked(self, message: Any) -> None:
         what = f"{message['id']} {message['version']}"
         if what != self._linked_as:
             self._linked_as = what
             more = "; it replaces the installed plugin" if message["shadows"] else ""
-            self._say_at(f"linked {escaped(what)}{more}")
+            self._show_at(f"linked {escaped(what)}{more}")
         report = message["report"]
-        self._say_at(f"built in {report['durationMs']} ms")
-        self._say_lines(report["errors"])
-        self._log.follow(message["id"], self._say_at)
+        self._show_at(f"built in {report['durationMs']} ms")
+        self._show_lines(report["errors"])
+        self._log.follow(message["id"], self._show_at)
         self._page.built()
 
-    def _say_refused(self, message: Any) -> None:
+    def _show_refused(self, message: Any) -> None:
         first, *rest = message["message"].split("\n")
         hits = [Hit(**hit) for hit in message["hits"]]
-        self._say_at(f"refused: {escaped(first)}")
-        self._say_lines([*rest, *quoted(self._root, first)])
+        self._show_at(f"refused: {escaped(first)}")
+        self._show_lines([*rest, *quoted(self._root, first)])
         for hit in hits:
             for line in hit_lines(hit, source_line(self._root, hit)):
-                self._say(line)
+                self._show(line)
         if self._linked_as is not None:
-            self._say("  the last good build stays in use")
+            self._show("  the last good build stays in use")
 
-    def _say_lines(self, lines: list[str]) -> None:
+    def _show_lines(self, lines: list[str]) -> None:
         for line in lines:
-            self._say(f"  {escaped(line)}")
+            self._show(f"  {escaped(line)}")
 
-    def _say_at(self, line: str) -> None:
-        self._say(f"{self._clock_text()} {line}")
+    def _show_at(self, line: str) -> None:
+        self._show(f"{self._clock_text()} {line}")
 
 
 class _Connection(LineReceiver):

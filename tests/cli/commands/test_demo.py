@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.commands.demo import watch
+from bridge.cli.commands.demo import command, watch
 
 
 class Reactor(Clock):
@@ -53,3 +56,20 @@ class WatchTests(SynchronousTestCase):
         self.ended.callback(None)
         self.reactor.advance(1)
         self.assertEqual((self.failures, self.reactor.stops), ([], 0))
+
+
+class CommandTests(SynchronousTestCase):
+    """Tests for ``command``."""
+
+    def test_on_the_path(self) -> None:
+        """Its name is enough where the shell finds it."""
+        folder = Path(sys.executable).parent
+        self.patch(os, "environ", {**os.environ, "PATH": str(folder)})
+        self.assertEqual(command(), "plugin-bridge")
+
+    def test_elsewhere(self) -> None:
+        """After ``make demo`` it is in the environment that runs the demo."""
+        self.patch(os, "environ", {**os.environ, "PATH": ""})
+        program = Path(command())
+        self.assertTrue(program.is_absolute())
+        self.assertTrue(os.access(program, os.X_OK))
