@@ -30,6 +30,13 @@ RESERVED: Final = frozenset(
 """Words that are no name in any module."""
 
 
+PROPOSED: Final = frozenset({"AsyncIterator"})
+"""
+Names that ECMAScript may get, and that compiled code asks for: TypeScript writes
+``typeof AsyncIterator === "function" ? AsyncIterator : Object`` into async generators.
+"""
+
+
 def standard_names() -> frozenset[str]:
     """Return the names; blocks when one of these functions is called first."""
     language, web = _names()
@@ -45,4 +52,4 @@ def language_names() -> frozenset[str]:
 def _names() -> tuple[frozenset[str], frozenset[str]]:
     text = files(__package__).joinpath("globals", "names.json").read_text("utf-8")
     data = json.loads(text)
-    return frozenset(data["ecmascript"]), frozenset(data["web"])
+    return frozenset(data["ecmascript"]) | PROPOSED, frozenset(data["web"])

@@ -22,7 +22,10 @@ class StandardTests(SynchronousTestCase):
     def test_names(self) -> None:
         """It has the language's and the web platform's names, and nobody else's."""
         names = standard_names()
-        for name in ("Array", "Intl", "undefined", "URL", "setTimeout", "HTMLElement"):
+        for name in (
+            *("Array", "AsyncIterator", "Intl", "undefined"),
+            *("URL", "setTimeout", "HTMLElement"),
+        ):
             self.assertIn(name, names)
         for name in (
             "chrome",
