@@ -8,6 +8,7 @@ imports the reactor, and only Twisted's plugin and the command import this modul
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Callable
@@ -207,7 +208,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
 
         return make_parts(front, reach)
 
-    late = Late(reactor, WARMED, make, reactor.stop)
+    late = Late(reactor, WARMED, make, lambda: _stop_failed(reactor))
     if os.path.lexists(data.journal):
         _settle(late, listening)
     site = GuardedSite(guard, health, lambda: late.get().endpoints, reactor)
@@ -231,6 +232,19 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         log_observers=make_log_observers(reactor, config, options.parent, secrets, hub),
         supervisor=this_process(),
     )
+
+
+def _stop_failed(reactor: Any) -> None:
+    """Stop in order, and end with status 1, so that a supervisor starts it again."""
+    # What runs the reactor, twistd, ends with status 0 whenever that was stopped.
+    atexit.register(_exit_failed)
+    reactor.stop()
+
+
+def _exit_failed() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def _settle(late: Late[Parts], listening: Listening) -> None:

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from ..waiting import wait_until
-from .daemon import command, environment, run, running
+from .daemon import ROOT, command, environment, run, running
 
 
 @pytest.mark.whole
@@ -100,6 +100,22 @@ class LifeTests(SynchronousTestCase):
             while (word := supervisor.recv(4096)) == b"WATCHDOG=1":
                 pass
             self.assertEqual(word, b"STOPPING=1")
+
+    def test_files_missing_behind_the_listener_are_a_failure(self):
+        """A daemon that can't load the rest of itself ends with status 1."""
+        start = self.home / "sitecustomize.py"
+        start.write_text('import sys; sys.modules["bridge.wiring.parts"] = None\n')
+        paths = os.pathsep.join((str(self.home), str(ROOT)))
+        ended = run(
+            self.home,
+            "run",
+            "--listen=127.0.0.1:0",
+            f"--data-dir={self.home / 'data'}",
+            more={"PYTHONPATH": paths},
+        )
+        self.assertEqual(ended.returncode, 1, ended.stdout + ended.stderr)
+        self.assertIn("the daemon could not be loaded", ended.stderr)
+        self.assertFalse((self.home / "data" / "address").exists())
 
     def test_hangup_reopens_the_log_file(self):
         """After SIGHUP it goes on in a new file, and ends by nothing else."""
