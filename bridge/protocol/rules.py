@@ -116,7 +116,7 @@ class Text:
         """See ``Rule.broken``."""
         if not self.least <= len(value) <= self.most:
             return True
-        if not self.control and has_control(value, self.lines):
+        if not (self.control or value.isprintable()) and has_control(value, self.lines):
             return True
         if not self.blank and not value.strip():
             return True

@@ -126,11 +126,11 @@ def _configure(c: Converter, spelling: Callable[[str], str], ruled: bool) -> Non
     c.register_unstructure_hook_factory(
         has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
     )
-    ruling = _ruled if c.detailed_validation else _quickly_ruled
     c.register_structure_hook_func(lambda kind: kind == dict[str, Any], _object)
     c.register_structure_hook_factory(_is_list, lambda kind: _listed(c, kind))
-    c.register_structure_hook_factory(_is_optional, lambda kind: _optional(c, kind))
-    c.register_structure_hook_factory(_is_ruled, lambda kind: ruling(c, kind, ruled))
+    make = _ruled if c.detailed_validation else _quickly
+    c.register_structure_hook_factory(_is_optional, lambda kind: make(c, kind, ruled))
+    c.register_structure_hook_factory(_is_ruled, lambda kind: make(c, kind, ruled))
 
 
 def _object(value: Any, _: Any) -> dict[str, Any]:
@@ -170,25 +170,26 @@ def _listed(c: Converter, kind: Any) -> Hook:
     return structure
 
 
-def _optional(c: Converter, union: Any) -> Hook:
-    # cattrs would look its hook up for each value.
-    (kind,) = (one for one in get_args(union) if one is not NoneType)
-    inner = c.get_structure_hook(kind)
-
-    def structure(value: Any, _: Any) -> Any:
-        return None if value is None else inner(value, kind)
-
-    return structure
+def _without_none(kind: Any) -> Any:
+    """Return what may be absent, of a type that may be ``None``."""
+    (present,) = (one for one in get_args(kind) if one is not NoneType)
+    return present
 
 
-def _ruled(c: Converter, annotated: Any, ruled: bool) -> Hook:
-    kind, *rules = get_args(annotated)
-    inner = c.get_structure_hook(kind)
+def _ruled(c: Converter, kind: Any, ruled: bool) -> Hook:
+    """Return a hook that knows which rule is broken."""
+    if _is_optional(kind):
+        present = _without_none(kind)
+        # cattrs would look it up for each value.
+        hook = c.get_structure_hook(present)
+        return lambda value, _: None if value is None else hook(value, present)
+    bare, *rules = get_args(kind)
+    inner = c.get_structure_hook(bare)
     if not ruled:
-        return lambda value, _: inner(value, kind)
+        return lambda value, _: inner(value, bare)
 
     def structure(value: Any, _: Any) -> Any:
-        value = inner(value, kind)
+        value = inner(value, bare)
         for rule in rules:
             refusal = _refusal(rule, value)
             if refusal is not None:
@@ -198,20 +199,22 @@ def _ruled(c: Converter, annotated: Any, ruled: bool) -> Hook:
     return structure
 
 
-def _quickly_ruled(c: Converter, annotated: Any, ruled: bool) -> Hook:
-    kind, *rules = get_args(annotated)
-    inner = c.get_structure_hook(kind)
-    if not ruled:
-        return lambda value, _: inner(value, kind)
-    first, *others = (rule.broken for rule in rules)
+def _quickly(c: Converter, kind: Any, ruled: bool) -> Hook:
+    """Return a hook that calls nothing but the rules for a value of the right type."""
+    optional = _is_optional(kind)
+    if optional:
+        kind = _without_none(kind)
+    bare, *rules = get_args(kind) if _is_ruled(kind) else (kind,)
+    inner = c.get_structure_hook(bare)
+    broken = [rule.broken for rule in rules] if ruled else []
 
     def structure(value: Any, _: Any) -> Any:
-        if type(value) is not kind:
-            value = inner(value, kind)
-        if first(value):
-            raise BrokenRuleError
-        for is_broken in others:
-            if is_broken(value):
+        if type(value) is not bare:
+            if optional and value is None:
+                return None
+            value = inner(value, bare)
+        for breaks in broken:
+            if breaks(value):
                 raise BrokenRuleError
         return value
 

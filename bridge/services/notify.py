@@ -46,8 +46,7 @@ class SinkNames:
         """See ``Rule.broken``."""
         if not 1 <= len(value) <= self.most:
             return True
-        lengths = [*map(len, value)]
-        return min(lengths) < 1 or max(lengths) > NOTIFY_SINK_CHARACTERS
+        return any(not 1 <= len(name) <= NOTIFY_SINK_CHARACTERS for name in value)
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
