@@ -114,7 +114,7 @@ def collect(cursor: sqlite3.Cursor, meter: Meter) -> Rows:
         # Before the first row is read: blobs are measured only when it is whole.
         raise _too_large(f"{SQL_COLUMNS} columns")
     columns = [description[0] for description in cursor.description]
-    names = sum(len(name.encode("utf-8", "replace")) for name in columns)
+    names = len("".join(columns).encode("utf-8", "replace"))
     rows: list[dict[str, Any]] = []
     add, value = meter.add, meter.value
     for row in cursor:
