@@ -40,7 +40,7 @@ def in_processes() -> list[Row]:
     rows = [Row("start to first answer", first, "ms", 1.3, web, "twistd web")]
     with tempfile.TemporaryDirectory() as home:
         still = idle.measure_idle(Path(home))
-    rows.append(Row("wake-ups a second, idle", still.wakeups, "", 0.1))
+    rows.append(Row("wake-ups a second, idle", still.wakeups, "", 0))
     rows.append(Row("resident memory, idle", still.mebibytes, "MiB", 60))
     with tempfile.TemporaryDirectory() as home:
         used = idle.measure_used(Path(home))

@@ -22,7 +22,7 @@ _BLOB_BYTES: Final = 32
 _QUOTES_BYTES: Final = 2
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Rows:
     """
     What a statement gives.
@@ -49,7 +49,7 @@ def _too_large(limit: str) -> BridgeError:
     return BridgeError(Code.BAD_REQUEST, f"the result is too large: over {limit}")
 
 
-@define
+@define(eq=False, repr=False)
 class Meter:
     """
     Estimates how large a result is as JSON, and stops it when it is too large.

@@ -66,7 +66,7 @@ def load() -> Opener:
     return connect
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Bus:
     """
     Keeps a connection to the session bus.
