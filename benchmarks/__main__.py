@@ -24,7 +24,7 @@ from bridge.plugins.installed.trees import Trees
 from bridge.store import Put, Store
 from tests.plugins.operations.bench import PROFILE
 
-from . import idle, install, outbound, rebuild, sockets, sql, start, state
+from . import idle, install, outbound, pairing, rebuild, sockets, sql, start, state
 from .start import ROOT
 from .table import Curve, Row, as_text, write
 
@@ -38,6 +38,9 @@ def in_processes() -> list[Row]:
     web = min(one.seconds for one in theirs) * 1000
     first = min(one.seconds for one in ours) * 1000
     rows = [Row("start to first answer", first, "ms", 1.3, web, "twistd web")]
+    pages = pairing.measure()
+    longer = min(one.first for one in pages) - min(one.later for one in pages)
+    rows.append(Row("first page, longer than later ones", longer * 1e3, "ms", 150))
     with tempfile.TemporaryDirectory() as home:
         still = idle.measure_idle(Path(home))
     rows.append(Row("wake-ups a second, idle", still.wakeups, "", 0))
