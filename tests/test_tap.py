@@ -22,6 +22,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
 from bridge.datadir.lock import acquire
+from bridge.freedesktop.address import RUNTIME, VARIABLE
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal
 from bridge.protocol.errors import CloseReason
@@ -108,18 +109,28 @@ class DaemonTests(TestCase):
         self.start()
         self.assertGreater(gc.get_freeze_count(), 10_000)
 
-    async def test_idle_daemon_has_no_timers(self):
-        """Nothing wakes an idle daemon up, except that a session bus is looked for."""
+    async def timers(self, environ):
+        """Name the timers of an idle daemon of ours, in such an environment."""
+        self.patch(os, "environ", {**os.environ, VARIABLE: "", RUNTIME: "", **environ})
         before = set(reactor.getDelayedCalls())
         daemon = self.start("--sink=freedesktop")
         await daemon._settling
         await self.get(daemon, "/v1/health")
-        names = {
+        return [
             call.func.__qualname__
             for call in set(reactor.getDelayedCalls()) - before
             if call.func.__module__.startswith("bridge.")
-        }
-        self.assertLessEqual(names, {"Bus._again"})
+        ]
+
+    async def test_idle_daemon_has_no_timers(self):
+        """Nothing wakes an idle daemon up."""
+        self.assertEqual(await self.timers({}), [])
+
+    async def test_idle_daemon_that_looks_for_a_session_bus(self):
+        """One that the environment leads to is looked for, and nothing else is done."""
+        self.data.mkdir(mode=0o700)
+        found = await self.timers({RUNTIME: str(self.data)})
+        self.assertEqual(found, ["Bus._again"])
 
     async def test_forked_children_make_no_repr_of_settings(self):
         """The repr of each signal handler, which Twisted makes there, is short."""

@@ -45,7 +45,7 @@ ANSWERING: Final = {
 
 
 @implementer(IApprover)
-@define(eq=False)
+@define(eq=False, repr=False)
 class DesktopApprover:
     """
     Asks by a notification; one question is on the screen at a time, others wait.

@@ -53,7 +53,7 @@ def message_box(owner: int, text: str, title: str, style: int) -> int:
 
 
 @implementer(IApprover)
-@define(eq=False)
+@define(eq=False, repr=False)
 class WindowsApprover:
     """
     Asks by a message box.

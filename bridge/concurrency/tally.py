@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 _SECONDS_BETWEEN = 1.0
 
 
-@define
+@define(eq=False, repr=False)
 class Tally:
     """
     Counts, and reports the count at most once a second.

@@ -9,12 +9,16 @@ from typing import Any, Final
 LARGE_BYTES: Final = 256 * 1024
 """From this size on, a block is a mapping of its own."""
 
-_M_MMAP_THRESHOLD: Final = -3  # of malloc.h
+KEPT_BYTES: Final = 2 * 1024 * 1024
+"""So much of the heap stays when it is free: a fetch of 1 MiB, and its text."""
 
-
-_M_ARENA_MAX: Final = -8
 _ARENAS: Final = 1
 """How many heaps there may be; only one thread at a time runs Python."""
+
+# Of malloc.h.
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+_M_ARENA_MAX: Final = -8
 
 
 def map_large_blocks() -> None:
@@ -28,6 +32,10 @@ def map_large_blocks() -> None:
     threshold to that size, up to 32 MiB.  From then on such blocks lie between small
     ones in the heap, which can't shrink below the last of these, and a daemon's memory
     grows with every few large frames.  With another C library, nothing is changed.
+
+    A fixed threshold also keeps glibc from raising the one above which it returns the
+    end of the heap.  That is 128 KiB, so each fetch would return its memory, and get it
+    back page by page.
     """
     if sys.platform != "linux":
         return
@@ -36,6 +44,7 @@ def map_large_blocks() -> None:
     library: Any = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):
         library.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
+        library.mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
         library.mallopt(_M_ARENA_MAX, _ARENAS)
 
 

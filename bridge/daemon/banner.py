@@ -14,7 +14,7 @@ from ..settings.config import Config
 from ..sinks.fanout import Fanout
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Banner:
     """
     The facts an operator needs.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 
-@define
+@define(eq=False, repr=False)
 class Databases:
     """
     Reads databases in threads.

@@ -133,7 +133,8 @@ class Reader:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, value_bytes)
         meter = Meter(query.blobs)
         connection.text_factory = meter.text
-        with contextlib.closing(connection.cursor()) as cursor:
+        cursor = connection.cursor()
+        try:
             try:
                 cursor.execute(query.sql, query.params)
             finally:
@@ -141,3 +142,5 @@ class Reader:
             if cursor.description is None:
                 raise refused("it returns no rows")
             return collect(cursor, meter)
+        finally:
+            cursor.close()

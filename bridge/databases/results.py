@@ -22,7 +22,7 @@ _BLOB_BYTES: Final = 32
 _QUOTES_BYTES: Final = 2
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Rows:
     """
     What a statement gives.
@@ -49,7 +49,7 @@ def _too_large(limit: str) -> BridgeError:
     return BridgeError(Code.BAD_REQUEST, f"the result is too large: over {limit}")
 
 
-@define
+@define(eq=False, repr=False)
 class Meter:
     """
     Estimates how large a result is as JSON, and stops it when it is too large.
@@ -114,7 +114,7 @@ def collect(cursor: sqlite3.Cursor, meter: Meter) -> Rows:
         # Before the first row is read: blobs are measured only when it is whole.
         raise _too_large(f"{SQL_COLUMNS} columns")
     columns = [description[0] for description in cursor.description]
-    names = sum(len(name.encode("utf-8", "replace")) for name in columns)
+    names = len("".join(columns).encode("utf-8", "replace"))
     rows: list[dict[str, Any]] = []
     add, value = meter.add, meter.value
     for row in cursor:

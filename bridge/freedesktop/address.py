@@ -31,6 +31,15 @@ def session_sockets(environ: Mapping[str, str]) -> list[str]:
     return [path for path in _of_runtime_directory(environ) if _is_own_socket(path)]
 
 
+def names_bus(environ: Mapping[str, str]) -> bool:
+    """
+    Whether a session bus may appear where this environment leads.
+
+    A process's environment stays as it is, so one that leads nowhere always will.
+    """
+    return bool(environ.get(VARIABLE) or os.path.isabs(environ.get(RUNTIME, "")))
+
+
 def _parsed(addresses: str, environ: Mapping[str, str]) -> Iterator[str]:
     for address in addresses.split(";"):
         transport, colon, rest = address.partition(":")

@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 
 from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import DESKTOP_RETRY_SECONDS
-from .address import session_sockets
+from .address import names_bus, session_sockets
 from .messages import Call, DesktopError, Signal
 
 FIRST_PAUSE_SECONDS: Final = 1.0
@@ -66,7 +66,7 @@ def load() -> Opener:
     return connect
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Bus:
     """
     Keeps a connection to the session bus.
@@ -200,11 +200,14 @@ class Bus:
 
     def _retry_later(self) -> None:
         """Schedule another attempt, with a longer pause each time."""
-        if self._is_closed:
+        if self._is_closed or not self._may_appear():
             return
         self._retry = self._reactor.callLater(self._pause, self._again)
         longer = max(2 * self._pause, FIRST_PAUSE_SECONDS)
         self._pause = min(longer, DESKTOP_RETRY_SECONDS)
+
+    def _may_appear(self) -> bool:
+        return IReactorUNIX.providedBy(self._reactor) and names_bus(self._environ)
 
     def _again(self) -> None:
         self._retry = None

@@ -83,7 +83,7 @@ class QuestionExpiredError(DesktopError):
     """The server closed a question before it was answered."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Question:
     """
     A note with buttons that is on the screen.

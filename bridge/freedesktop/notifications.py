@@ -33,7 +33,7 @@ _MAX_ID: Final = 2**32 - 1
 
 
 @implementer(INotifications)
-@define(eq=False)
+@define(eq=False, repr=False)
 class Notifications:
     """
     The notifications of the session bus.

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from ..protocol.limits import OSC_HOLD_SECONDS
 
 
-@define
+@define(eq=False, repr=False)
 class Holds:
     """
     The holds on the port: at most one for each holder.

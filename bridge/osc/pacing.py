@@ -19,7 +19,7 @@ _SPACING = 1 / OSC_ADDRESS_PUSHES_PER_SECOND
 _EARLY = 1e-9  # times are sums of floats: a billionth early is on time
 
 
-@define
+@define(eq=False, repr=False)
 class Pacing:
     """
     Passes messages on, within what any second and any address may have.

@@ -49,7 +49,7 @@ class _OscPort(DatagramProtocol):
     noisy = False
 
 
-@define
+@define(eq=False, repr=False)
 class Sender:
     """
     Sends datagrams; its port is opened with the first.
@@ -82,7 +82,7 @@ class Sender:
         return succeed(None) if port is None else maybeDeferred(port.stopListening)
 
 
-@define(slots=False, repr=False)
+@define(slots=False, repr=False, eq=False)
 class Receiver(_OscPort):
     """
     Receives on one port.
@@ -107,7 +107,7 @@ class Receiver(_OscPort):
             self.pacing.put(message)
 
 
-@define
+@define(eq=False, repr=False)
 class _Open:
     """A port that is listened on."""
 
@@ -121,7 +121,7 @@ class _Open:
         await maybeDeferred(self._port.stopListening)
 
 
-@define
+@define(eq=False, repr=False)
 class Listener:
     """
     At most one port, listened on for as long as it is held; see ``Holds``.

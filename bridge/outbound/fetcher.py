@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .httpclient import HttpClient, ReceivedResponse
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Fetched:
     """
     What a server answered.
@@ -42,7 +42,7 @@ class Fetched:
     text: Fragment
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Reach:
     """
     What a fetcher can reach.  Only tests, which have no internet, pass another.
@@ -56,7 +56,7 @@ class Reach:
     trusted: Sequence[bytes] | None = None
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class _Fetch:
     """
     A fetch that waits for its turn, or is under way.
@@ -78,7 +78,7 @@ class _Fetch:
         self.work.cancel()
 
 
-@define
+@define(eq=False, repr=False)
 class HttpFetcher:
     """
     Makes fetches, a limited number at once; the others wait, within their time.

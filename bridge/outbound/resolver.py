@@ -18,7 +18,7 @@ LookUp = Callable[[str], "Deferred[Sequence[str]]"]
 """From a host name to its addresses, none when it has none."""
 
 
-@define
+@define(eq=False, repr=False)
 class SystemNames:
     """
     Looks names up as every program does: ``/etc/hosts``, DNS, and so on.

@@ -30,7 +30,7 @@ _LINE: Final = re.compile(
 )
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class LogRecord:
     """
     A record as a page sends it.

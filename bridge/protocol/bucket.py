@@ -33,11 +33,13 @@ class TokenBucket:
         """Seconds until the next token could be used; 0.0 when there is one."""
         now = self.now()
         # A clock that is set back must not remove tokens.
-        gained = max(0.0, now - self._as_of) * self.rate
-        self._level = min(float(self.burst), self._level + gained)
+        if now > self._as_of:
+            level = self._level + (now - self._as_of) * self.rate
+            self._level = level if level < self.burst else float(self.burst)
         self._as_of = now
         # Tokens come by tiny float steps: a billionth short counts as one.
-        return max(0.0, (1.0 - 1e-9 - self._level) / self.rate)
+        missing = 1.0 - 1e-9 - self._level
+        return missing / self.rate if missing > 0.0 else 0.0
 
     def take(self, patience: float = 0.0) -> float | None:
         """

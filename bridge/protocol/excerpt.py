@@ -29,7 +29,7 @@ def excerpt(value: Any, most: int) -> tuple[str, int]:
     return "".join(writer.kept), writer.characters
 
 
-@define
+@define(eq=False, repr=False)
 class _Writer:
     """Counts what it writes."""
 

@@ -117,7 +117,7 @@ class Rates:
     light: frozenset[tuple[str, str]] = frozenset()
 
 
-@define
+@define(eq=False, repr=False)
 class Budgets:
     """What one authenticated socket may still do."""
 

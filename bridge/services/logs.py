@@ -20,7 +20,7 @@ from ..rpc.registry import Nothing, method
 _DISABLED: Final = "disabled"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Batch:
     """
     Log records.
@@ -31,7 +31,7 @@ class Batch:
     records: Annotated[list[Annotated[Any, Like(LogRecord)]], Many(LOG_RECORDS)]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Written:
     """
     What became of a batch.
@@ -44,7 +44,7 @@ class Written:
     written: int
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class FileInfo:
     """
     Where the file is.
@@ -59,7 +59,7 @@ class FileInfo:
     bytes: int
 
 
-@define
+@define(eq=False, repr=False)
 class Logs:
     """Appends the page's log lines to a log file."""
 

@@ -60,7 +60,7 @@ class SinkNames:
         return {"minItems": 1, "maxItems": self.most, "items": name}
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Overrides:
     """
     What some sinks show instead.
@@ -94,7 +94,7 @@ def _overrides(value: Any, _: Any) -> Overrides:
 converter.register_structure_hook(Overrides, _overrides)
 
 
-@frozen(kw_only=True, field_transformer=title_first)
+@frozen(kw_only=True, field_transformer=title_first, eq=False, repr=False)
 class Sending(Message):
     """
     A notification, and the sinks that show it.
@@ -108,7 +108,7 @@ class Sending(Message):
     overrides: Overrides | None = None
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Delivered:
     """
     The outcome of a notification.
@@ -123,7 +123,7 @@ class Delivered:
     failed: list[Failed]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Target:
     """
     A sink that can be delivered to.
@@ -142,7 +142,7 @@ class Target:
     aliases: list[str]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Targets:
     """
     Every target.
@@ -154,7 +154,7 @@ class Targets:
     targets: list[Target]
 
 
-@define
+@define(eq=False, repr=False)
 class Notify:
     """Shows notifications, on VR overlays and on the desktop."""
 

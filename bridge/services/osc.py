@@ -40,7 +40,7 @@ Port = Annotated[int, Between(OSC_LEAST_PORT, 65535)]
 
 
 @ignores_unknown
-@frozen
+@frozen(eq=False, repr=False)
 class Sending:
     """
     One message to send.
@@ -58,7 +58,7 @@ class Sending:
     port: Port = OSC_SEND_PORT
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Sent:
     """
     What was sent.
@@ -74,7 +74,7 @@ class Sent:
 
 
 @ignores_unknown
-@frozen
+@frozen(eq=False, repr=False)
 class Where:
     """
     Where to listen.
@@ -85,7 +85,7 @@ class Where:
     port: Port = OSC_LISTEN_PORT
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Started:
     """
     What is listened on.
@@ -100,7 +100,7 @@ class Started:
     started: bool
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Stopped:
     """
     What became of the port.
@@ -113,7 +113,7 @@ class Stopped:
     stopped: bool
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Status:
     """
     The state of the port; every field after the first two is absent without one.
@@ -134,7 +134,7 @@ class Status:
     undecodable: int | None = None
 
 
-@define
+@define(eq=False, repr=False)
 class Osc:
     """
     Sends and receives OSC on loopback.

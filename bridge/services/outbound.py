@@ -28,7 +28,7 @@ _SET_COOKIE = "set-cookie"
 
 
 @ignores_unknown
-@frozen
+@frozen(eq=False, repr=False)
 class Wanted:
     """
     The request to make.
@@ -48,7 +48,7 @@ class Wanted:
     timeout_ms: int | None = None
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Response:
     """
     The response, whatever its status: redirects are not followed.
@@ -72,7 +72,7 @@ class Response:
     body: Fragment
 
 
-@define
+@define(eq=False, repr=False)
 class Outbound:
     """Calls public HTTP APIs, including those that allow no cross-origin requests."""
 

@@ -55,7 +55,7 @@ class NotNegative:
         return {"minimum": 0}
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Snippet:
     """
     What to evaluate.
@@ -70,7 +70,7 @@ class Snippet:
     timeout_ms: Annotated[int, NotNegative()] = REMOTE_MILLISECONDS
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Evaluation:
     """
     The result.
@@ -96,7 +96,7 @@ def _write(evaluation: Evaluation) -> dict[str, Any]:
 converter.register_unstructure_hook(Evaluation, _write)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Question:
     """
     A snippet that a page is to evaluate.
@@ -109,7 +109,7 @@ class Question:
     code: str
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class SnippetAnswer:
     """
     A page's answer.
@@ -142,7 +142,7 @@ class SnippetAnswer:
         return Evaluation(False, error=self.error[:REMOTE_VALUE_CHARACTERS])
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Delivered:
     """
     Whether an answer counted.
@@ -175,7 +175,7 @@ def _is_cut(value: Any) -> bool:
     )
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class _Asked:
     """
     An evaluation under way.
@@ -192,7 +192,7 @@ class _Asked:
         self.answer.errback(BridgeError(Code.UNAVAILABLE, why))
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class SnippetEvaluator:
     """
     Evaluates a snippet in the paired page; there only with ``--dev``.

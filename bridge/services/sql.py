@@ -90,7 +90,7 @@ class SqlParam:
 
 
 @ignores_unknown
-@frozen
+@frozen(eq=False, repr=False)
 class Statement:
     """
     One statement.
@@ -109,7 +109,7 @@ class Statement:
     blobs: bool = False
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Changed:
     """
     What a statement has changed.
@@ -122,7 +122,7 @@ class Changed:
     last_insert_rowid: int
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class DatabaseEntry:
     """
     A database.
@@ -137,7 +137,7 @@ class DatabaseEntry:
     about: str
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Listed:
     """
     The databases, and what a statement may do.
@@ -170,7 +170,7 @@ converter.register_unstructure_hook(
 )
 
 
-@define
+@define(eq=False, repr=False)
 class Sql:
     """
     Reads the host application's SQLite databases.

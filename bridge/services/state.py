@@ -56,7 +56,7 @@ Name = Annotated[str, _NAME, NotReserved()]
 Key = Annotated[str, _NAME]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class EntryRef:
     """
     Where one value lives.
@@ -69,7 +69,7 @@ class EntryRef:
     key: Key
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Setting:
     """
     A value, and where it is to live.
@@ -84,7 +84,7 @@ class Setting:
     value: Annotated[Any, JsonBytes(STATE_VALUE_BYTES)]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class NamespaceRef:
     """
     A whole namespace.
@@ -95,7 +95,7 @@ class NamespaceRef:
     ns: Name
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Value:
     """
     What is there.
@@ -106,7 +106,7 @@ class Value:
     value: Any
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Entries:
     """
     All that is there.
@@ -122,7 +122,7 @@ converter.register_unstructure_hook(Value, lambda found: {"value": found.value})
 converter.register_unstructure_hook(Entries, lambda found: {"entries": found.entries})
 
 
-@define
+@define(eq=False, repr=False)
 class State:
     """Keeps the page's settings: any JSON by namespace and key."""
 

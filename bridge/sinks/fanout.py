@@ -78,7 +78,7 @@ class ISink(Interface):
         """End, and release what is held; ``None`` or a Deferred."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Delivery:
     """
     What one sink shows.
@@ -105,7 +105,7 @@ class Failed:
     error: str
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Fanout:
     """
     The sinks of this daemon.

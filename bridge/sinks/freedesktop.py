@@ -44,7 +44,7 @@ def body(text: str, server: Server) -> str:
 
 
 @implementer(ISink)
-@define(eq=False)
+@define(eq=False, repr=False)
 class Freedesktop:
     """
     Shows desktop notifications.

@@ -70,7 +70,7 @@ def _check(size: tuple[int, int]) -> None:
         raise ImageError(f"the image has more than {ICON_PIXELS} pixels")
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class IconFiles:
     """
     A directory of icons, each kept for a minute after its last use.

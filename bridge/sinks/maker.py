@@ -32,7 +32,7 @@ class ISinkMaker(Interface):
         """Make an ``ISink`` from ``SinkParts``."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class SinkParts:
     """
     What a sink may use.
@@ -56,7 +56,7 @@ class SinkParts:
 
 
 @implementer(IPlugin, ISinkMaker)
-@frozen
+@frozen(eq=False, repr=False)
 class SinkMaker:
     """
     A sink that a function makes; see ``ISinkMaker``.

@@ -114,7 +114,7 @@ Title = Annotated[
 ]
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class Patch:
     """
     What one target gets instead; what is absent or null stays as it is.
@@ -176,7 +176,7 @@ FIELDS: Final = tuple(camel(a.name) for a in fields(Patch))
 """Every field of a notification, as the wire spells it."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class Notification:
     """
     A notification that may be shown as it is.

@@ -88,7 +88,7 @@ def datagram(notification: Notification) -> bytes:
 
 
 @implementer(ISink)
-@define(eq=False)
+@define(eq=False, repr=False)
 class Overlay(DatagramProtocol):
     """Sends datagrams; the port is not connected, or the first refusal would end it."""
 

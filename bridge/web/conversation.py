@@ -42,7 +42,7 @@ class LogSink(Protocol):
         """Whether records come faster than they can be written."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class SharedContext:
     """
     The dependencies that all sockets of a daemon share.
@@ -76,7 +76,7 @@ class Transport(Protocol):
         """
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Conversation:
     """Begins when the socket opens, and is over when it has closed."""
 

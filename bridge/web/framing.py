@@ -78,8 +78,11 @@ class Framing(WebSocketServerProtocol):
 
     def _read_frames(self) -> bool:
         """Read up to ``FRAMES_PER_TURN`` frames; return whether that is all."""
+        count = self._read_short_texts()
+        if not self.data and self.current_frame is None:
+            return True
         # Autobahn's steps: the head of a frame is one, its payload another.
-        steps = 2 * FRAMES_PER_TURN - 2 * self._read_short_texts()
+        steps = 2 * FRAMES_PER_TURN - 2 * count
         for _ in range(steps):
             if self.failedByMe:
                 self.data = b""

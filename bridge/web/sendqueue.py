@@ -22,7 +22,7 @@ AWAITED = frozenset({"remote"})
 """Events that wait for an answer: kept, as responses are."""
 
 
-@define
+@define(eq=False, repr=False)
 class SendQueue:
     """
     Sends at once while the peer reads, and queues while it does not.

@@ -41,7 +41,7 @@ _VIOLATIONS: dict[int, CloseReason] = {
 
 
 @implementer(IPushProducer)
-@frozen
+@frozen(eq=False, repr=False)
 class _Backpressure:
     """Pauses the send queue while the transport is full."""
 
@@ -57,7 +57,7 @@ class _Backpressure:
         self.send_queue.clear()
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Timer:
     """Calls later, for Autobahn, by the daemon's clock."""
 

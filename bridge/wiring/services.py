@@ -30,7 +30,7 @@ LIGHT: Final = frozenset({("osc", "send"), ("remote", "result")})
 _log = Logger()
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ServiceWiring:
     """
     What pages may call.

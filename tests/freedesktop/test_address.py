@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.freedesktop.address import RUNTIME, VARIABLE, session_sockets
+from bridge.freedesktop.address import RUNTIME, VARIABLE, names_bus, session_sockets
 
 from ..directories import fresh_directory
 
@@ -98,3 +98,17 @@ class SessionSocketsTests(SynchronousTestCase):
         """A relative runtime directory is ignored, as its specification wants."""
         self.assertEqual(session_sockets({RUNTIME: "run"}), [])
         self.assertEqual(session_sockets({}), [])
+
+
+class NamesBusTests(SynchronousTestCase):
+    """Tests for ``names_bus``."""
+
+    def test_names(self):
+        """An address is a name, whatever it is, and so is a runtime directory."""
+        for environ in ({VARIABLE: "tcp:host=x"}, {RUNTIME: "/run/user/7"}):
+            self.assertTrue(names_bus(environ))
+
+    def test_nothing(self):
+        """Nothing else is."""
+        for environ in ({}, {VARIABLE: "", RUNTIME: ""}, {RUNTIME: "here"}):
+            self.assertFalse(names_bus(environ))

@@ -349,11 +349,20 @@ class BusTests(SynchronousTestCase):
         self.connect()
         self.successResultOf(self.bus.connected())
 
+    def test_environment_without_a_bus(self):
+        """An environment that names no bus is not looked at again, unless asked for."""
+        self.environ.clear()
+        self.bus.start()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.failureResultOf(self.bus.connected(), DesktopError)
+        self.assertEqual((self.opened, self.clock.getDelayedCalls()), ([], []))
+
     def test_no_unix_sockets(self):
         """On a system without Unix sockets nothing is tried."""
         bus = Bus(Clock(), self.environ, at_once, self.user, lambda: self.open)
         self.failureResultOf(bus.connected(), DesktopError)
         self.assertEqual(self.opened, [])
+        self.assertEqual(bus._reactor.getDelayedCalls(), [])
 
     def test_lost(self):
         """A loss is reported, and a new connection made on a stack of its own."""
