@@ -293,7 +293,7 @@ class DaemonTests(TestCase):
         builder = oneshot.make_builder(reactor, place, at_once)
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
-        report = await builder.build([])
+        report = await builder.build({})
         self.assertIn("bundler missing", report.errors[0])
         for path in (place.data.build, place.data.plugins):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700)
@@ -304,7 +304,7 @@ class DaemonTests(TestCase):
         place.data.create()
         builder = oneshot.make_builder(reactor, place, at_once)
         place.data.build.chmod(0o777)
-        report = await builder.build([])
+        report = await builder.build({})
         (error,) = report.errors
         self.assertIn("build can be written by other users", error)
 

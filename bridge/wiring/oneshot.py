@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from attrs import evolve, frozen
@@ -61,11 +61,11 @@ class ExclusiveBuilder:
 
     _log: ClassVar[Logger] = Logger()
 
-    def build(self, directories: list[str]) -> Deferred[Report]:
+    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
         """See ``bridge.plugins.bundle.build.Builder.build``."""
-        return Deferred.fromCoroutine(self._build(directories))
+        return Deferred.fromCoroutine(self._build(trees))
 
-    async def _build(self, directories: list[str]) -> Report:
+    async def _build(self, trees: Mapping[str, str | None]) -> Report:
         try:
             lock = await self._in_thread(self._lock)
         except (LockedError, OSError) as e:
@@ -74,10 +74,10 @@ class ExclusiveBuilder:
                 error = str(e)
             elif isinstance(e, OSError):
                 error = f"the bundle could not be made: {e.strerror or 'I/O error'}"
-            ids = sorted(map(plugin_of, directories))
+            ids = sorted(map(plugin_of, trees))
             return Report(ok=False, duration_ms=0, plugins=ids, errors=[error])
         try:
-            return await self._builder.build(directories)
+            return await self._builder.build(trees)
         finally:
             lock.release()
 

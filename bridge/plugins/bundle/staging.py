@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -29,7 +29,7 @@ from ...system.files import sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
 from ..tree.files import TooLargeError, read_bounded, shown
 from .bundlerprocess import METAFILE
-from .confinement import Confinement
+from .confinement import Bound, Confinement
 from .metafile import PLUGINS, TOO_LARGE, BuildError, check_metafile
 from .plugintable import TABLE_FILE, plugin_of, table_text
 from .prerequisites import (
@@ -66,6 +66,7 @@ class Staging:
     folder: Path
     _version: str
     _bundler: HeldCopy = field(factory=HeldCopy)
+    _bound: dict[str, Bound] = field(factory=dict)
     executable: Executable | None = field(default=None, init=False)
     root: Path = field(init=False)
     confinement: Confinement | None = field(default=None, init=False)
@@ -101,11 +102,11 @@ class Staging:
             return False
         return True
 
-    def prepare(self, directories: Sequence[str]) -> Executable:
+    def prepare(self, trees: Mapping[str, str | None]) -> Executable:
         """
         Verify the bundler, and create the files it needs; call after ``claim``.
 
-        :param directories: See ``Builder.build``.
+        :param trees: See ``Builder.build``.
         :raise BuildError: The bundler is not what it should be, or another user may
             have written what a build needs.
         :raise OSError: There is no room, or no permission.
@@ -122,11 +123,11 @@ class Staging:
         self.executable = self._bundler.get(self._data.bin, self.directory)
         if self._profile.binds_names:
             self.confinement = Confinement(
-                self._profile, directories, self.root, self.directory
+                self._profile, trees, self._bound, self.root, self.directory
             )
-            self.confinement.prepare()
+            self.confinement.prepare(self.executable.digest)
         bound = self.confinement is not None
-        table = table_text(directories, self._profile.lazy_table, bound)
+        table = table_text(trees, self._profile.lazy_table, bound)
         _replace(self.root / TABLE_FILE, table.encode())
         return self.executable
 
@@ -202,6 +203,8 @@ class Staging:
         """Check what was made, then publish it; see both."""
         self.check(directories)
         self.publish()
+        if self.confinement is not None:
+            self.confinement.keep()
 
     def publish(self) -> None:
         """
