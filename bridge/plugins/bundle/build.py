@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred
@@ -31,6 +31,8 @@ from .plugintable import plugin_of
 from .staging import Staging
 
 _CLAIM_SECONDS: Final = 0.1
+
+T = TypeVar("T")
 
 
 @frozen
@@ -114,7 +116,8 @@ class Builder:
             self.bound.clear()
             raise
         finally:
-            await run.in_thread(run.staging.discard)
+            if staging.is_open:
+                await run.in_thread(staging.discard)
 
 
 @define
@@ -127,11 +130,10 @@ class _BuildRun:
     async def steps(self, trees: Mapping[str, str | None]) -> None:
         """Run every step in order."""
         b, staging = self.builder, self.staging
-        await self.claim()
-        executable = await self.in_thread(staging.prepare, trees)
+        executable = await self.begin(trees)
         warnings = await self.confine(executable)
         warnings += await self.run(executable, arguments(b.profile, staging.directory))
-        await self.in_thread(staging.check_and_publish, list(trees))
+        await self.in_thread(staging.finish, list(trees))
         if warnings:
             b.warn(warnings)
 
@@ -166,22 +168,26 @@ class _BuildRun:
         await self.in_thread(confinement.bind, bindings)
         return warnings
 
-    async def claim(self) -> None:
+    async def begin(self, trees: Mapping[str, str | None]) -> Executable:
         """
-        Wait until no other daemon builds into the same theme directory.
+        Prepare, as soon as no other daemon builds into the same theme directory.
 
+        :return: The bundler.
         :raise BuildError: Another daemon took longer than a build may take.
         """
         clock = self.builder.reactor
         given_up = clock.seconds() + BUILD_SECONDS
-        while not await self.in_thread(self.staging.claim):
+        while True:
+            executable = await self.in_thread(self.staging.begin, trees)
+            if executable is not None:
+                return executable
             if clock.seconds() >= given_up:
                 raise BuildError("another daemon builds into the same theme directory")
             await deferLater(clock, _CLAIM_SECONDS)
 
     def in_thread(
-        self, work: Callable[..., Any], *arguments: Any
-    ) -> Coroutine[Any, Any, Any]:
+        self, work: Callable[..., T], *arguments: Any
+    ) -> Coroutine[Any, Any, T]:
         """Call ``work`` in a thread, and wait for it even when cancelled."""
         # Nothing can stop a thread; these are short.
         return settled(

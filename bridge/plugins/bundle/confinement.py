@@ -81,8 +81,8 @@ class Bound:
 
     :ivar tree: The digest of the tree.
     :ivar bundler: The digest of the bundler.
-    :ivar inputs: The files of the plugin that were read, relative to the data directory,
-        with ``/``.
+    :ivar inputs: The files of the plugin that were read, relative to the data
+        directory, with ``/``.
     :ivar written: The digests of the files that were made of them, by path.
     """
 
@@ -238,7 +238,7 @@ class Confinement:
         return type(manifest) is dict and manifest.get(DOM_FIELD) is True
 
     def _read(self, path: str) -> bytes:
-        return read_bounded(self.root / path, BUILD_BUNDLE_BYTES)
+        return read_bounded(os.path.join(self.root, path), BUILD_BUNDLE_BYTES)
 
     def _write(self, path: str, text: str) -> None:
         # Not synced: the next build writes it again.
@@ -255,7 +255,7 @@ def too_complex(error: TooComplexError, directories: Sequence[str]) -> BuildErro
 
 
 def _empty(folder: Path, but: Collection[str]) -> None:
-    """Remove everything in a private directory except some names; make the directory."""
+    """Make a private directory, or remove everything in it except some names."""
     if folder.is_symlink() or not but:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)

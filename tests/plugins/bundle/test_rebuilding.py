@@ -133,7 +133,7 @@ class AttackTests(RebuildingCase):
             lambda: main.write_text("export default secret;"),
             lambda: (self.bound / "aa" / "scope.js").write_text("export {};"),
             lambda: (self.bound / "aa" / "package.json").write_text("{}"),
-            lambda: (self.bound / "aa" / "x").mkdir(),
+            (self.bound / "aa" / "x").mkdir,
             main.unlink,
             replace,
             redirect,

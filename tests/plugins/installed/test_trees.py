@@ -156,6 +156,21 @@ class ListingTests(TreesTestCase):
             self.trees.sort_out({"sample": RECORD}), ({"sample": digest}, {})
         )
 
+    def test_attack_times_restored(self):
+        """Every byte is read each time: what was verified before counts for nothing."""
+        self.write()
+        sound, _ = self.trees.sort_out({"sample": RECORD})
+        self.assertEqual(list(sound), ["sample"])
+        main = self.data.plugin("sample") / "main.ts"
+        before, content = main.stat(), main.read_bytes()
+        main.write_bytes(content.swapcase())
+        os.utime(main, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assertEqual(main.stat().st_size, before.st_size)
+        self.assertTrue(self.fault().startswith("unsigned: the tree was changed"))
+        main.write_bytes(content)
+        sound, _ = self.trees.sort_out({"sample": RECORD})
+        self.assertEqual(list(sound), ["sample"])
+
     def test_attack_planted_tree(self):
         """A tree that another user could change is not built, though it is signed."""
         root = self.write()
