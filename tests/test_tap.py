@@ -22,6 +22,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
 from bridge.datadir.lock import acquire
+from bridge.plugins.esbuild.executable import HeldCopy
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal
 from bridge.protocol.errors import CloseReason
@@ -290,7 +291,7 @@ class DaemonTests(TestCase):
         """A build makes its directories again, for the user alone."""
         place = self.options().paths
         place.data.create()
-        builder = oneshot.make_builder(reactor, place, at_once)
+        builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
         report = await builder.build({})
@@ -302,7 +303,7 @@ class DaemonTests(TestCase):
         """A daemon does not build with what was planted since it started."""
         place = self.options().paths
         place.data.create()
-        builder = oneshot.make_builder(reactor, place, at_once)
+        builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
         place.data.build.chmod(0o777)
         report = await builder.build({})
         (error,) = report.errors

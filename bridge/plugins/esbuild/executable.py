@@ -205,12 +205,13 @@ def _identity(binary: Path) -> tuple[int, ...]:
 
 
 def temporary_copy(
-    source: Path, in_memory: Callable[[], int | None] = memory_file
+    source: Path, copied: Callable[[Path, Path], Executable] = verified_copy
 ) -> Executable:
     """
     Make a verified copy that needs no directory of the caller's.
 
     :param source: See ``verified_copy``.
+    :param copied: This, or ``HeldCopy.get``.
     :raise BundlerError: There is no bundler, or it is not what the checksum file says.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """
@@ -220,7 +221,7 @@ def temporary_copy(
         )
     private = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
     try:
-        copy = verified_copy(source, private, in_memory)
+        copy = copied(source, private)
     except BaseException:
         shutil.rmtree(private, ignore_errors=True)
         raise
