@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import os.path
 import re
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 from attrs import evolve, frozen
@@ -32,6 +32,8 @@ _MAPPING_CHARACTERS: Final = (
 _BATCH_BYTES: Final = 16 * KIB
 _QUOTE: Final = ord(b'"')
 _BACKSLASH: Final = ord(b"\\")
+
+T = TypeVar("T")
 
 
 @frozen
@@ -77,18 +79,24 @@ def _parsed(fields: dict[str, Any]) -> SourceMap:
 
 
 def _decoded(pieces: list[bytes]) -> list[Any]:
-    """Decode values: many short ones together, which takes less time, not long ones."""
     values: list[Any] = []
-    batch: list[bytes] = []
-    size = 0
-    for piece in pieces:
-        batch.append(piece)
-        size += len(piece)
-        if size > _BATCH_BYTES:
-            values += json.loads(b"[%s]" % b",".join(batch))
-            batch, size = [], 0
-    values += json.loads(b"[%s]" % b",".join(batch))
+    for batch in _batches(pieces, len):
+        values += json.loads(b"[%s]" % b",".join(batch))
     return values
+
+
+def _batches(values: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+    """Group values: many short ones together, which takes less time, not long ones."""
+    batch: list[T] = []
+    total = 0
+    for value in values:
+        batch.append(value)
+        total += size(value)
+        if total > _BATCH_BYTES:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
 
 
 def _strings(values: list[Any]) -> bool:
@@ -240,9 +248,14 @@ def map_pieces(given: SourceMap) -> Iterator[bytes]:
         ("names", given.names),
     ):
         yield f',"{key}":['.encode()
-        for n, value in enumerate(values):
-            yield (b"," if n else b"") + json.dumps(value).encode()
+        for n, batch in enumerate(_batches(values, _length)):
+            text = json.dumps(batch, separators=(",", ":"))[1:-1]
+            yield (b"," if n else b"") + text.encode()
         yield b"]"
     yield b',"mappings":"'
     yield given.mappings
     yield b'"}\n'
+
+
+def _length(value: str | None) -> int:
+    return len(value or "")
