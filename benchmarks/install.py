@@ -3,8 +3,9 @@ The cost of a whole install against what of it nobody can do without.
 
 Run ``python -m benchmarks.install``.  The plugin is as large as may be, 199 sources
 and 2 MB, and comes over TLS from a git server on this machine.  Unavoidable are
-``git clone --depth 1`` of it and the bundler, run by hand with the same arguments.
-Prompts are answered at once.
+``git clone --depth 1`` of it and what the bundler does: by hand it compiles each source
+without looking at it, bundles the plugin alone, binds its names, and bundles the host,
+the last three with the arguments of the build.  Prompts are answered at once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from twisted.internet.threads import deferToThread
 
+from bridge.plugins.bundle.binding import Bindings, Unbound
 from bridge.plugins.bundle.bundlerprocess import arguments
+from bridge.plugins.bundle.confinement import own_arguments
+from bridge.plugins.bundle.plugintable import BOUND
 from bridge.plugins.clone.cloner import GitCloner
-from bridge.plugins.esbuild.executable import temporary_copy
+from bridge.plugins.esbuild.executable import HeldCopy, temporary_copy
+from bridge.plugins.policy.reader.service import converse
 from bridge.plugins.policy.scan import Scanner
 from tests.forge import ForgeProcess, start_forge_process
 from tests.plugins.bundle.workshop import MAIN, Workshop
@@ -33,10 +39,13 @@ from tests.plugins.operations.bench import PROFILE, STEPS, Bench, files_of, writ
 
 from .clone import by_git
 from .scan import _FUNCTION
+from .scan import Bench as Compiling
 
 ROUNDS = 5
 SOURCES = 198
 FUNCTIONS = 29
+IN_SCAN = "bundler, each source"
+IN_BUILD = ("bundler, plugin alone", "bundler, its names", "bundler")
 
 
 class _Times(list[str]):
@@ -62,49 +71,82 @@ def make_plugin(root: Path) -> None:
     write_tree(root, files_of("sample", **{"main.ts": main}, **parts), "sample")
 
 
-async def install(forge: ForgeProcess, root: Path, reactor: Any) -> dict[str, float]:
+async def install(
+    forge: ForgeProcess, root: Path, reactor: Any, bundler: HeldCopy
+) -> dict[str, float]:
     """Install into a new data directory; the seconds of each step."""
     shop = Workshop(root).fill()
     bench = Bench(at=root)
     cloner: Any = GitCloner(forge.ca_file, False, time.monotonic)
-    scanner = Scanner(
-        reactor, deferToThread, lambda: temporary_copy(shop.data.bin), os.urandom
-    )
+    executable = partial(temporary_copy, shop.data.bin, bundler.get)
+    scanner = Scanner(reactor, deferToThread, executable, os.urandom)
     bench.fetcher = evolve(bench.fetcher, cloner=cloner, scanner=scanner)
     begun = bench.audience.events = _Times()
-    setattr(bench.rebuild, "_builder", shop.builder(reactor))  # noqa: B010
+    builder = evolve(shop.builder(reactor), bundler=bundler)
+    setattr(bench.rebuild, "_builder", builder)  # noqa: B010
     bench.installer = evolve(bench.installer, fetcher=bench.fetcher)
     await bench.installer.install(forge.url("sample"))
     ends = [*(begun.at[step] for step in STEPS[1:]), time.perf_counter()]
     return {step: end - begun.at[step] for step, end in zip(STEPS, ends, strict=True)}
 
 
-def by_hand(forge: ForgeProcess, root: Path) -> tuple[float, float]:
-    """Clone by git and run the bundler; the seconds of both."""
-    shop = Workshop(root)
+async def by_hand(
+    forge: ForgeProcess, root: Path, reactor: Any, compiling: Compiling
+) -> dict[str, float]:
+    """Clone by git, and have the bundler do what it does; the seconds of each."""
+    shop, times = Workshop(root), {}
     started = time.perf_counter()
     by_git(forge.url("sample"), forge.ca_file, root / "cloned")
-    cloned = time.perf_counter()
-    command = [str(shop.data.bin / "esbuild"), *arguments(PROFILE, root / "out")]
+    times["git"] = time.perf_counter() - started
+    times[IN_SCAN] = await compiling.compile(root / "cloned")
+    alone, names, whole = IN_BUILD
+    times[whole] = _bundle(shop, arguments(PROFILE, root / "out"))
+    times[alone] = _bundle(shop, own_arguments(PROFILE, ["sample"], root / "out"))
+    own = f"{BOUND}/sample/own.js"
+    unbound = Unbound(own, (shop.data.root / own).read_text("utf-8"))
+    executable = compiling.executable()
+    started = time.perf_counter()
+    await converse(reactor, executable, Bindings([unbound]))
+    times[names] = time.perf_counter() - started
+    executable.close()
+    return times
+
+
+def _bundle(shop: Workshop, options: list[str]) -> float:
+    started = time.perf_counter()
+    command = [str(shop.data.bin / "esbuild"), *options]
     subprocess.run(command, cwd=shop.data.root, check=True, env={})
-    return cloned - started, time.perf_counter() - cloned
+    return time.perf_counter() - started
+
+
+def rest(times: dict[str, float]) -> tuple[float, float]:
+    """
+    Return what an install takes apart from its clone and the bundler.
+
+    :param times: One for each step, and for each thing done by hand.
+    :return: Without the bundler of the build; and without that of the scan, too.
+    """
+    steps = sum(times[step] for step in STEPS if step != "clone")
+    with_scan = steps - sum(times[name] for name in IN_BUILD)
+    return with_scan, with_scan - times[IN_SCAN]
 
 
 async def measure(reactor: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
-    """Return the seconds of each step, of git and of the bundler, by round."""
+    """Return the seconds of each step, and of what is done by hand, by round."""
     forge = start_forge_process()
     found: dict[str, list[float]] = {}
     try:
         with tempfile.TemporaryDirectory() as directory:
             make_plugin(Path(directory) / "tree")
+            compiling, bundler = Compiling(reactor, Path(directory)), HeldCopy()
             forge.publish(Path(directory) / "tree", "sample")
             for _ in range(rounds):
                 root = Path(directory) / "root"
                 root.mkdir()
-                steps = await install(forge, root, reactor)
-                git, bundler = by_hand(forge, root)
+                steps = await install(forge, root, reactor, bundler)
+                hand = await by_hand(forge, root, reactor, compiling)
                 shutil.rmtree(root)
-                for name, seconds in {**steps, "git": git, "bundler": bundler}.items():
+                for name, seconds in {**steps, **hand}.items():
                     found.setdefault(name, []).append(seconds)
     finally:
         forge.stop()
@@ -116,12 +158,16 @@ async def _print(reactor: Any) -> None:
     medians = {name: statistics.median(times) for name, times in found.items()}
     for name, seconds in medians.items():
         print(f"{name:22} {seconds * 1000:7.0f} ms")
-    unavoidable = medians.pop("git") + medians.pop("bundler")
-    whole = sum(medians.values())
+    whole = sum(medians[step] for step in STEPS)
+    unavoidable = sum(medians.values()) - whole
     print(
         f"install {whole * 1000:.0f} ms / by hand {unavoidable * 1000:.0f} ms", end=""
     )
     print(f" = {whole / unavoidable:.1f}")
+    best = {name: min(times) for name, times in found.items()}
+    with_scan, without = rest(best)
+    print(f"rest, scan included {with_scan * 1000:.0f} ms", end="")
+    print(f"; without the scan's bundler {without * 1000:.0f} ms")
 
 
 def main() -> None:

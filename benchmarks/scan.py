@@ -13,8 +13,9 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,7 +24,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from twisted.internet.threads import deferToThread
 
-from bridge.plugins.esbuild.executable import temporary_copy
+from bridge.plugins.esbuild.executable import Executable, HeldCopy, temporary_copy
+from bridge.plugins.esbuild.language import is_source_name
 from bridge.plugins.policy import scan
 from bridge.plugins.policy.reader import queries, transform
 from bridge.plugins.policy.reader.encoding import encoded
@@ -99,7 +101,10 @@ class Bench:
         """Set the bundler up in a directory."""
         self.reactor = reactor
         workshop = Workshop(directory).fill()
-        self.executable = lambda: temporary_copy(workshop.data.bin)
+        held = HeldCopy()
+        self.executable: Callable[[], Executable] = partial(
+            temporary_copy, workshop.data.bin, held.get
+        )
         self.scanner = scan.Scanner(
             reactor, deferToThread, self.executable, lambda count: b"\1" * count
         )
@@ -111,11 +116,12 @@ class Bench:
         return time.perf_counter() - begun, time.process_time() - used, hits
 
     async def compile(self, root: Path) -> float:
-        """Have the bundler compile each file of a tree; return its seconds."""
+        """Have the bundler compile each source of a tree; return its seconds."""
         begun = time.perf_counter()
         questions = [
             transform.Question(path.name, path.read_bytes())
             for path in sorted(root.iterdir())
+            if is_source_name(path.name)
         ]
         executable = await deferToThread(self.executable)
         plain = encoded(["--loader=ts", "--log-level=silent", "--sourcemap=external"])

@@ -23,6 +23,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge import tap
 from bridge.datadir.lock import acquire
 from bridge.freedesktop.address import RUNTIME, VARIABLE
+from bridge.plugins.esbuild.executable import HeldCopy
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal
 from bridge.protocol.errors import CloseReason
@@ -301,10 +302,10 @@ class DaemonTests(TestCase):
         """A build makes its directories again, for the user alone."""
         place = self.options().paths
         place.data.create()
-        builder = oneshot.make_builder(reactor, place, at_once)
+        builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
-        report = await builder.build([])
+        report = await builder.build({})
         self.assertIn("bundler missing", report.errors[0])
         for path in (place.data.build, place.data.plugins):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700)
@@ -313,9 +314,9 @@ class DaemonTests(TestCase):
         """A daemon does not build with what was planted since it started."""
         place = self.options().paths
         place.data.create()
-        builder = oneshot.make_builder(reactor, place, at_once)
+        builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
         place.data.build.chmod(0o777)
-        report = await builder.build([])
+        report = await builder.build({})
         (error,) = report.errors
         self.assertIn("build can be written by other users", error)
 

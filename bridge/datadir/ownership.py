@@ -38,7 +38,7 @@ class NotOwnError(OSError):
         return str(self.strerror)
 
 
-def check(path: Path | str, top: Path | None = None) -> None:
+def check(path: Path | str, top: Path | str | None = None) -> None:
     """
     Check that only the user and root can have written a file or a directory.
 
@@ -56,7 +56,24 @@ def check(path: Path | str, top: Path | None = None) -> None:
             found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return
-    _check_status(found, path, top)
+    check_status(found, path, top)
+
+
+def check_status(
+    found: os.stat_result, path: Path | str, top: Path | str | None
+) -> None:
+    """
+    Check what is known of a file or a directory, which is no link; see ``check``.
+
+    :raise NotOwnError: Another user owns it, or may write it.
+    """
+    _check_owner(found, path, top)
+    by_group = found.st_mode & stat.S_IWGRP and not _is_own_group(found, path)
+    if by_group or found.st_mode & stat.S_IWOTH:
+        where = quote(_printable(str(top or path)))
+        raise NotOwnError(
+            path, "can be written by other users", f"chmod -R go-w {where}"
+        )
 
 
 def check_open(path: Path, fd: int) -> None:
@@ -67,7 +84,7 @@ def check_open(path: Path, fd: int) -> None:
     """
     if has_owners():
         check(path)
-        _check_status(os.fstat(fd), path, None)
+        check_status(os.fstat(fd), path, None)
 
 
 def check_tree(top: Path) -> None:
@@ -82,9 +99,28 @@ def check_tree(top: Path) -> None:
     check(top)
     if not has_owners():
         return
-    for folder, folders, names in os.walk(top):
-        for name in (*folders, *names):
-            check(os.path.join(folder, name), top)
+    folders = [os.fspath(top)]
+    # The list grows while it is walked: by the folders found in a folder.
+    for folder in folders:
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            _check_entry(entry, top)
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+
+
+def _check_entry(entry: os.DirEntry[str], top: Path) -> None:
+    if entry.is_symlink():
+        check(entry.path, top)
+        return
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    check_status(found, entry.path, top)
 
 
 def make_directories(path: Path) -> None:
@@ -115,17 +151,9 @@ def write_file(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def _check_status(found: os.stat_result, path: Path | str, top: Path | None) -> None:
-    _check_owner(found, path, top)
-    by_group = found.st_mode & stat.S_IWGRP and not _is_own_group(found, path)
-    if by_group or found.st_mode & stat.S_IWOTH:
-        where = quote(_printable(str(top or path)))
-        raise NotOwnError(
-            path, "can be written by other users", f"chmod -R go-w {where}"
-        )
-
-
-def _check_owner(found: os.stat_result, path: Path | str, top: Path | None) -> None:
+def _check_owner(
+    found: os.stat_result, path: Path | str, top: Path | str | None
+) -> None:
     if not is_own(found, _ROOT):
         where = quote(_printable(str(top or path)))
         raise NotOwnError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from attrs import evolve, frozen
@@ -19,7 +19,7 @@ from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
 from ..plugins.bundle.build import Builder, Report
 from ..plugins.bundle.plugintable import plugin_of
-from ..plugins.esbuild.executable import Executable, temporary_copy
+from ..plugins.esbuild.executable import Executable, HeldCopy, temporary_copy
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
@@ -61,11 +61,11 @@ class ExclusiveBuilder:
 
     _log: ClassVar[Logger] = Logger()
 
-    def build(self, directories: list[str]) -> Deferred[Report]:
+    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
         """See ``bridge.plugins.bundle.build.Builder.build``."""
-        return Deferred.fromCoroutine(self._build(directories))
+        return Deferred.fromCoroutine(self._build(trees))
 
-    async def _build(self, directories: list[str]) -> Report:
+    async def _build(self, trees: Mapping[str, str | None]) -> Report:
         try:
             lock = await self._in_thread(self._lock)
         except (LockedError, OSError) as e:
@@ -74,10 +74,10 @@ class ExclusiveBuilder:
                 error = str(e)
             elif isinstance(e, OSError):
                 error = f"the bundle could not be made: {e.strerror or 'I/O error'}"
-            ids = sorted(map(plugin_of, directories))
+            ids = sorted(map(plugin_of, trees))
             return Report(ok=False, duration_ms=0, plugins=ids, errors=[error])
         try:
-            return await self._builder.build(directories)
+            return await self._builder.build(trees)
         finally:
             lock.release()
 
@@ -87,21 +87,32 @@ class ExclusiveBuilder:
         return acquire(self._data.build / "lock", BUILD_PATIENCE_SECONDS)
 
 
-def make_builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builds:
-    """Make what builds bundles for a host."""
-    return ExclusiveBuilder(_builder(reactor, paths, in_thread), paths.data, in_thread)
+def make_builder(
+    reactor: Any, paths: Paths, in_thread: InThread, bundler: HeldCopy
+) -> Builds:
+    """
+    Make what builds bundles for a host.
+
+    :param bundler: One for all that runs the bundler.
+    """
+    builder = _builder(reactor, paths, in_thread, bundler)
+    return ExclusiveBuilder(builder, paths.data, in_thread)
 
 
-def make_scanner(reactor: Any, paths: Paths, in_thread: InThread) -> Scanner:
-    """Make what scans plugins' sources."""
+def make_scanner(
+    reactor: Any, paths: Paths, in_thread: InThread, bundler: HeldCopy
+) -> Scanner:
+    """Make what scans plugins' sources; see ``make_builder``."""
 
     def executable() -> Executable:
-        return temporary_copy(paths.data.bin)
+        return temporary_copy(paths.data.bin, bundler.get)
 
     return Scanner(reactor, in_thread, executable, os.urandom)
 
 
-def _builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builder:
+def _builder(
+    reactor: Any, paths: Paths, in_thread: InThread, bundler: HeldCopy
+) -> Builder:
     log = Logger(namespace="bridge.build")
     return Builder(
         paths.profile,
@@ -111,6 +122,7 @@ def _builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builder:
         in_thread,
         __version__,
         lambda text: log.warn("bundler warning: {text}", text=text),
+        bundler,
     )
 
 
@@ -137,7 +149,8 @@ async def build(reactor: Any, paths: Paths) -> Report:
     try:
         records = read_records(StateView.read(paths.data.state))
         sound, faults = trees.sort_out(records)
-        report = await _builder(reactor, paths, maybeDeferred).build(sound)
+        builder = _builder(reactor, paths, maybeDeferred, HeldCopy())
+        report = await builder.build(sound)
     finally:
         lock.release()
     left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]

@@ -15,6 +15,7 @@ from ..daemon.devsocket import DevSocket
 from ..plugins.bundle.staging import sweep
 from ..plugins.clone.cloner import GitCloner
 from ..plugins.dev.linking import Linking, build_without_linked
+from ..plugins.esbuild.executable import HeldCopy
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.trees import Trees
@@ -74,10 +75,11 @@ def make_plugins(
     audience = Pushes(core.hub.push, trust)
     operations = Operations(audience, reactor, _random_name)
     kept = KeptTree(trees, reactor, check)
-    builder = oneshot.make_builder(reactor, paths, check)
+    bundler = HeldCopy()
+    builder = oneshot.make_builder(reactor, paths, check, bundler)
     rebuild = Rebuild(store, trees, builder, audience, check)
     prompting = Prompting(approver, Prompts(paths.profile.application), trust)
-    scanner = oneshot.make_scanner(reactor, paths, check)
+    scanner = oneshot.make_scanner(reactor, paths, check, bundler)
     cloner = GitCloner(config.ca_file, config.public_clones_only, time.monotonic)
     fetcher = CandidateFetcher(
         cloner,

@@ -109,7 +109,7 @@ class BuilderContract:
 
     async def test_report(self):
         """A report names the plugins once each, sorted."""
-        report = await self.subject.build(["bb", "aa", "bb"])
+        report = await self.subject.build({"bb": None, "aa": None})
         self.assertIsInstance(report, Report)
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertEqual(report.plugins, ["aa", "bb"])
@@ -118,19 +118,19 @@ class BuilderContract:
     async def test_broken(self):
         """A failed build is a report too, with the plugins that it was to have."""
         self.make_broken()
-        report = await self.subject.build(["aa"])
+        report = await self.subject.build({"aa": None})
         self.assertEqual((report.ok, report.plugins), (False, ["aa"]))
         self.assertEqual(list(map(type, report.errors)), [str])
 
     async def test_defect(self):
         """A defect is a failure of the build, and no report."""
         self.make_defective()
-        await self.assertFailure(self.subject.build(["aa"]), ZeroDivisionError)
+        await self.assertFailure(self.subject.build({"aa": None}), ZeroDivisionError)
 
     async def test_cancelled(self):
         """A cancelled build fails with ``CancelledError``."""
         self.make_slow()
-        building = self.subject.build(["aa"])
+        building = self.subject.build({"aa": None})
         self.assertIsInstance(building, Deferred)
         self.assertFalse(building.called)
         building.cancel()

@@ -420,7 +420,7 @@ class PushesTests(SynchronousTestCase):
         )
         pushes.progress(progress)
         pushes.plugins([entry])
-        pushes.built(bench.builder.report(["good"]))
+        pushes.built(bench.builder.report({"good": None}))
         self.assertEqual(
             pushed,
             [

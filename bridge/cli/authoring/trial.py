@@ -23,7 +23,7 @@ from ...datadir.ownership import NotOwnError, check_tree
 from ...datadir.paths import DataDir
 from ...plugins.bundle.build import Builder
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
-from ...plugins.esbuild.executable import BundlerError
+from ...plugins.esbuild.executable import BundlerError, HeldCopy
 from ...plugins.policy.hits import Hit
 from ...plugins.policy.rules.advice import advice
 from ...plugins.policy.rules.imports import OUTSIDE
@@ -209,7 +209,9 @@ class Trial:
         :raise NotDoneError: The scan needs something that is not installed.
         """
         self._need_bundler()
-        scanner = oneshot.make_scanner(self._reactor, self._place, self._in_thread)
+        scanner = oneshot.make_scanner(
+            self._reactor, self._place, self._in_thread, HeldCopy()
+        )
         modules = [self._place.profile.api_module]
         try:
             return await scanner.scan(self._tree, modules)
@@ -304,7 +306,7 @@ class Trial:
             __version__,
             warnings.append,
         )
-        report = await builder.build([plugin_id])
+        report = await builder.build({plugin_id: None})
         if not report.ok:
             raise plugin_error(Prefix.BUILD_FAILED, "\n".join(report.errors))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])

@@ -7,9 +7,9 @@ bundler, validate what it read, publish.  On failure, the previous bundle stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred
@@ -25,12 +25,14 @@ from ..esbuild.process import settled
 from ..policy.reader.encoding import PacketError
 from ..policy.reader.service import TooComplexError, converse
 from .bundlerprocess import BuildReactor, arguments, run_bundler
-from .confinement import own_arguments, too_complex
+from .confinement import Bound, own_arguments, too_complex
 from .metafile import BuildError
 from .plugintable import plugin_of
 from .staging import Staging
 
 _CLAIM_SECONDS: Final = 0.1
+
+T = TypeVar("T")
 
 
 @frozen
@@ -61,6 +63,7 @@ class Builder:
     :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
     :ivar bundler: The verified bundler, kept from one build to the next.
+    :ivar bound: What the last build has bound, if it succeeded; see ``Confinement``.
     """
 
     profile: HostProfile
@@ -71,41 +74,50 @@ class Builder:
     version: str
     warn: Callable[[str], None]
     bundler: HeldCopy = field(factory=HeldCopy)
+    bound: dict[str, Bound] = field(factory=dict, init=False)
 
-    def build(self, directories: Sequence[str]) -> Deferred[Report]:
+    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
         """
         Build and publish a bundle of these plugins.
 
         A cancelled build has published a whole bundle or nothing, and ends only when
         nothing else is left of it.
 
-        :param directories: Names below ``plugins/``: the ids of installed plugins,
-            and the directories of linked trees; one for each plugin.
+        :param trees: The digest of each tree, or ``None`` when it was not verified, by
+            its name below ``plugins/``: the id of an installed plugin, or the directory
+            of a linked tree; one for each plugin.
         :return: Fires with the report; a failed build is a report too.
         """
-        return Deferred.fromCoroutine(self._build(sorted(set(directories))))
+        return Deferred.fromCoroutine(self._build(dict(sorted(trees.items()))))
 
-    async def _build(self, directories: list[str]) -> Report:
+    async def _build(self, trees: Mapping[str, str | None]) -> Report:
         started = self.reactor.seconds()
         errors = []
         try:
-            await self._publish(directories)
+            await self._publish(trees)
         except BundlerError as e:
             errors.append(str(e))
         except OSError as e:
             errors.append(f"the bundle could not be made: {e.strerror or 'I/O error'}")
         duration = round((self.reactor.seconds() - started) * 1000)
-        ids = sorted(map(plugin_of, directories))
+        ids = sorted(map(plugin_of, trees))
         return Report(not errors, duration, ids, errors)
 
-    async def _publish(self, directories: list[str]) -> None:
+    async def _publish(self, trees: Mapping[str, str | None]) -> None:
         folder = self.theme_dir / self.profile.theme_name
-        staging = Staging(self.profile, self.data, folder, self.version, self.bundler)
+        staging = Staging(
+            self.profile, self.data, folder, self.version, self.bundler, self.bound
+        )
         run = _BuildRun(self, staging)
         try:
-            await run.steps(directories)
+            await run.steps(trees)
+        except BaseException:
+            # Whatever is wrong, the next build starts from the trees again.
+            self.bound.clear()
+            raise
         finally:
-            await run.in_thread(run.staging.discard)
+            if staging.is_open:
+                await run.in_thread(staging.discard)
 
 
 @define
@@ -115,14 +127,13 @@ class _BuildRun:
     builder: Builder
     staging: Staging
 
-    async def steps(self, directories: list[str]) -> None:
+    async def steps(self, trees: Mapping[str, str | None]) -> None:
         """Run every step in order."""
         b, staging = self.builder, self.staging
-        await self.claim()
-        executable = await self.in_thread(staging.prepare, directories)
-        warnings = await self.confine(executable, directories)
+        executable = await self.begin(trees)
+        warnings = await self.confine(executable)
         warnings += await self.run(executable, arguments(b.profile, staging.directory))
-        await self.in_thread(staging.check_and_publish, directories)
+        await self.in_thread(staging.finish, list(trees))
         if warnings:
             b.warn(warnings)
 
@@ -133,43 +144,50 @@ class _BuildRun:
         # The directory's real path: the bundler reports files relative to it.
         return await run_bundler(b.reactor, executable, command, self.staging.root)
 
-    async def confine(self, executable: Executable, directories: list[str]) -> str:
+    async def confine(self, executable: Executable) -> str:
         """
         Bundle each plugin alone and bind its names, if the profile asks for it.
+
+        Those that are bound already are left out.
 
         :return: The bundler's warnings.
         """
         b, confinement = self.builder, self.staging.confinement
-        if confinement is None or not directories:
+        if confinement is None or not confinement.fresh:
             return ""
-        options = own_arguments(b.profile, directories, self.staging.directory)
+        fresh = confinement.fresh
+        options = own_arguments(b.profile, fresh, self.staging.directory)
         warnings = await self.run(executable, options)
         bindings = await self.in_thread(confinement.unbound)
         try:
             await converse(b.reactor, executable, bindings)
         except TooComplexError as e:
-            raise too_complex(e, directories) from None
+            raise too_complex(e, fresh) from None
         except PacketError as e:
             raise BuildError(f"the bundler is not the pinned one: {e}") from None
         await self.in_thread(confinement.bind, bindings)
         return warnings
 
-    async def claim(self) -> None:
+    async def begin(self, trees: Mapping[str, str | None]) -> Executable:
         """
-        Wait until no other daemon builds into the same theme directory.
+        Prepare, as soon as no other daemon builds into the same theme directory.
 
+        :return: The bundler.
         :raise BuildError: Another daemon took longer than a build may take.
         """
         clock = self.builder.reactor
         given_up = clock.seconds() + BUILD_SECONDS
-        while not await self.in_thread(self.staging.claim):
+        while True:
+            executable = await self.in_thread(self.staging.begin, trees)
+            if executable is not None:
+                return executable
             if clock.seconds() >= given_up:
                 raise BuildError("another daemon builds into the same theme directory")
             await deferLater(clock, _CLAIM_SECONDS)
 
     def in_thread(
-        self, work: Callable[..., Any], *arguments: Any
-    ) -> Coroutine[Any, Any, Any]:
+        self, work: Callable[..., T], *arguments: Any
+    ) -> Coroutine[Any, Any, T]:
         """Call ``work`` in a thread, and wait for it even when cancelled."""
         # Nothing can stop a thread; these are short.
         return settled(

@@ -245,7 +245,7 @@ def _room(path: str, plugins: Collection[str]) -> str | None:
     """The room a file is in, as the start of its path; ``None`` for no room."""
     if path == TABLE_FILE:
         return TABLE_FILE
-    if ".." in path.split("/"):
+    if ".." in path and ".." in path.split("/"):
         return None
     for room in (API, HOST, PACKAGES):
         if path.startswith(room):

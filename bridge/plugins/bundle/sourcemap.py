@@ -13,23 +13,27 @@ from __future__ import annotations
 import json
 import os.path
 import re
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 from attrs import evolve, frozen
 
-from ...protocol.limits import MIB
+from ...protocol.limits import KIB, MIB
 from ..tree.files import shown
 from .metafile import PACKAGES, PLUGINS, BuildError
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
+_AFTER: Final = re.compile(rb"[ \t\r\n]*+(?:(\])|,[ \t\r\n]*+)")
 _PLAIN: Final = re.compile(rb"null|[0-9]{1,9}")
 _MAPPING_CHARACTERS: Final = (
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/,;"
 )
+_BATCH_BYTES: Final = 16 * KIB
 _QUOTE: Final = ord(b'"')
 _BACKSLASH: Final = ord(b"\\")
+
+T = TypeVar("T")
 
 
 @frozen
@@ -66,12 +70,33 @@ def _parsed(fields: dict[str, Any]) -> SourceMap:
     mappings = fields.pop("mappings")
     if fields or type(mappings) is not bytes or {list} != set(map(type, lists)):
         raise ValueError
-    sources, contents, names = ([json.loads(piece) for piece in x] for x in lists)
+    sources, contents, names = map(_decoded, lists)
     if len(sources) != len(contents) or not _strings([*sources, *names]):
         raise ValueError
     if not _strings([content for content in contents if content is not None]):
         raise ValueError
     return SourceMap(sources, contents, _mappings(mappings), names)
+
+
+def _decoded(pieces: list[bytes]) -> list[Any]:
+    values: list[Any] = []
+    for batch in _batches(pieces, len):
+        values += json.loads(b"[%s]" % b",".join(batch))
+    return values
+
+
+def _batches(values: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+    """Group values: many short ones together, which takes less time, not long ones."""
+    batch: list[T] = []
+    total = 0
+    for value in values:
+        batch.append(value)
+        total += size(value)
+        if total > _BATCH_BYTES:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
 
 
 def _strings(values: list[Any]) -> bool:
@@ -114,10 +139,12 @@ def _list(text: bytes, at: int) -> tuple[list[bytes], int]:
     while True:
         piece, at = _atom(text, at)
         pieces.append(piece)
-        at = _space(text, at)
-        if text[at : at + 1] == b"]":
-            return pieces, at + 1
-        at = _past(b",", text, at)
+        after = _AFTER.match(text, at)
+        if after is None:
+            raise ValueError
+        at = after.end()
+        if after[1]:
+            return pieces, at
 
 
 def _atom(text: bytes, at: int) -> tuple[bytes, int]:
@@ -221,9 +248,14 @@ def map_pieces(given: SourceMap) -> Iterator[bytes]:
         ("names", given.names),
     ):
         yield f',"{key}":['.encode()
-        for n, value in enumerate(values):
-            yield (b"," if n else b"") + json.dumps(value).encode()
+        for n, batch in enumerate(_batches(values, _length)):
+            text = json.dumps(batch, separators=(",", ":"))[1:-1]
+            yield (b"," if n else b"") + text.encode()
         yield b"]"
     yield b',"mappings":"'
     yield given.mappings
     yield b'"}\n'
+
+
+def _length(value: str | None) -> int:
+    return len(value or "")

@@ -13,24 +13,24 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from attrs import Factory, define, field, frozen
+from attrs import define, field
 
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
-from ...datadir.ownership import NotOwnError, check, write_file
+from ...datadir.ownership import write_file
 from ...datadir.paths import DataDir, DataDirError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
 from ...system.files import sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
-from ..tree.files import TooLargeError, read_bounded, shown
+from ..tree.files import TooLargeError, read_bounded, read_own
 from .bundlerprocess import METAFILE
-from .confinement import Confinement
-from .metafile import PLUGINS, TOO_LARGE, BuildError, check_metafile
+from .confinement import Bound, Confinement
+from .inputfiles import check_files
+from .metafile import TOO_LARGE, BuildError, check_metafile
 from .plugintable import TABLE_FILE, plugin_of, table_text
 from .prerequisites import (
     BUNDLER_BINARY,
@@ -43,7 +43,6 @@ from .published import INFO_FILE, STAGING_PREFIX
 from .sourcemap import check_map, map_pieces, parse_map
 
 _PREVIOUS: Final = ".previous"
-_NO_NAMES: Final = ("", os.curdir, os.pardir)
 _MISSING: Final = {
     BUNDLER_BINARY: "bundler missing",
     BUNDLER_CHECKSUM: "bundler checksum missing",
@@ -66,6 +65,7 @@ class Staging:
     folder: Path
     _version: str
     _bundler: HeldCopy = field(factory=HeldCopy)
+    _bound: dict[str, Bound] = field(factory=dict)
     executable: Executable | None = field(default=None, init=False)
     root: Path = field(init=False)
     confinement: Confinement | None = field(default=None, init=False)
@@ -101,11 +101,11 @@ class Staging:
             return False
         return True
 
-    def prepare(self, directories: Sequence[str]) -> Executable:
+    def prepare(self, trees: Mapping[str, str | None]) -> Executable:
         """
         Verify the bundler, and create the files it needs; call after ``claim``.
 
-        :param directories: See ``Builder.build``.
+        :param trees: See ``Builder.build``.
         :raise BuildError: The bundler is not what it should be, or another user may
             have written what a build needs.
         :raise OSError: There is no room, or no permission.
@@ -122,13 +122,17 @@ class Staging:
         self.executable = self._bundler.get(self._data.bin, self.directory)
         if self._profile.binds_names:
             self.confinement = Confinement(
-                self._profile, directories, self.root, self.directory
+                self._profile, trees, self._bound, self.root, self.directory
             )
-            self.confinement.prepare()
+            self.confinement.prepare(self.executable.digest)
         bound = self.confinement is not None
-        table = table_text(directories, self._profile.lazy_table, bound)
+        table = table_text(trees, self._profile.lazy_table, bound)
         _replace(self.root / TABLE_FILE, table.encode())
         return self.executable
+
+    def begin(self, trees: Mapping[str, str | None]) -> Executable | None:
+        """Claim the theme's folder and prepare; ``None`` while it is another's."""
+        return self.prepare(trees) if self.claim() else None
 
     def check(self, directories: Sequence[str]) -> None:
         """
@@ -144,8 +148,7 @@ class Staging:
             if self.confinement is not None:
                 self.confinement.check_unchanged(inputs)
                 inputs |= self.confinement.inputs
-            self._check_real(inputs)
-            self._check_owners(inputs)
+            check_files(str(self.root), inputs)
             self._make_portable(inputs)
             bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
         except TooLargeError:
@@ -164,29 +167,6 @@ class Staging:
         names = (self.bundle, f"{self.bundle}.map", INFO_FILE)
         sync_files([self.directory / name for name in names])
 
-    def _check_real(self, inputs: Collection[str]) -> None:
-        exists = _DirectoryNames(self.root)
-        links = _Links(str(self.root))
-        for path in sorted(inputs):
-            if links.lead_to(path):
-                raise BuildError(f"{shown(path)} is reached through a symbolic link")
-            if path.startswith(PLUGINS) and not exists.name(path):
-                raise BuildError(f"{shown(path)} is spelled differently on the disk")
-
-    def _check_owners(self, inputs: Collection[str]) -> None:
-        """Check each input, and what led there: directories and their packages."""
-        seen: set[Path] = set()
-        for path in sorted(inputs):
-            file = self.root / path
-            top = self.root.joinpath(*_top(path))
-            way = takewhile(lambda folder: folder != self.root, file.parents)
-            for folder in way:
-                if folder not in seen:
-                    seen.add(folder)
-                    _check_own(folder, top)
-                    _check_own(folder / "package.json", top)
-            _check_own(file, top)
-
     def _make_portable(self, inputs: Collection[str]) -> None:
         path = self.directory / f"{self.bundle}.map"
         text = read_bounded(path, BUILD_BUNDLE_BYTES)
@@ -196,12 +176,15 @@ class Staging:
         _write(path, map_pieces(checked))
 
     def _read(self, path: str) -> bytes:
-        return read_bounded(self.root / path, BUILD_BUNDLE_BYTES)
+        return read_bounded(os.path.join(self.root, path), BUILD_BUNDLE_BYTES)
 
-    def check_and_publish(self, directories: Sequence[str]) -> None:
-        """Check what was made, then publish it; see both."""
+    def finish(self, directories: Sequence[str]) -> None:
+        """Check what was made, publish it, and remove the rest; see each of these."""
         self.check(directories)
         self.publish()
+        if self.confinement is not None:
+            self.confinement.keep()
+        self.discard()
 
     def publish(self) -> None:
         """
@@ -235,6 +218,11 @@ class Staging:
                     os.replace(self._previous(name), self.folder / name)
                 else:
                     (self.folder / name).unlink()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something that ``discard`` has to do."""
+        return self._lock is not None
 
     def discard(self) -> None:
         """Remove everything of the build except what it published."""
@@ -278,68 +266,15 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _top(path: str) -> list[str]:
-    """Return what of an input's path names a whole: a plugin's tree, or ``host``."""
-    return path.split("/")[: 2 if path.startswith(PLUGINS) else 1]
-
-
-def _check_own(path: Path, top: Path) -> None:
-    try:
-        check(path, top)
-    except NotOwnError as e:
-        raise BuildError(str(e)) from None
-
-
-@frozen
-class _Links:
-    """
-    Which paths are reached through links; each directory is resolved once.
-
-    :ivar root: A real path.
-    """
-
-    root: str
-    _real: dict[str, bool] = Factory(dict)
-
-    def lead_to(self, path: str) -> bool:
-        """Whether a relative path, with ``/``, is not a file's real path."""
-        folder = os.path.dirname(os.path.join(self.root, path))
-        if folder not in self._real:
-            self._real[folder] = os.path.realpath(folder) == folder
-        name = path.rpartition("/")[2]
-        return (
-            name in _NO_NAMES
-            or not self._real[folder]
-            or os.path.islink(os.path.join(folder, name))
-        )
-
-
-@frozen
-class _DirectoryNames:
-    """
-    The exact names in each directory, in upper and lower case.
-
-    A system that is lenient about names opens ``main.ts`` when there is a ``Main.TS``,
-    which was scanned under its own name: as another kind of file, or not at all.
-    """
-
-    root: Path
-    _known: dict[Path, set[str]] = Factory(dict)
-
-    def name(self, path: str) -> bool:
-        """Whether every part of a path, with ``/``, is in its directory's listing."""
-        directory = self.root
-        for part in path.split("/"):
-            if directory not in self._known:
-                self._known[directory] = set(os.listdir(directory))
-            if part not in self._known[directory]:
-                return False
-            directory /= part
-        return True
-
-
 def _replace(path: Path, content: bytes) -> None:
-    """Replace a file as a whole, by one that need not survive a power loss."""
+    """
+    Replace a file as a whole, by one that need not survive a power loss.
+
+    To rename takes longer than to see that it has this content already.
+    """
+    with contextlib.suppress(OSError):
+        if read_own(path, len(content)) == content:
+            return
     temporary = path.with_name(f"{path.name}.tmp")
     with contextlib.suppress(FileNotFoundError):
         temporary.unlink()

@@ -50,10 +50,12 @@ class Executable:
 
     :ivar path: What to run; good until ``close``.
     :ivar descriptor: Of a copy in memory.
+    :ivar digest: The copy's SHA-256, 64 lower-case hexadecimal digits.
     """
 
     path: str
     descriptor: int | None = None
+    digest: str = ""
     _directory: Path | None = None
 
     def close(self) -> None:
@@ -127,7 +129,7 @@ def verified_copy(
         except BaseException:
             os.close(fd)
             raise
-        return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd)
+        return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd, digest)
     copy = private / BINARY_NAME
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
     fd = os.open(copy, flags, 0o500)
@@ -136,7 +138,7 @@ def verified_copy(
         _copy(source / BINARY_NAME, fd, digest)
     finally:
         os.close(fd)
-    return Executable(str(copy))
+    return Executable(str(copy), digest=digest)
 
 
 @define(eq=False, repr=False)
@@ -173,7 +175,7 @@ class HeldCopy:
                     return made
                 self._fd, self._of = made.descriptor, of
             fd = os.dup(self._fd)
-        return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd)
+        return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd, digest)
 
     def close(self) -> None:
         """Free the copy."""
@@ -203,12 +205,13 @@ def _identity(binary: Path) -> tuple[int, ...]:
 
 
 def temporary_copy(
-    source: Path, in_memory: Callable[[], int | None] = memory_file
+    source: Path, copied: Callable[[Path, Path], Executable] = verified_copy
 ) -> Executable:
     """
     Make a verified copy that needs no directory of the caller's.
 
     :param source: See ``verified_copy``.
+    :param copied: This, or ``HeldCopy.get``.
     :raise BundlerError: There is no bundler, or it is not what the checksum file says.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """
@@ -218,7 +221,7 @@ def temporary_copy(
         )
     private = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
     try:
-        copy = verified_copy(source, private, in_memory)
+        copy = copied(source, private)
     except BaseException:
         shutil.rmtree(private, ignore_errors=True)
         raise

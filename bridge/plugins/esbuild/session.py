@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorFDSet
@@ -51,6 +52,7 @@ def start(
     )
 
 
+@cache
 def _process_class() -> Any:
     """Return the class of the transport; there is none on Windows."""
     from twisted.internet.process import PTYProcess

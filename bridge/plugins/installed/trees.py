@@ -243,10 +243,11 @@ class Trees:
             return None
         return self.manifest(plugin_id)
 
-    def verify(self, plugin_id: str, record: Record) -> None:
+    def verify(self, plugin_id: str, record: Record) -> str:
         """
         Check that an installed tree is still what its recorded author signed.
 
+        :return: The digest of the tree.
         :raise BridgeError: It is gone or changed, another user may have written it, the
             record names no key, or no plugin may have this id.
         """
@@ -266,28 +267,29 @@ class Trees:
                 Prefix.NOT_TRUSTED,
                 "the tree is signed by another key than the recorded one",
             )
+        return signed.digest
 
     def sort_out(
         self, records: Mapping[str, Record]
-    ) -> tuple[list[str], dict[str, str]]:
+    ) -> tuple[dict[str, str | None], dict[str, str]]:
         """
         Verify every tree that no linked one stands for.
 
-        :return: The directories to build, which are the ids of the sound ones and
-            the linked trees; and why each other plugin is not, by id.
+        :return: What to build, as ``Builder.build`` accepts it: the sound ones and the
+            linked trees; and why each other plugin is not built, by id.
         """
         linked = dict(self.linked)
-        sound = [self._data.linked(plugin_id).name for plugin_id in linked]
+        sound: dict[str, str | None] = {
+            self._data.linked(plugin_id).name: None for plugin_id in linked
+        }
         faults: dict[str, str] = {}
         for plugin_id, record in records.items():
             if plugin_id in linked:
                 continue
             try:
-                self.verify(plugin_id, record)
+                sound[plugin_id] = self.verify(plugin_id, record)
             except BridgeError as e:
                 faults[plugin_id] = e.message
-            else:
-                sound.append(plugin_id)
         return sound, faults
 
     def _root(self, plugin_id: str) -> Path:

@@ -8,7 +8,7 @@ in the report.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -36,7 +36,7 @@ from .underway.progress import Audience
 class Builds(Protocol):
     """Makes bundles; see ``Builder``."""
 
-    def build(self, directories: list[str]) -> Deferred[Report]:
+    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
         """Build a bundle of these; a failed build is a report too."""
 
 
@@ -167,7 +167,7 @@ class Rebuild:
         report = await self._run(sound)
         return evolve(report, errors=[*report.errors, *left_out])
 
-    async def _run(self, sound: list[str]) -> Report:
+    async def _run(self, sound: Mapping[str, str | None]) -> Report:
         if self._cut:
             self.stale = True
             raise shutting_down()

@@ -2,7 +2,8 @@
 Scan a plugin's tree against the source policy.
 
 The pinned bundler reads the sources; what it makes of them is what would run, and that
-is checked.  Files are read, and answers checked, in threads.
+is checked.  Files are read, and answers checked, in threads.  A source that breaks a
+rule is read once more, with a source map, for the lines; no other needs one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
@@ -25,7 +26,7 @@ from .listing import Listing, list_tree
 from .reader.encoding import PacketError
 from .reader.queries import SourceQueries
 from .reader.service import ReadingReactor, TooComplexError, converse
-from .reader.transform import Answer, Question, has_pragma
+from .reader.transform import Question, has_pragma
 from .rules.imports import TOOLING, document_lines
 from .rules.packages import package_hits
 from .rules.shape import MINIFIED, PACKED, shape_hits
@@ -75,6 +76,48 @@ class Survey:
         ]
 
 
+@frozen
+class Reading:
+    """
+    What the bundler reads of a tree, and what is found in it.
+
+    :ivar modules: Names of modules the host provides, which may be imported.
+    :ivar mark: See ``transform``.
+    """
+
+    questions: list[Question]
+    modules: Collection[str]
+    mark: str
+    _found: dict[str, list[tuple[int, str]]] = Factory(dict)
+
+    def queries(self) -> SourceQueries:
+        """Return what to ask first: everything, without places."""
+        return SourceQueries(self.questions, self.mark)
+
+    def check(self, queries: SourceQueries) -> None:
+        """
+        Check the answers; blocks.
+
+        :raise PacketError: One is not what the pinned version writes.
+        """
+        for question, answer in zip(queries.sources, queries.answers(), strict=True):
+            pragma = has_pragma(question.name, question.content)
+            hits = output_hits(question.name, answer, self.modules, self.mark, pragma)
+            # What broke a rule once is not acquitted by a second reading.
+            if hits or not question.is_mapped:
+                self._found[question.name] = hits
+
+    def broken(self) -> SourceQueries:
+        """Return what to ask then: those that break a rule, for the places."""
+        broken = [one for one in self.questions if self._found[one.name]]
+        mapped = [evolve(one, is_mapped=True) for one in broken[:POLICY_HITS]]
+        return SourceQueries(mapped, self.mark)
+
+    def hits(self, name: str) -> list[tuple[int, str]]:
+        """Return what was found in a source; nothing in one that was not read."""
+        return self._found.get(name, [])
+
+
 @frozen(eq=False)
 class Scanner:
     """
@@ -103,30 +146,36 @@ class Scanner:
         :raise BundlerError: There is no bundler, or it is not the pinned one.
         :raise OSError: A file cannot be read.
         """
-        survey: Survey = await self._in_thread(survey_tree, root)
         mark = f"${self._random(8).hex()}$"
+        survey: Survey = await self._in_thread(survey_tree, root)
         questions: list[Question] = await self._in_thread(survey.questions)
-        queries = SourceQueries(questions, mark)
+        reading = Reading(questions, modules, mark)
         stopped = None
         if questions:
             executable: Executable = await self._in_thread(self._executable)
             try:
-                await converse(self._reactor, executable, queries)
-            except TooComplexError as e:
-                stopped = Hit(
-                    printable(questions[e.index].name), 1, "too complex to check"
-                )
+                stopped = await self._read(executable, reading)
             except PacketError as e:
                 raise BundlerError(f"the bundler is not the pinned one: {e}") from None
             finally:
                 executable.close()
-        try:
-            hits: list[Hit] = await self._in_thread(
-                all_hits, survey, queries, modules, mark, stopped
-            )
-        except PacketError as e:
-            raise BundlerError(f"the bundler is not the pinned one: {e}") from None
-        return hits
+        return all_hits(survey, reading, stopped)
+
+    async def _read(self, executable: Executable, reading: Reading) -> Hit | None:
+        """
+        Have everything read, and checked.
+
+        :return: What to report in place of what the bundler did not answer.
+        """
+        for asked in (reading.queries, reading.broken):
+            queries: SourceQueries = await self._in_thread(asked)
+            try:
+                if queries.sources:
+                    await converse(self._reactor, executable, queries)
+            except TooComplexError as e:
+                return _too_complex(queries.sources[e.index])
+            await self._in_thread(reading.check, queries)
+        return None
 
 
 def survey_tree(root: Path) -> Survey:
@@ -156,23 +205,14 @@ def survey_source(name: str, content: bytes) -> Source:
     return Source(name, content, list(islice(shape_hits(text), POLICY_HITS)))
 
 
-def all_hits(
-    survey: Survey,
-    queries: SourceQueries,
-    modules: Collection[str],
-    mark: str,
-    stopped: Hit | None = None,
-) -> list[Hit]:
+def all_hits(survey: Survey, reading: Reading, stopped: Hit | None = None) -> list[Hit]:
     """
-    Put everything together that was found; blocks.
+    Put everything together that was found.
 
-    :param queries: At its end, unless ``stopped``.
+    :param reading: At its end, unless ``stopped``.
     :param stopped: What to report in place of what the bundler did not answer.
-    :raise PacketError: An answer is not what the pinned version writes.
     """
-    answers: Sequence[Answer] = [] if stopped else queries.answers()
-    hits = _ordered(survey, iter(answers), modules, mark, stopped)
-    return list(islice(hits, POLICY_HITS))
+    return list(islice(_ordered(survey, reading, stopped), POLICY_HITS))
 
 
 def refuse(hits: Sequence[Hit]) -> None:
@@ -185,19 +225,14 @@ def refuse(hits: Sequence[Hit]) -> None:
         raise plugin_error(Prefix.POLICY, hits[0].report)
 
 
-def _ordered(
-    survey: Survey,
-    answers: Iterator[Answer],
-    modules: Collection[str],
-    mark: str,
-    stopped: Hit | None,
-) -> Iterator[Hit]:
+def _too_complex(question: Question) -> Hit:
+    return Hit(printable(question.name), 1, "too complex to check")
+
+
+def _ordered(survey: Survey, reading: Reading, stopped: Hit | None) -> Iterator[Hit]:
     yield from survey.before
     for source in survey.sources:
-        constructs: list[tuple[int, str]] = []
-        if source.is_readable and stopped is None:
-            pragma = has_pragma(source.name, source.content)
-            constructs = output_hits(source.name, next(answers), modules, mark, pragma)
+        constructs = [] if stopped else reading.hits(source.name)
         yield from _source_hits(source, constructs)
     if stopped is not None:
         yield stopped

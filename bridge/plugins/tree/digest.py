@@ -76,7 +76,7 @@ def tree_digest(root: Path, tree_domain: str) -> str:
     for path in sorted(_paths(root)):
         name = path.decode()
         try:
-            with open_regular(root / name) as file:
+            with open_regular(os.path.join(root, name)) as file:
                 tree.add(path, os.fstat(file.fileno()).st_size, _chunks(file))
         except NotRegularError:
             raise unsigned(f"{shown(name)} is not a regular file") from None
@@ -111,7 +111,7 @@ def _paths(root: Path) -> list[bytes]:
     # The list grows while it is walked: by the folders found in a folder.
     for folder in folders:
         try:
-            with os.scandir(root / folder) as entries:
+            with os.scandir(os.path.join(root, folder)) as entries:
                 for entry in entries:
                     _sort_in(entry, folder, found, folders)
         except OSError:

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ...datadir.ownership import check_open
+from ...protocol.limits import MIB
 from ...protocol.text import printable
 from ...system.files import BINARY, NO_INHERIT, NO_LINK, NO_WAIT
 
 SHOWN_CHARACTERS: Final = 200
+
+# A link (the second on FreeBSD); a socket, or a device that is not there.
+_NOT_REGULAR: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO})
 
 _FLAGS: Final = os.O_RDONLY | NO_LINK | NO_WAIT | NO_INHERIT | BINARY
 
@@ -28,7 +32,7 @@ class TooLargeError(OSError):
     """A file is larger than its limit."""
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path | str) -> BinaryIO:
     """
     Open a file to read it, never through a symbolic link.
 
@@ -36,18 +40,24 @@ def open_regular(path: Path) -> BinaryIO:
     :raise NotRegularError: It is not a regular file.
     :raise OSError: It cannot be read.
     """
-    if path.is_symlink():
+    return os.fdopen(_opened(path)[0], "rb")
+
+
+def _opened(path: Path | str) -> tuple[int, int]:
+    """Open a regular file; return its descriptor and how many bytes it has."""
+    if not NO_LINK and os.path.islink(path):
         raise NotRegularError
     try:
         fd = os.open(path, _FLAGS)
     except OSError as e:
-        if e.errno == errno.ENXIO:  # a socket, or a device that is not there
+        if e.errno in _NOT_REGULAR:
             raise NotRegularError from None
         raise
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
         os.close(fd)
         raise NotRegularError
-    return os.fdopen(fd, "rb")
+    return fd, found.st_size
 
 
 def open_own(path: Path) -> BinaryIO:
@@ -72,11 +82,15 @@ def read_own(path: Path, most: int) -> bytes:
 
     :param most: Bytes.
     """
-    with open_own(path) as file:
-        return _bounded(file, most)
+    fd, size = _opened(path)
+    try:
+        check_open(path, fd)
+        return _bounded(fd, size, most)
+    finally:
+        os.close(fd)
 
 
-def read_bounded(path: Path, most: int) -> bytes:
+def read_bounded(path: Path | str, most: int) -> bytes:
     """
     Read a whole regular file.
 
@@ -84,12 +98,24 @@ def read_bounded(path: Path, most: int) -> bytes:
     :raise TooLargeError: It is larger; no more than ``most`` bytes and one were read.
     :raise OSError: See ``open_regular``.
     """
-    with open_regular(path) as file:
-        return _bounded(file, most)
+    fd, size = _opened(path)
+    try:
+        return _bounded(fd, size, most)
+    finally:
+        os.close(fd)
 
 
-def _bounded(file: BinaryIO, most: int) -> bytes:
-    content = file.read(most + 1)
+def _bounded(fd: int, size: int, most: int) -> bytes:
+    """
+    Read to the end.  A file object, which costs as much as reading, is not needed.
+
+    :param size: What is probably there.
+    """
+    content = os.read(fd, min(size, most) + 1)
+    while len(content) <= most and (
+        more := os.read(fd, min(most + 1 - len(content), MIB))
+    ):
+        content += more
     if len(content) > most:
         raise TooLargeError
     return content

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -26,6 +27,9 @@ from .files import NotRegularError, TooLargeError, read_bounded
 from .jsontext import syntax_refusal, unknown_field
 
 SIGNATURE_VERSION: Final = 1
+
+_KEPT: Final = 256
+"""Of how many signatures the result is remembered; each build asks for all again."""
 
 _Digits64 = Annotated[str, Text(64, like=r"[0-9A-Fa-f]+", least=64)]
 
@@ -94,6 +98,7 @@ def public_key_of(seed: bytes) -> str:
     return bytes(SigningKey(seed).verify_key).hex()
 
 
+@lru_cache(maxsize=_KEPT)
 def read_signature(content: bytes) -> SignatureFile:
     """
     Read the text of a signature file; nothing is verified yet.
@@ -200,6 +205,7 @@ def _message(profile: HostProfile, plugin_id: str, digest: str) -> bytes:
     return f"{profile.message_domain}\n{plugin_id}\n{digest}\n".encode()
 
 
+@lru_cache(maxsize=_KEPT)
 def _is_by(public_key: str, message: bytes, signature: str) -> bool:
     from nacl.exceptions import BadSignatureError
     from nacl.signing import VerifyKey

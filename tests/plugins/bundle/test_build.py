@@ -529,7 +529,7 @@ class MissingTests(BuildCase):
                 path.chmod(0o755)
                 return super().spawnProcess(*args, **kwargs)
 
-        report = await self.shop.builder(Swapping()).build(["aa"])
+        report = await self.shop.builder(Swapping()).build({"aa": None})
         self.assertEqual(report.errors, [])
         self.assertFalse(witness.exists())
 
@@ -551,7 +551,7 @@ class BundlerEndTests(BuildCase):
             f"echo $$ > {self.shop.root}/leader\nwait\n"
         )
         clock = SlowClock()
-        building = self.shop.builder(clock).build(["aa"])
+        building = self.shop.builder(clock).build({"aa": None})
         await self._until_written("leader")
         clock.advance(60)
         report = await building
@@ -567,7 +567,7 @@ class BundlerEndTests(BuildCase):
             f"sleep 0.2\necho $$ > {self.shop.root}/leader\n"
         )
         clock = SlowClock()
-        building = self.shop.builder(clock).build(["aa"])
+        building = self.shop.builder(clock).build({"aa": None})
         await self._until_written("leader")
         self.addCleanup(os.kill, self._pid("child"), signal.SIGKILL)
         await self._until_dead("leader")
@@ -636,7 +636,7 @@ class BundlerEndTests(BuildCase):
             def spawnProcess(self, *args, **kwargs):
                 raise OSError(11, "Resource temporarily unavailable")
 
-        report = await self.shop.builder(Full()).build(["aa"])
+        report = await self.shop.builder(Full()).build({"aa": None})
         self.assertEqual(
             report.errors,
             ["esbuild could not be started: Resource temporarily unavailable"],
@@ -669,7 +669,7 @@ class BundlerEndTests(BuildCase):
         def defer(work, *args):
             return Deferred.fromCoroutine(late(work, *args))
 
-        building = self.shop.builder(defer_to_thread=defer).build(["aa"])
+        building = self.shop.builder(defer_to_thread=defer).build({"aa": None})
         await begun
         building.cancel()
         self.assertNoResult(building)

@@ -24,7 +24,7 @@ class StagingTests(SynchronousTestCase):
     def test_private(self):
         """Its directory is nobody else's, and inside the theme's folder."""
         self.assertTrue(self.staging.claim())
-        self.staging.prepare([])
+        self.staging.prepare({})
         self.addCleanup(self.staging.discard)
         self.assertEqual(self.staging.directory.stat().st_mode & 0o777, 0o700)
         self.assertEqual(self.staging.directory.parent, self.shop.folder.resolve())
@@ -32,7 +32,7 @@ class StagingTests(SynchronousTestCase):
     def test_discard(self):
         """Afterwards nothing is left, also when it is done twice."""
         self.assertTrue(self.staging.claim())
-        self.staging.prepare([])
+        self.staging.prepare({})
         self.staging.discard()
         self.staging.discard()
         self.assertEqual(self.shop.published(), {})
@@ -49,7 +49,7 @@ class StagingTests(SynchronousTestCase):
     def test_sweep_during_a_build(self):
         """The working directory of a build under way stays."""
         self.assertTrue(self.staging.claim())
-        self.staging.prepare([])
+        self.staging.prepare({})
         self.addCleanup(self.staging.discard)
         sweep(self.shop.folder)
         self.assertTrue(self.staging.directory.is_dir())
@@ -57,7 +57,7 @@ class StagingTests(SynchronousTestCase):
     def test_attack_input_through_a_link(self):
         """An input whose real path is another one is refused."""
         self.assertTrue(self.staging.claim())
-        self.staging.prepare([])
+        self.staging.prepare({})
         self.addCleanup(self.staging.discard)
         self.shop.write("secret.ts", "")
         link = self.shop.data.root / "host/packages/host/src/x.ts"
@@ -75,7 +75,7 @@ class StagingTests(SynchronousTestCase):
     def test_attack_planted_inputs(self):
         """Whatever a bundle was made of was written by nobody else."""
         self.assertTrue(self.staging.claim())
-        self.staging.prepare([])
+        self.staging.prepare({})
         self.addCleanup(self.staging.discard)
         entry = "host/packages/host/src/index.ts"
         (self.staging.directory / "meta.json").write_text(
@@ -111,7 +111,7 @@ class StagingTests(SynchronousTestCase):
         self.assertTrue(self.staging.claim())
         self.addCleanup(self.staging.discard)
         with self.assertRaises(BuildError) as caught:
-            self.staging.prepare([])
+            self.staging.prepare({})
         self.assertIn("host can be written by other users", str(caught.exception))
 
     def test_one_at_a_time(self):
@@ -119,7 +119,7 @@ class StagingTests(SynchronousTestCase):
         other_shop = Workshop(fresh_directory(self)).fill()
         other = Staging(other_shop.profile, other_shop.data, self.shop.folder, "1.0.0")
         self.assertTrue(self.staging.claim())
-        self.staging.prepare([])
+        self.staging.prepare({})
         kept = sorted(self.staging.directory.iterdir())
         self.assertFalse(other.claim())
         other.discard()

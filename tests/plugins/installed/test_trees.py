@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Broken, ListEntry, iso_time
+from bridge.plugins.tree.digest import tree_digest
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
@@ -111,7 +112,7 @@ class ListingTests(TreesTestCase):
     def fault(self, record=RECORD):
         """The reason for which ``sample`` is not built."""
         sound, faults = self.trees.sort_out({"sample": record})
-        self.assertEqual(sound, [])
+        self.assertEqual(sound, {})
         listing = self.trees.listing({"sample": record})
         self.assertEqual(listing.broken, [Broken("sample", faults["sample"])])
         return faults["sample"]
@@ -150,7 +151,25 @@ class ListingTests(TreesTestCase):
         listing = self.trees.listing({"sample": RECORD})
         self.assertEqual([e.id for e in listing.plugins], ["sample"])
         self.assertEqual(listing.broken, [])
-        self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
+        digest = tree_digest(self.data.plugin("sample"), PROFILE.tree_domain)
+        self.assertEqual(
+            self.trees.sort_out({"sample": RECORD}), ({"sample": digest}, {})
+        )
+
+    def test_attack_times_restored(self):
+        """Every byte is read each time: what was verified before counts for nothing."""
+        self.write()
+        sound, _ = self.trees.sort_out({"sample": RECORD})
+        self.assertEqual(list(sound), ["sample"])
+        main = self.data.plugin("sample") / "main.ts"
+        before, content = main.stat(), main.read_bytes()
+        main.write_bytes(content.swapcase())
+        os.utime(main, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assertEqual(main.stat().st_size, before.st_size)
+        self.assertTrue(self.fault().startswith("unsigned: the tree was changed"))
+        main.write_bytes(content)
+        sound, _ = self.trees.sort_out({"sample": RECORD})
+        self.assertEqual(list(sound), ["sample"])
 
     def test_attack_planted_tree(self):
         """A tree that another user could change is not built, though it is signed."""
@@ -191,10 +210,8 @@ class ListingTests(TreesTestCase):
         """A tree that somebody else signed is not the one that was recorded."""
         self.write(seed=OTHER_SEED)
         self.assertTrue(self.fault().startswith("not_trusted: "))
-        self.assertEqual(
-            self.trees.sort_out({"sample": evolve(RECORD, key_id=OTHER_KEY)})[0],
-            ["sample"],
-        )
+        sound, _ = self.trees.sort_out({"sample": evolve(RECORD, key_id=OTHER_KEY)})
+        self.assertEqual(list(sound), ["sample"])
 
     def test_record_without_a_key(self):
         """A record that names no key vouches for nothing."""
@@ -206,7 +223,7 @@ class ListingTests(TreesTestCase):
         """What an earlier version installed as a device of Windows is left out."""
         write_tree(self.data.plugin("con"), files_of("con"), "con")
         sound, faults = self.trees.sort_out({"con": RECORD})
-        self.assertEqual(sound, [])
+        self.assertEqual(sound, {})
         self.assertTrue(faults["con"].startswith("invalid_id: "))
 
     def test_another_plugin_in_its_place(self):
@@ -221,7 +238,8 @@ class ListingTests(TreesTestCase):
     def test_clock_set_back(self):
         """What was accepted stays so, whatever the clock shows later."""
         self.write(signed_at=NOW + 10**9)
-        self.assertEqual(self.trees.sort_out({"sample": RECORD}), (["sample"], {}))
+        sound, faults = self.trees.sort_out({"sample": RECORD})
+        self.assertEqual((list(sound), faults), (["sample"], {}))
 
 
 class LinkedTests(TreesTestCase):
@@ -252,8 +270,9 @@ class LinkedTests(TreesTestCase):
         self.assertEqual(listing.broken, [])
         self.assertEqual(listing.plugins, self.trees.entries(records))
         self.assertEqual([p.dev for p in listing.plugins], [None, True])
-        directories, faults = self.trees.sort_out(records)
-        self.assertEqual(sorted(directories), [".tmp-dev-sample", "other"])
+        sound, faults = self.trees.sort_out(records)
+        self.assertEqual(sorted(sound), [".tmp-dev-sample", "other"])
+        self.assertIsNone(sound[".tmp-dev-sample"])
         self.assertEqual(faults, {})
 
     def test_exchange(self):

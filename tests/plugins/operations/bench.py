@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +193,7 @@ class FakeBuilder:
     events: list[str] = field(factory=list)
     outcomes: list[Any] = field(factory=list)
 
-    def build(self, ids: list[str]) -> Deferred[Report]:
+    def build(self, ids: Mapping[str, str | None]) -> Deferred[Report]:
         """See ``Builds``."""
         self.events.append(" ".join(["run", *ids]))
         outcome: Any = self.outcomes.pop(0) if self.outcomes else None
@@ -203,7 +203,7 @@ class FakeBuilder:
             return fail(outcome)
         return succeed(self.report(ids, outcome))
 
-    def report(self, ids: list[str], error: str | None = None) -> Report:
+    def report(self, ids: Mapping[str, str | None], error: str | None = None) -> Report:
         """Return the report of a run."""
         errors = [] if error is None else [error]
         plugins = sorted(map(plugin_of, set(ids)))

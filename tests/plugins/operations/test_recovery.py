@@ -123,7 +123,7 @@ class UncertainFileTests(SynchronousTestCase):
         records = read_records(self.bench.store)
         sound, faults = self.bench.trees.sort_out(records)
         self.assertEqual(faults, {})
-        self.assertEqual(self.bench.left()[0], sound)
+        self.assertEqual(self.bench.left()[0], list(sound))
         self.assertFalse(self.bench.journal.exists())
 
     def operations(self):

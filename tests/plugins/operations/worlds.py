@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,13 +43,13 @@ class PublishingBuilder(FakeBuilder):
     bench: Any = None
     broken: bool = False
 
-    def build(self, directories: list[str]) -> Deferred[Report]:
+    def build(self, directories: Mapping[str, str | None]) -> Deferred[Report]:
         """See ``FakeBuilder.build``."""
         if self.broken and LATER in [code_of(self.bench, d) for d in directories]:
             self.outcomes = ["no such module"]
         return super().build(directories)
 
-    def report(self, ids: list[str], error: str | None = None) -> Report:
+    def report(self, ids: Mapping[str, str | None], error: str | None = None) -> Report:
         """See ``FakeBuilder.report``."""
         if error is None:
             published = {name: code_of(self.bench, name) for name in ids}

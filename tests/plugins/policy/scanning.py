@@ -19,6 +19,7 @@ from bridge.plugins.policy.reader.queries import SourceQueries
 from bridge.plugins.policy.reader.transform import Answer, Question
 from bridge.plugins.policy.rules.table import UNKNOWN
 from bridge.plugins.policy.scan import (
+    Reading,
     Survey,
     all_hits,
     survey_source,
@@ -111,15 +112,18 @@ def _service() -> _Service:
 
 
 def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
-    queries = SourceQueries(survey.questions(), MARK)
-    if survey.questions():
-        _service().converse(queries)
-    return all_hits(survey, queries, modules, MARK)
+    reading = Reading(survey.questions(), modules, MARK)
+    for asked in (reading.queries, reading.broken):
+        queries = asked()
+        if queries.sources:
+            _service().converse(queries)
+        reading.check(queries)
+    return all_hits(survey, reading)
 
 
 def read_source(name: str, content: bytes) -> Answer:
-    """What the bundler makes of one source."""
-    queries = SourceQueries([Question(name, content)], MARK)
+    """What the bundler makes of one source, with a source map."""
+    queries = SourceQueries([Question(name, content, is_mapped=True)], MARK)
     _service().converse(queries)
     return queries.answers()[0]
 

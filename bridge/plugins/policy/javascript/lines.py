@@ -22,7 +22,8 @@ class Lines:
     The lines of one source, by place in the output.
 
     :param output: The bundler's output, which is ASCII.
-    :param source_map: Its source map, version 3, of this one source.
+    :param source_map: Its source map, version 3, of this one source; without one (an
+        empty string) every place comes from line 1.
     """
 
     def __init__(self, output: str, source_map: str) -> None:
@@ -33,7 +34,8 @@ class Lines:
             at = output.find("\n", at + 1)
         self._places: list[int] = []
         self._lines: list[int] = []
-        for row, column, line in _segments(json.loads(source_map)["mappings"]):
+        mappings = json.loads(source_map)["mappings"] if source_map else ""
+        for row, column, line in _segments(mappings):
             if row < len(self._starts):
                 self._places.append(self._starts[row] + column)
                 self._lines.append(line)

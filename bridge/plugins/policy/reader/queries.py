@@ -149,4 +149,6 @@ class SourceQueries(Queries[Question]):
         if not source.is_read_twice:
             return None
         first = answer(read_response(packet)[1])
-        return None if first.error_line else second_request(first, self._mark)
+        if first.error_line:
+            return None
+        return second_request(first, self._mark, source.is_mapped)

@@ -2,7 +2,8 @@
 The words of a source that may be names which nothing in it declares.
 
 They are found without a lexer: a word in a comment or a string is found too, and costs
-nothing but time.  Only the bundler knows which of them are free names.
+nothing but time.  Only the bundler knows which of them are free names.  What directly
+follows a single dot is none in any place: it is a member, or no code at all.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from itertools import pairwise
 from typing import Final
 
 _BLANKED: Final = bytes(
-    code if chr(code).isalnum() or chr(code) in "$_" else ord(" ")
+    code if chr(code).isalnum() or chr(code) in "$_." else ord(" ")
     for code in range(128)
 ).ljust(256, b" ")
-_WORD: Final = re.compile(r"[\w$\x80-\U0010ffff]+", re.ASCII)
+_CHAIN: Final = re.compile(r"[\w$.\x80-\U0010ffff]+", re.ASCII)
 _DIGITS: Final = tuple("0123456789")
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _ESCAPE: Final = re.compile(r"\\u(?:\{0*([0-9A-Fa-f]{1,6})\}|([0-9A-Fa-f]{4}))")
@@ -39,16 +41,26 @@ def words_in(text: str) -> set[str]:
 
 
 def _plain_words(text: str) -> set[str]:
+    found: set[str] = set()
     if text.isascii():
-        return {
-            word.decode() for word in set(text.encode().translate(_BLANKED).split())
-        }
+        for chain in set(text.encode().translate(_BLANKED).split()):
+            _add_words(chain.decode(), found)
+        return found
     others = {ord(c): " " for c in set(_NOT_ASCII.findall(text)) if not _continues(c)}
-    return {
-        word
-        for word in _WORD.findall(text.translate(others))
-        if word[0].isascii() or _starts(word[0])
-    }
+    for chain in set(_CHAIN.findall(text.translate(others))):
+        _add_words(chain, found)
+    return {word for word in found if word[0].isascii() or _starts(word[0])}
+
+
+def _add_words(chain: str, into: set[str]) -> None:
+    """Add the words of what has dots and no blanks, without those after one dot."""
+    first, dot, rest = chain.partition(".")
+    if first:
+        into.add(first)
+    # Two dots: after a number, or of three.
+    if dot and (rest.startswith(".") or ".." in rest):
+        parts = rest.split(".")
+        into.update(part for before, part in pairwise(parts) if part and not before)
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -122,7 +122,7 @@ class PragmaTests(SynchronousTestCase):
         """What the first reading makes of it is read again."""
         queries = self.queries()
         (sent,) = queries.receive(replied(0, "h('b')"))
-        second = second_request(Answer("h('b')", "{}"), MARK)
+        second = second_request(Answer("h('b')", "{}"), MARK, False)
         self.assertEqual(sent, module.request(1, second))
         self.assertFalse(queries.is_over)
         self.assertEqual(queries.receive(replied(1, "done")), [])

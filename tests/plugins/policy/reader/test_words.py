@@ -16,7 +16,7 @@ class WordsTests(SynchronousTestCase):
         """Words are found wherever they are, numbers are none."""
         for text, words in (
             ("", set()),
-            ("a.b(...c)?.d", {"a", "b", "c", "d"}),
+            ("a.b(...c)?.d", {"a", "c"}),
             ("$ + _ / $_9 - 9a - 12", {"$", "_", "$_9"}),
             ("'in a text' // and a comment", {"in", "a", "text", "and", "comment"}),
             ("`a${b}c`", {"a$", "b", "c"}),
@@ -24,10 +24,27 @@ class WordsTests(SynchronousTestCase):
         ):
             self.assertEqual(words_in(text), words, text)
 
+    def test_attack_dots(self) -> None:
+        """Only what directly follows a single dot is no name."""
+        for text, words in (
+            ("a.b.c .d\n.e", {"a"}),
+            ("[...a, ...b.c]", {"a", "b"}),
+            ("1..a + 1...b", {"a", "b"}),
+            ("a . b", {"a", "b"}),
+            ("a./**/b.\nc", {"a", "b", "c"}),
+            ("'a.'b", {"a", "b"}),
+            ("`.${a}.${b}`", {"a", "b"}),
+            ("/a./g.b; /*.*/c", {"a", "g", "c"}),
+            (".5.a; 1.e3; 0x1.b", set()),
+            ("é.a ...ü.b ..ö", {"é", "ü", "ö"}),
+            (r"a.\u0062 ...\u0063", {"a", "u0062", "u0063", "c"}),
+        ):
+            self.assertEqual(words_in(text), words, text)
+
     def test_attack_letters_of_other_scripts(self) -> None:
         """Names in any script are words, and what is between names is not."""
         for text, words in (
-            ("über.größe", {"über", "größe"}),
+            ("über.größe größe", {"über", "größe"}),
             ("变量=类", {"变量", "类"}),
             ("a\u0301b c\u200dd", {"a\u0301b", "c\u200dd"}),
             ("a\u00a0b\u2028c\ufeffd—e", {"a", "b", "c", "d", "e"}),
@@ -43,6 +60,7 @@ class WordsTests(SynchronousTestCase):
             r"\u0077indow",
             r"w\u{69}ndow",
             r"windo\u{00000077}",
+            r"...\u0077indow",
             "\\u0077indow é",
         ):
             self.assertIn("window", words_in(text), text)

@@ -1,0 +1,208 @@
+"""Builds after builds: what of the last one is used again, and what never is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest import mock
+
+from bridge.plugins.bundle import build as build_module
+from bridge.plugins.bundle.build import Builder, Report
+from bridge.plugins.bundle.confinement import Confinement
+from bridge.plugins.tree.digest import tree_digest
+
+from .workshop import MAIN, BuildCase
+
+
+class RebuildingCase(BuildCase):
+    """A builder that builds more than once, and what it bundles alone."""
+
+    def setUp(self):
+        """Make a second plugin, and a builder."""
+        super().setUp()
+        self.shop.plugin("bb")
+        self.builder: Builder = self.shop.builder()
+        self.alone: list[list[str]] = []
+        real = build_module.own_arguments
+
+        def own_arguments(profile, directories, staging):
+            self.alone.append(list(directories))
+            return real(profile, directories, staging)
+
+        self.patch(build_module, "own_arguments", own_arguments)
+
+    async def build(self, *directories: str, verified: bool = True) -> Report:
+        """Build these, or both, with the digests of their trees."""
+        trees = {
+            name: self.digest(name) if verified else None
+            for name in directories or ("aa", "bb")
+        }
+        self.alone.clear()
+        return await self.builder.build(trees)
+
+    async def good(self, *directories: str, verified: bool = True) -> list[list[str]]:
+        """Build without an error; return what was bundled alone, run by run."""
+        report = await self.build(*directories, verified=verified)
+        self.assertEqual(report.errors, [])
+        return list(self.alone)
+
+    def digest(self, name: str) -> str:
+        """The digest of a tree."""
+        root = self.shop.data.plugins / name
+        return tree_digest(root, self.shop.profile.tree_domain)
+
+    @property
+    def bound(self) -> Path:
+        """Where plugins are that were bound."""
+        return self.shop.data.root / "build" / "bound"
+
+
+class ReuseTests(RebuildingCase):
+    """What is used again."""
+
+    async def test_same_bundle(self):
+        """Trees that stay the same are bound once, and the bundle is the same."""
+        self.assertEqual(await self.good(), [["aa", "bb"]])
+        first = self.shop.published()
+        self.assertEqual(await self.good(), [])
+        self.assertEqual(self.shop.published(), first)
+
+    async def test_one_that_changes(self):
+        """Only a tree that is another one is bound again."""
+        await self.good()
+        self.shop.write("plugins/aa/main.ts", MAIN.replace("MARK", "later"))
+        self.assertEqual(await self.good(), [["aa"]])
+        self.assertIn(b"later", self.shop.bundle.read_bytes())
+        self.assertNotIn(b'log("aa")', self.shop.bundle.read_bytes())
+
+    async def test_manifest_that_changes(self):
+        """A manifest decides what the scope holds, so it is part of the tree."""
+        self.shop.write("plugins/aa/main.ts", "export default [document];")
+        await self.good()
+        self.shop.write("plugins/aa/plugin.json", '{"id": "aa", "dom": true}')
+        self.assertEqual(await self.good(), [["aa"]])
+        self.assertIn("page.document", (self.bound / "aa" / "scope.js").read_text())
+
+    async def test_fewer_and_more(self):
+        """What is not in a build is gone, and bound again when it comes back."""
+        await self.good()
+        self.assertEqual(await self.good("bb"), [])
+        self.assertEqual([path.name for path in self.bound.iterdir()], ["bb"])
+        self.assertNotIn(b'log("aa")', self.shop.bundle.read_bytes())
+        self.assertEqual(await self.good(), [["aa"]])
+
+    async def test_not_verified(self):
+        """A linked tree, which nothing verifies, is bound in each build."""
+        self.assertEqual(await self.good(verified=False), [["aa", "bb"]])
+        self.assertEqual(await self.good(verified=False), [["aa", "bb"]])
+        await self.good()
+        self.assertEqual(await self.good(verified=False), [["aa", "bb"]])
+
+    async def test_another_bundler(self):
+        """What another bundler has made is not used."""
+        await self.good()
+        binary = self.shop.data.bin / "esbuild"
+        binary.write_bytes(binary.read_bytes() + b"\0")
+        self.shop.sign_bundler()
+        self.assertEqual(await self.good(), [["aa", "bb"]])
+
+    async def test_after_a_failure(self):
+        """A build that fails leaves nothing to be used."""
+        await self.good()
+        self.shop.write("plugins/aa/main.ts", "import './nothing';")
+        self.assertFalse((await self.build()).ok)
+        self.shop.plugin("aa")
+        self.assertEqual(await self.good(), [["aa", "bb"]])
+
+
+class AttackTests(RebuildingCase):
+    """What somebody does to the files between two builds, or during one."""
+
+    async def test_attack_files_between_builds(self):
+        """Bound files that are changed, replaced, removed or joined by others go."""
+        main, outside = self.bound / "aa" / "main.js", self.shop.root / "outside"
+
+        def replace() -> None:
+            main.rename(outside)
+            main.symlink_to(outside)
+
+        def redirect() -> None:
+            main.parent.rename(outside)
+            main.parent.symlink_to(outside)
+
+        for change in (
+            lambda: main.write_text("export default secret;"),
+            lambda: (self.bound / "aa" / "scope.js").write_text("export {};"),
+            lambda: (self.bound / "aa" / "package.json").write_text("{}"),
+            (self.bound / "aa" / "x").mkdir,
+            main.unlink,
+            replace,
+            redirect,
+        ):
+            await self.good()
+            before = self.shop.published()
+            change()
+            self.assertEqual(await self.good(), [["aa"]])
+            self.assertEqual(self.shop.published(), before)
+            self.assertFalse(main.is_symlink() or main.parent.is_symlink())
+            if outside.is_file():
+                outside.unlink()
+
+    async def test_attack_files_next_to_it(self):
+        """Whatever else is put there is removed."""
+        await self.good()
+        (self.bound / "package.json").write_text('{"sideEffects": false}')
+        (self.bound / "cc").mkdir()
+        (self.bound / "dd").symlink_to(self.shop.data.plugins)
+        self.assertEqual(await self.good(), [])
+        self.assertEqual(
+            sorted(path.name for path in self.bound.iterdir()), ["aa", "bb"]
+        )
+        self.assertTrue((self.shop.data.plugins / "aa" / "main.ts").exists())
+
+    async def test_attack_directory_elsewhere(self):
+        """A link in the place of all of it is not followed."""
+        await self.good()
+        self.bound.rename(self.shop.root / "elsewhere")
+        self.bound.symlink_to(self.shop.root / "elsewhere")
+        self.assertFalse((await self.build()).ok)
+        self.bound.unlink()
+        self.assertEqual(await self.good(), [["aa", "bb"]])
+
+    async def test_attack_changed_while_used(self):
+        """A bound file that changes after it was checked is not published."""
+        await self.good()
+        real = Confinement.prepare
+
+        def prepare(confinement, bundler):
+            real(confinement, bundler)
+            self.shop.write("build/bound/aa/main.js", "export default secret;")
+
+        with mock.patch.object(Confinement, "prepare", prepare):
+            report = await self.build()
+        self.assertEqual(
+            report.errors, ["build/bound/aa/main.js was changed during the build"]
+        )
+        self.assertEqual(await self.good(), [["aa", "bb"]])
+
+    async def test_attack_other_tree_than_verified(self):
+        """
+        What was bound from another tree than the verified one is never used for it.
+
+        An exchange of trees during a build does this without any attack.
+        """
+        verified = self.digest("aa")
+        self.shop.write("plugins/aa/main.ts", MAIN.replace("MARK", "another"))
+        report = await self.builder.build({"aa": verified})
+        self.assertEqual(report.errors, [])
+        self.shop.plugin("aa")
+        self.assertEqual(await self.good("aa"), [["aa"]])
+        self.assertNotIn(b"another", self.shop.bundle.read_bytes())
+
+    async def test_attack_source_changed_after_it_was_bound(self):
+        """What is used again is still compared with the tree it was made of."""
+        await self.good()
+        verified = {name: self.digest(name) for name in ("aa", "bb")}
+        self.shop.write("plugins/aa/main.ts", MAIN.replace("MARK", "another"))
+        report = await self.builder.build(verified)
+        self.assertEqual(len(report.errors), 1)
+        self.assertIn("plugins/aa/main.ts differs from what", report.errors[0])
