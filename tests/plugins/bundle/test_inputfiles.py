@@ -7,6 +7,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.bundle import inputfiles
 from bridge.plugins.bundle.inputfiles import check_files
 from bridge.plugins.bundle.metafile import BuildError
 
@@ -80,6 +81,14 @@ class CheckFilesTests(SynchronousTestCase):
             place.chmod(mode)
         planted(self, self.file)
         self.assertIn(f"{self.file} belongs to another user", self.refusal())
+
+    def test_attack_links_of_windows(self) -> None:
+        """Where files have no owners, a path's real one decides."""
+        with mock.patch.object(inputfiles, "has_owners", lambda: False):
+            check_files(str(self.root), [ENTRY])
+            self.file.rename(self.root / "elsewhere")
+            self.file.symlink_to(self.root / "elsewhere")
+            self.assertIn("through a symbolic link", self.refusal())
 
     def test_each_is_looked_at_once(self) -> None:
         """Many files of one directory cost one look at each part of the way."""

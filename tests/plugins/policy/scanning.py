@@ -111,12 +111,17 @@ def _service() -> _Service:
     return _services[0]
 
 
+def converse(queries: SourceQueries) -> None:
+    """Ask the service everything."""
+    if queries.sources:
+        _service().converse(queries)
+
+
 def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
     reading = Reading(survey.questions(), modules, MARK)
     for asked in (reading.queries, reading.broken):
         queries = asked()
-        if queries.sources:
-            _service().converse(queries)
+        converse(queries)
         reading.check(queries)
     return all_hits(survey, reading)
 
@@ -124,7 +129,7 @@ def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
 def read_source(name: str, content: bytes) -> Answer:
     """What the bundler makes of one source, with a source map."""
     queries = SourceQueries([Question(name, content, is_mapped=True)], MARK)
-    _service().converse(queries)
+    converse(queries)
     return queries.answers()[0]
 
 
