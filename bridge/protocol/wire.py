@@ -210,12 +210,16 @@ def _quickly_ruled(c: Converter, annotated: Any, ruled: bool) -> Hook:
             value = inner(value, kind)
         if first(value):
             raise BrokenRuleError
+        return value
+
+    def structure_by_all(value: Any, _: Any) -> Any:
+        value = structure(value, kind)
         for is_broken in others:
             if is_broken(value):
                 raise BrokenRuleError
         return value
 
-    return structure
+    return structure_by_all if others else structure
 
 
 def _refusal(rule: Rule, value: Any) -> str | None:
