@@ -50,6 +50,4 @@ export { API_VERSION } from "./version.js";
 import type { Plugin } from "./context.js";
 
 /** Declare a plugin; what `main.ts` exports by default. */
-export function definePlugin(plugin: Plugin): Plugin {
-  return plugin;
-}
+export const definePlugin: (plugin: Plugin) => Plugin = Object.freeze((plugin: Plugin) => plugin);
