@@ -30,7 +30,7 @@ const keysOf = Reflect.ownKeys;
 
 const seen = new Set();
 const visit = (value) => {
-  if (typeof value === "function" || (typeof value === "object" && value)) seen.add(value);
+  if (Object(value) === value) seen.add(value);
 };
 
 // Text makes no function, however the constructor is reached.
@@ -50,6 +50,7 @@ for (const key of keysOf(RegExp)) {
 }
 
 // What has no name; each leads to a prototype that a plugin can reach.
+let segments;
 const samples = [
   () => [].values(),
   () => [].values().map(visit),
@@ -58,8 +59,8 @@ const samples = [
   () => "".matchAll(/a/g),
   () => new Map().keys(),
   () => new Set().keys(),
-  () => new Intl.Segmenter().segment(""),
-  () => new Intl.Segmenter().segment("")[Symbol.iterator](),
+  () => segments = new Intl.Segmenter().segment(""),
+  () => segments[Symbol.iterator](),
   () => new URLSearchParams().keys(),
   () => (function () { return arguments; })(),
   () => new Error(),
@@ -82,24 +83,24 @@ const assignable = (holder, keys) => {
       define(holder, key, {
         get() { return value; },
         set(own) {
-          define(this, key, { value: own, writable: true, enumerable: true, configurable: true });
+          define(this, key, {
+            value: own, writable: true, enumerable: true, configurable: true,
+          });
         },
       });
     }
   }
 };
 const iterators = prototypeOf(prototypeOf([].values()));
-for (const holder of [Object.prototype, Function.prototype, Error.prototype, iterators]) {
-  assignable(holder, keysOf(holder));
-}
+const holders = [Object, Function, Error].map((one) => one.prototype);
 for (const name of names.split(" ")) {
   const prototype = globalThis[name]?.prototype;
-  if (prototype && prototypeOf(prototype) === Error.prototype) {
-    assignable(prototype, keysOf(prototype));
-  }
+  if (prototype && prototypeOf(prototype) === Error.prototype) holders.push(prototype);
   visit(globalThis[name]);
 }
-assignable(Array.prototype, ["constructor", "concat", "push", "toString"]);
+for (const holder of [...holders, iterators]) assignable(holder, keysOf(holder));
+// Not its constructor too, or browsers would copy and map arrays ten times as slowly.
+assignable(Array.prototype, ["concat", "push", "toString"]);
 assignable(Promise.prototype, ["catch", "finally", "then"]);
 
 // A set that is added to while it is walked goes on.
