@@ -56,7 +56,7 @@ class ReachableTests(PageCase):
         """There, the same walk finds what makes functions, and much to change."""
         self.shop.profile = evolve(self.shop.profile, freeze=False)
         found = await self.walk()
-        self.assertIn("names.Array.prototype.push", found["unfrozen"])
+        self.assertIn("names.Array", found["unfrozen"])
         self.assertEqual(len(found["forbidden"]), 4)
         # What the host hands out does not depend on it.
         ours = ("context.", "api.", "names.console", "names.setTimeout")
