@@ -1,4 +1,4 @@
-"""What a plugin reaches on a frozen page, in Chromium, and honest code that runs there."""
+"""What plugins reach on a frozen page, in Chromium, and honest code that runs there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BEYOND: Final = (
 
 
 class ReachableTests(PageCase):
-    """Everything that two plugins reach: their names, contexts, literals and the API."""
+    """What two plugins reach: by names, contexts, literals and the API."""
 
     async def walk(self) -> dict[str, Any]:
         """Walk through it; each value is a list of paths."""
@@ -50,7 +50,7 @@ class ReachableTests(PageCase):
         What is known is in the maintained list, or in the one above.
         """
         found = await self.walk()
-        self.assertEqual(found, dict.fromkeys(found, []))
+        self.assertEqual(found, {name: [] for name in found})
 
     async def test_page_that_is_not_frozen(self) -> None:
         """There, the same walk finds what makes functions, and much to change."""

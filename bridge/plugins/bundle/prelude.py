@@ -46,7 +46,8 @@ for (const prototype of literals.map(prototypeOf)) {
 
 // These hold parts of the text that anyone has matched last.
 for (const key of keysOf(RegExp)) {
-  if (typeof key === "string" && describe(RegExp, key).get) delete RegExp[key];
+  const isPart = typeof key === "string" && describe(RegExp, key).get;
+  if (isPart) Reflect.deleteProperty(RegExp, key);
 }
 
 // What has no name; each leads to a prototype that a plugin can reach.
