@@ -1,5 +1,5 @@
 // Which objects a maintained list of the language's has, by walking along that list.
-import { BridgeError, PermissionError } from "@bridge/plugin-api";
+import { BridgeError, PermissionError, definePlugin } from "@bridge/plugin-api";
 
 import { isObject, keyOf } from "./names.js";
 import permits from "./permits.json";
@@ -78,7 +78,8 @@ export function explained() {
 
 /** Add what the list does not have, and everything that it leads to. */
 export function explainMore(list) {
-  const roots = [...permits.beyond.flatMap(at), ...UNNAMED, BridgeError, PermissionError];
+  const api = [BridgeError, PermissionError, definePlugin];
+  const roots = [...permits.beyond.flatMap(at), ...UNNAMED, ...api];
   const todo = roots.filter(isObject);
   for (const object of todo) {
     if (list.has(object)) continue;

@@ -50,4 +50,10 @@ export { API_VERSION } from "./version.js";
 import type { Plugin } from "./context.js";
 
 /** Declare a plugin; what `main.ts` exports by default. */
-export const definePlugin: (plugin: Plugin) => Plugin = Object.freeze((plugin: Plugin) => plugin);
+export function definePlugin(plugin: Plugin): Plugin {
+  return plugin;
+}
+
+// Plugins share it.
+Object.freeze(definePlugin);
+Object.freeze(definePlugin.prototype);
