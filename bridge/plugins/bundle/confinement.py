@@ -36,9 +36,13 @@ from .metafile import PLUGINS, TOO_LARGE, BuildError, check_alone
 from .plugintable import BOUND, BOUND_ENTRY, plugin_of
 from .scope import scope_text
 
+# Of its own for each plugin: the object of `import * as` would be shared otherwise, and
+# is none that can be frozen.  No file of a plugin's is likely to be called so.
+_API_FILE: Final = "@api.js"
+_API: Final = f"./{_API_FILE}"
 _OWN: Final = "own.js"
 _METAFILE: Final = "own.json"
-_WRITTEN: Final = sorted((BOUND_ENTRY, SCOPE_FILE))
+_WRITTEN: Final = sorted((BOUND_ENTRY, SCOPE_FILE, _API_FILE))
 
 
 def own_arguments(
@@ -64,7 +68,8 @@ def own_arguments(
         "--supported:top-level-await=false",
         "--supported:import-meta=false",
         "--sourcemap=inline",
-        f"--external:{profile.api_module}",
+        f"--alias:{profile.api_module}={_API}",
+        f"--external:{_API}",
         # Nothing of the host's: a plugin that imports one of its files is refused.
         f"--external:{profile.table_module}",
         f"--outdir={BOUND}",
@@ -162,9 +167,7 @@ class Confinement:
         """
         try:
             metafile = read_bounded(self.staging / _METAFILE, BUILD_METAFILE_BYTES)
-            self._inputs = check_alone(
-                metafile, self.fresh, self._profile.api_module, self._read
-            )
+            self._inputs = check_alone(metafile, self.fresh, _API, self._read)
             self._unchanged = frozenset(filter(self._is_unchanged, self.fresh))
             return Bindings([self._unbound(name) for name in self.fresh])
         except TooLargeError:
@@ -200,6 +203,8 @@ class Confinement:
             self._write(f"{BOUND}/{name}/{BOUND_ENTRY}", answer.code)
             scope = scope_text(names, self._has_dom(name))
             self._write(f"{BOUND}/{name}/{SCOPE_FILE}", scope)
+            api = f'export * from "{self._profile.api_module}";\n'
+            self._write(f"{BOUND}/{name}/{_API_FILE}", api)
 
     def keep(self) -> None:
         """Keep what was bound for the next build, now that all of it was checked."""

@@ -31,7 +31,8 @@ from .bundlerprocess import METAFILE
 from .confinement import Bound, Confinement
 from .inputfiles import check_files
 from .metafile import TOO_LARGE, BuildError, check_metafile
-from .plugintable import TABLE_FILE, plugin_of, table_text
+from .plugintable import FREEZE_FILE, TABLE_FILE, plugin_of, table_text
+from .prelude import prelude_text
 from .prerequisites import (
     BUNDLER_BINARY,
     BUNDLER_CHECKSUM,
@@ -125,14 +126,19 @@ class Staging:
                 self._profile, trees, self._bound, self.root, self.directory
             )
             self.confinement.prepare(self.executable.digest)
-        bound = self.confinement is not None
-        table = table_text(trees, self._profile.lazy_table, bound)
-        _replace(self.root / TABLE_FILE, table.encode())
+        self._write_table(trees)
         return self.executable
 
     def begin(self, trees: Mapping[str, str | None]) -> Executable | None:
         """Claim the theme's folder and prepare; ``None`` while it is another's."""
         return self.prepare(trees) if self.claim() else None
+
+    def _write_table(self, directories: Iterable[str]) -> None:
+        profile, bound = self._profile, self.confinement is not None
+        table = table_text(directories, profile.lazy_table, bound, profile.freeze)
+        _replace(self.root / TABLE_FILE, table.encode())
+        if profile.freeze:
+            _replace(self.root / FREEZE_FILE, prelude_text().encode())
 
     def check(self, directories: Sequence[str]) -> None:
         """
