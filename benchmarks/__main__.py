@@ -90,7 +90,7 @@ async def in_this_process(reactor: Any) -> list[Row]:
     rows.append(Row("one setting", one * 1e3, "ms", 1.6, hand * 1e3, "by hand"))
     name = f"{state.AT_ONCE} settings at once, as fast"
     rows.append(Row(name, one / many, "x", 20, more=True))
-    for name, (ours, theirs, _) in sql.measure(8).items():
+    for name, (ours, theirs, _) in sql.measure(40).items():
         us = min(ours) * 1e6, min(theirs) * 1e6
         rows.append(Row(f"SQL, {name}", us[0], "us", 2.5, us[1], "sqlite3"))
     for name, (own, base) in (await outbound.measure(reactor, 100)).items():

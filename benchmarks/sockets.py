@@ -44,7 +44,7 @@ class Load:
 
     sockets: int
     depth: int
-    milliseconds: int = 1500
+    milliseconds: int = 500
 
 
 @frozen
@@ -173,7 +173,7 @@ def _node() -> list[str] | None:
     return None
 
 
-def measure(rounds: int = 4) -> dict[str, dict[str, list[Served]]]:
+def measure(rounds: int = 12) -> dict[str, dict[str, list[Served]]]:
     """Call the daemon and its peers in turns; by load, then by server."""
     found: dict[str, dict[str, list[Served]]] = {name: {} for name in LOADS}
     with contextlib.ExitStack() as stack:
