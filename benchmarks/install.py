@@ -25,9 +25,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from twisted.internet.threads import deferToThread
 
-from bridge.plugins.bundle.binding import Bindings, Unbound
 from bridge.plugins.bundle.bundlerprocess import arguments
-from bridge.plugins.bundle.confinement import own_arguments
+from bridge.plugins.bundle.confinement.alone import own_arguments
+from bridge.plugins.bundle.confinement.binding import Bindings, Unbound
 from bridge.plugins.bundle.plugintable import BOUND
 from bridge.plugins.clone.cloner import GitCloner
 from bridge.plugins.esbuild.executable import HeldCopy, temporary_copy

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any
 
 from bridge.daemon.daemon import THREAD_TURN_SECONDS
-from bridge.web.unmasking import Unmask, native, translated
+from bridge.web.websocket.unmasking import Unmask, native, translated
 
 SIZES = (4, 125, 1024, 16 * 1024, 64 * 1024)
 ROUNDS = 400

@@ -27,7 +27,7 @@ from .shares import make_shares
 
 if TYPE_CHECKING:
     from .routes import Routes
-    from .socket import BridgeFactory
+    from .websocket.socket import BridgeFactory
 
 _HEALTH = b"/v1/health"
 _SOCKET = b"/v1/ws"

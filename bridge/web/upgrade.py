@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..protocol.errors import BridgeError, Code
 from .request import GuardedRequest, is_upgrade
-from .socket import BridgeFactory
+from .websocket.socket import BridgeFactory
 
 _UPGRADE_REQUESTS: Final = 8
 """An upgrade counts as this many other requests."""

@@ -9,7 +9,7 @@ _DEV_SERVICES: Final = ("remote",)
 
 WARMED: Final = (
     "autobahn.twisted.websocket",
-    "bridge.web.socket",
+    "bridge.web.websocket.socket",
     "bridge.web.upgrade",
     "bridge.wiring.services",
     "bridge.wiring.parts",

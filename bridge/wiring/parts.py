@@ -18,9 +18,9 @@ from ..provision.readiness import build_problem
 from ..rpc.dispatch import Dispatcher
 from ..services.logs import Logs
 from ..services.pluginoutline import PluginOutline
-from ..web.conversation import SharedContext
 from ..web.site import Endpoints
-from ..web.socket import BridgeFactory
+from ..web.websocket.conversation import SharedContext
+from ..web.websocket.socket import BridgeFactory
 from .core import Core, Front
 from .lateplugins import LatePlugins, make_approver
 from .pagelog import open_page_log

@@ -60,6 +60,15 @@ class WalkthroughTests(SynchronousTestCase):
         missing = [path for path in sorted(named) if not (ROOT / path).exists()]
         self.assertEqual(missing, [])
 
+    def test_every_short_name_exists(self) -> None:
+        """A module that is named after its room's is a module of some room."""
+        text = (DOCS / "walkthrough.md").read_text("utf-8")
+        named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", text))
+        rooms = (ROOT / room for room in ("bridge", "docs", "tests"))
+        found = [path.as_posix() for room in rooms for path in room.rglob("*.py")]
+        missing = [n for n in named if not any(f.endswith(f"/{n}") for f in found)]
+        self.assertEqual(sorted(missing), [])
+
     def test_every_room_is_named(self) -> None:
         """The table has an answer in every room."""
         text = (DOCS / "walkthrough.md").read_text("utf-8")

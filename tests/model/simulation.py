@@ -34,7 +34,7 @@ import bridge.wiring.lateplugins
 import bridge.wiring.plugins
 from bridge import tap
 from bridge.approval import IApprover, denied, unavailable
-from bridge.plugins.bundle.metafile import BuildError
+from bridge.plugins.bundle.inputs.metafile import BuildError
 from bridge.plugins.bundle.plugintable import TABLE_FILE
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from bridge.settings.host import shipped_profile

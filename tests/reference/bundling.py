@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from bridge.plugins.bundle.confinement.prelude import prelude_text
 from bridge.plugins.bundle.plugintable import FREEZE_FILE, TABLE_FILE, table_text
-from bridge.plugins.bundle.prelude import prelude_text
 
 from ..npm import ROOT, esbuild
 

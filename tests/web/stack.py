@@ -29,10 +29,10 @@ from bridge.protocol.session import Rates
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Nothing, Registry, method
-from bridge.web.conversation import SharedContext
 from bridge.web.guard import Guard, Origins
 from bridge.web.site import Endpoints, GuardedSite, Health
-from bridge.web.socket import BridgeFactory
+from bridge.web.websocket.conversation import SharedContext
+from bridge.web.websocket.socket import BridgeFactory
 
 from ..schemas.checking import check_frame
 from ..strategies import SECRET

@@ -14,7 +14,7 @@ from ..counting import Calls, calls_of
 from ..directories import fresh_directory
 from ..rawsocket import text
 from .stack import Connection
-from .test_framing import RawCase
+from .websocket.test_framing import RawCase
 
 MOST_FUNCTIONS = 62
 """How many of our functions a call may call, itself included."""

@@ -51,7 +51,7 @@ _LATER = (
     "bridge.plugins",
     "bridge.services",
     "bridge.sinks",
-    "bridge.web.socket",
+    "bridge.web.websocket.socket",
     "dulwich",
     "klein",
     "nacl",

@@ -25,8 +25,8 @@ from ..esbuild.process import settled
 from ..policy.reader.encoding import PacketError
 from ..policy.reader.service import TooComplexError, converse
 from .bundlerprocess import BuildReactor, arguments, run_bundler
-from .confinement import Bound, own_arguments, too_complex
-from .metafile import BuildError
+from .confinement.alone import Bound, own_arguments, too_complex
+from .inputs.metafile import BuildError
 from .plugintable import plugin_of
 from .staging import Staging
 

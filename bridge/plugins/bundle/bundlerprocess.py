@@ -41,7 +41,7 @@ from ..esbuild.process import (
 from ..esbuild.session import start
 from ..policy.reader.service import ReadingReactor
 from .bundleroutput import showable
-from .metafile import BuildError
+from .inputs.metafile import BuildError
 from .plugintable import TABLE_FILE
 from .prerequisites import API_ENTRY, HOST_ENTRY
 

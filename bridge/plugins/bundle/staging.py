@@ -28,11 +28,12 @@ from ...system.files import sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
 from ..tree.files import TooLargeError, read_bounded, read_own
 from .bundlerprocess import METAFILE
-from .confinement import Bound, Confinement
-from .inputfiles import check_files
-from .metafile import TOO_LARGE, BuildError, check_metafile
+from .confinement.alone import Bound, Confinement
+from .confinement.prelude import prelude_text
+from .inputs.files import check_files
+from .inputs.metafile import TOO_LARGE, BuildError, check_metafile
+from .inputs.sourcemap import check_map, map_pieces, parse_map
 from .plugintable import FREEZE_FILE, TABLE_FILE, plugin_of, table_text
-from .prelude import prelude_text
 from .prerequisites import (
     BUNDLER_BINARY,
     BUNDLER_CHECKSUM,
@@ -41,7 +42,6 @@ from .prerequisites import (
     missing_files,
 )
 from .published import INFO_FILE, STAGING_PREFIX
-from .sourcemap import check_map, map_pieces, parse_map
 
 _PREVIOUS: Final = ".previous"
 _MISSING: Final = {

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet import reactor
 
 from bridge.plugins.bundle.bundlerprocess import run_bundler
-from bridge.plugins.bundle.metafile import BuildError
+from bridge.plugins.bundle.inputs.metafile import BuildError
 from bridge.plugins.esbuild.executable import Executable
 from bridge.protocol.limits import MIB
 

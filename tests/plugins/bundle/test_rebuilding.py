@@ -7,7 +7,7 @@ from unittest import mock
 
 from bridge.plugins.bundle import build as build_module
 from bridge.plugins.bundle.build import Builder, Report
-from bridge.plugins.bundle.confinement import Confinement
+from bridge.plugins.bundle.confinement.alone import Confinement
 from bridge.plugins.tree.digest import tree_digest
 
 from .workshop import MAIN, BuildCase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.metafile import BuildError
+from bridge.plugins.bundle.inputs.metafile import BuildError
 from bridge.plugins.bundle.staging import Staging, sweep
 
 from ...directories import fresh_directory, planted

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from bridge.plugins.bundle.scope import granted_names
+from bridge.plugins.bundle.confinement.scope import granted_names
 
 from ...plugins.bundle.workshop import BuildCase
 from ...whole.browser import open_browser

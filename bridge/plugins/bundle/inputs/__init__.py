@@ -1,0 +1,1 @@
+"""What the bundler has read: which files these may be, by its own lists."""

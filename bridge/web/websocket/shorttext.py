@@ -1,0 +1,59 @@
+"""
+The frames that nearly all calls and answers are: short texts, whole (RFC 6455, 5.2).
+
+Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...protocol.limits import KIB
+from .unmasking import unmasked
+
+SHORT_BYTES: Final = 64 * KIB
+_TEXT: Final = 0x81  # the last piece of a text, which is also the first
+_MASKED: Final = 0x80
+_TWO_BYTES, _EIGHT_BYTES = 126, 127
+
+
+def short_text(data: bytes, start: int, most: int) -> tuple[bytes, int] | None:
+    """
+    Read a masked text of one frame.
+
+    :param start: Where the frame begins in ``data``.
+    :param most: The bytes that the text may have; 0 is any number.
+    :return: The text, and where the next frame begins; ``None`` if it is anything
+        else, has not come whole, or is not UTF-8.
+    """
+    end = len(data)
+    if end - start < 6 or data[start] != _TEXT or data[start + 1] < _MASKED:
+        return None
+    length, at = data[start + 1] - _MASKED, start + 2
+    if length == _TWO_BYTES:
+        length, at = int.from_bytes(data[at : at + 2]), at + 2
+        if length < _TWO_BYTES:
+            return None
+    elif length == _EIGHT_BYTES:
+        return None
+    begin = at + 4
+    stop = begin + length
+    if stop > end or 0 < most < length:
+        return None
+    text = unmasked(data[begin:stop], data[at:begin], 0)
+    if not text.isascii():
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    return text, stop
+
+
+def head(length: int, first: bool, last: bool) -> bytes:
+    """Return the head of a piece of a text that is not masked."""
+    kind = (_TEXT & 1 if first else 0) | (0x80 if last else 0)
+    if length < _TWO_BYTES:
+        return bytes((kind, length))
+    if length < 1 << 16:
+        return bytes((kind, _TWO_BYTES)) + length.to_bytes(2)
+    return bytes((kind, _EIGHT_BYTES)) + length.to_bytes(8)

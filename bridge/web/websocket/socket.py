@@ -1,0 +1,262 @@
+"""
+The WebSocket of a conversation: every close has a code and a reason of ours.
+
+Autobahn's classes have hundreds of attributes of their own; what is ours is in
+``bridge.web.websocket.conversation``, where no name can collide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+from autobahn.twisted.websocket import WebSocketServerFactory
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IPushProducer, IReactorTime
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ...concurrency.tally import Tally
+from ...protocol import limits
+from ...protocol.errors import BridgeError, CloseCode, CloseReason, Code
+from ...protocol.frames import error_fields
+from ...protocol.strict import Size
+from ...protocol.wire import dumps
+from ..headers import ALWAYS
+from .conversation import Conversation, SharedContext
+from .framing import Framing
+from .sendqueue import SendQueue
+
+_log = Logger()
+_UPGRADED = {
+    name.decode("ascii"): value.decode("ascii")
+    for name, value in ALWAYS.items()
+    if name != b"content-type"
+}
+_VIOLATIONS: dict[int, CloseReason] = {
+    CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
+    CloseCode.TOO_BIG: CloseReason.TOO_BIG,
+}
+
+
+@implementer(IPushProducer)
+@frozen(eq=False, repr=False)
+class _Backpressure:
+    """Pauses the send queue while the transport is full."""
+
+    send_queue: SendQueue
+
+    def pauseProducing(self) -> None:
+        self.send_queue.pause()
+
+    def resumeProducing(self) -> None:
+        self.send_queue.resume()
+
+    def stopProducing(self) -> None:
+        self.send_queue.clear()
+
+
+@frozen(eq=False, repr=False)
+class _Timer:
+    """Calls later, for Autobahn, by the daemon's clock."""
+
+    clock: IReactorTime
+
+    def call_later(self, delay: float, call: Callable[..., Any], *args: Any) -> Any:
+        return self.clock.callLater(delay, call, *args)
+
+
+class BridgeProtocol(Framing):
+    """One socket."""
+
+    factory: BridgeFactory
+    conversation: Conversation | None = None
+    _size: Size
+
+    def onOpen(self) -> None:
+        """Begin the conversation."""
+        self.conversation = Conversation(self.factory.context, self)
+        transport: Any = self.transport
+        # The HTTP channel this socket was made from has registered itself.
+        transport.unregisterProducer()
+        transport.registerProducer(_Backpressure(self.conversation.send_queue), True)
+        self.factory.opened(self)
+
+    def onMessageBegin(self, isBinary: bool) -> None:
+        """Begin a message; its values are counted while it comes, not at its end."""
+        super().onMessageBegin(isBinary)
+        self._size = Size()
+
+    def onMessageFrameData(self, payload: bytes) -> None:
+        """Accept a piece of a message."""
+        super().onMessageFrameData(payload)
+        self._size.feed(payload)
+
+    def onMessage(self, payload: bytes, isBinary: bool) -> None:
+        """Accept one message."""
+        assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
+        if self.state != self.STATE_OPEN:
+            return  # it was sent before the peer knew that the socket closes
+        if isBinary:
+            self.conversation.violated(CloseReason.TEXT_ONLY)
+        else:
+            self.conversation.received(payload, self._size)
+
+    def short_text(self, payload: bytes) -> None:
+        """Accept one message; see ``Framing.short_text``."""
+        assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
+        self.conversation.received(payload)
+
+    def onPing(self, payload: bytes) -> None:
+        """Answer a ping, unless the peer does not read."""
+        if self.conversation is not None and not self.conversation.send_queue.paused:
+            self.sendPong(payload)
+
+    def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
+        """End the conversation, if the handshake got that far."""
+        if self.conversation is not None:
+            self.factory.ended(self)
+            self.conversation.ended()
+
+    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
+        """See ``conversation.Transport``; a fragment (RFC 6455, 5.4)."""
+        if self.state == self.STATE_OPEN:
+            self.write_frame(piece, first, last)
+
+    def close_with(self, reason: CloseReason) -> None:
+        """See ``bridge.web.websocket.conversation.Transport``."""
+        if reason is CloseReason.SLOW_READER:
+            # The close frame comes after what the peer has not read yet.
+            self.closeHandshakeTimeout = limits.SLOW_CLOSE_SECONDS
+        # sendClose() takes only 1000 and 3000 to 4999.
+        if self.state == self.STATE_OPEN:
+            self.sendCloseFrame(code=reason.code, reasonUtf8=reason.encode("ascii"))
+
+    def welcomed(self) -> bool:
+        """See ``bridge.web.websocket.conversation.Transport``."""
+        self.maxMessagePayloadSize = limits.FRAME_BYTES
+        return self.factory.authenticated(self)
+
+    def evict(self) -> None:
+        """Close without waiting for the peer, which has sent nothing to lose."""
+        if self.conversation is not None:
+            self.conversation.close(CloseReason.TOO_MANY_SOCKETS)
+        self.dropConnection()
+
+    def failHandshake(
+        self,
+        reason: str,
+        code: int = 400,
+        responseHeaders: list[tuple[str, str]] | None = None,
+    ) -> None:
+        """Refuse a bad handshake; Autobahn's reason would repeat what was sent."""
+        self.factory.handshakes_refused.add(1)
+        error = BridgeError(Code.BAD_REQUEST, "not a handshake of WebSocket 13")
+        body = dumps({"ok": False, "error": error_fields(error)})
+        headers = {**ALWAYS, b"content-length": b"%d" % len(body)}
+        for name, value in responseHeaders or ():
+            headers[name.encode("ascii")] = value.encode("ascii")
+        lines = [b"%s: %s\r\n" % header for header in headers.items()]
+        status = b"HTTP/1.1 400 Bad Request\r\n"
+        self.sendData(status + b"".join(lines) + b"\r\n" + body)
+        self.dropConnection(abort=False)
+
+    def _fail_connection(self, code: int = 1001, reason: str = "") -> None:
+        """Close with a reason of ours where Autobahn would with its own."""
+        if self.state == self.STATE_OPEN and self.conversation is not None:
+            self.failedByMe = True
+            self.conversation.violated(
+                _VIOLATIONS.get(code, CloseReason.PROTOCOL_ERROR)
+            )
+        else:
+            super()._fail_connection(code, reason)
+
+
+def _note_refused(count: int) -> None:
+    _log.info("WebSocket handshakes refused: {count}", count=count)
+
+
+class BridgeFactory(WebSocketServerFactory):
+    """Builds a ``BridgeProtocol`` for every socket, and keeps track of them."""
+
+    protocol: Any = BridgeProtocol
+    noisy = False
+
+    def __init__(self, context: SharedContext) -> None:
+        # Without a name, Autobahn would send its own, with its version.
+        super().__init__(reactor=context.clock, server="", headers=_UPGRADED)
+        # Autobahn's own timers run, roughly, on the global reactor.
+        self._batched_timer = _Timer(context.clock)
+        self.context = context
+        self.handshakes_refused = Tally(context.clock, _note_refused)
+        self._sockets_waiting: dict[BridgeProtocol, None] = {}
+        self._sockets_authenticated: set[BridgeProtocol] = set()
+        self._emptied: list[Deferred[None]] = []
+        self.setProtocolOptions(
+            # A failure closes with a code, instead of dropping the connection.
+            failByDrop=False,
+            versions=[13],
+            webStatus=False,
+            maxMessagePayloadSize=limits.HELLO_FRAME_BYTES,
+            openHandshakeTimeout=limits.HELLO_SECONDS,
+            closeHandshakeTimeout=limits.CLOSE_SECONDS,
+            echoCloseCodeReason=True,
+            # ``Framing`` does both.
+            applyMask=False,
+            utf8validateIncoming=False,
+            autoPingInterval=limits.PING_SECONDS,
+            autoPingTimeout=limits.PONG_SECONDS,
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further socket may be opened now."""
+        return len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
+
+    def opened(self, socket: BridgeProtocol) -> None:
+        """
+        Count a socket that awaits its ``hello``.
+
+        Over the limit the oldest of them is closed: a page sends hello at once.
+        """
+        self._sockets_waiting[socket] = None
+        if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
+            oldest = next(iter(self._sockets_waiting))
+            del self._sockets_waiting[oldest]
+            oldest.evict()
+
+    def authenticated(self, socket: BridgeProtocol) -> bool:
+        """Count a socket as authenticated, unless there are too many already."""
+        if len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED:
+            return False
+        self._sockets_waiting.pop(socket, None)
+        self._sockets_authenticated.add(socket)
+        return True
+
+    def ended(self, socket: BridgeProtocol) -> None:
+        """Stop counting a socket."""
+        self._sockets_waiting.pop(socket, None)
+        self._sockets_authenticated.discard(socket)
+        if not (self._sockets_waiting or self._sockets_authenticated):
+            emptied, self._emptied = self._emptied, []
+            for waiting in emptied:
+                waiting.callback(None)
+
+    def close_all(self, reason: CloseReason) -> Deferred[None]:
+        """
+        Close every socket.
+
+        :return: Fires when they are closed; a peer that does not answer within
+            ``CLOSE_SECONDS`` is dropped.
+        """
+        closed: Deferred[None] = Deferred()
+        sockets = [*self._sockets_waiting, *self._sockets_authenticated]
+        if sockets:
+            self._emptied.append(closed)
+        else:
+            closed.callback(None)
+        for socket in sockets:
+            if socket.conversation is not None:
+                socket.conversation.close(reason)
+        return closed

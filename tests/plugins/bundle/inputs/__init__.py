@@ -1,0 +1,1 @@
+"""Tests for what the bundler has read."""

@@ -1,0 +1,178 @@
+"""Reading, checking and writing source maps."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.bundle.inputs.metafile import BuildError
+from bridge.plugins.bundle.inputs.sourcemap import (
+    SourceMap,
+    check_map,
+    map_pieces,
+    parse_map,
+)
+
+texts = st.text(max_size=20)
+maps = st.lists(st.tuples(texts, st.none() | texts), max_size=4).flatmap(
+    lambda pairs: st.builds(
+        SourceMap,
+        st.just([source for source, _ in pairs]),
+        st.just([content for _, content in pairs]),
+        st.text("AZaz09+/,;", max_size=20).map(str.encode),
+        st.lists(texts, max_size=4),
+    )
+)
+
+
+def written(given_map: SourceMap, **more: object) -> dict[str, object]:
+    """The map as plain JSON."""
+    return {
+        "version": 3,
+        "sources": given_map.sources,
+        "sourcesContent": given_map.contents,
+        "mappings": given_map.mappings.decode(),
+        "names": given_map.names,
+        **more,
+    }
+
+
+class ParsingTests(SynchronousTestCase):
+    """Maps as text."""
+
+    def refused(self, text: str) -> None:
+        """Reading it must be refused."""
+        with self.assertRaises(BuildError) as caught:
+            parse_map(text.encode())
+        self.assertEqual(
+            str(caught.exception), "the bundler's source map cannot be read"
+        )
+
+    @settings(deadline=None)
+    @given(maps, st.sampled_from([None, 1]), st.booleans())
+    def test_any_map(self, made, indent, ascii_only):
+        """A map is read however its JSON is laid out, and written back the same."""
+        text = json.dumps(written(made), indent=indent, ensure_ascii=ascii_only)
+        self.assertEqual(parse_map(f" {text}\n".encode()), made)
+        self.assertEqual(parse_map(b"".join(map_pieces(made))), made)
+
+    @settings(deadline=None)
+    @given(st.text(alphabet='{}[]",:0123456789ntrue \\sources', max_size=60))
+    def test_any_text(self, text):
+        """Any text is a map or is refused, and nothing else."""
+        try:
+            parse_map(text.encode())
+        except BuildError:
+            pass
+
+    @settings(deadline=None)
+    @given(maps, st.data())
+    def test_a_map_cut_short(self, made, data):
+        """No beginning of a map is a map."""
+        text = json.dumps(written(made))
+        self.refused(text[: data.draw(st.integers(0, len(text) - 1))])
+
+    def test_what_is_no_map(self):
+        """Other fields, other types and other versions are refused."""
+        empty = SourceMap([], [], b"", [])
+        for fields in (
+            written(empty, sections=1),
+            written(empty, version=2),
+            written(empty, sources=["a"]),
+            written(empty, sources=[1], sourcesContent=["a"]),
+            written(empty, sources=["a"], sourcesContent=[1]),
+            written(empty, sources="a"),
+            written(empty, mappings=[]),
+            written(empty, mappings=1),
+            written(empty, mappings='A"'),
+            written(empty, version=True),
+            written(empty, version=[3]),
+            written(empty, names=[[]]),
+            written(empty, names={}),
+            {"version": 3},
+        ):
+            with self.subTest(fields=fields):
+                self.refused(json.dumps(fields))
+        for text in ("", "[]", "{}", "{}x", '{"version":3}{}', "{[]: 1}", '{"a" 1}'):
+            with self.subTest(text=text):
+                self.refused(text)
+
+
+class CheckingTests(SynchronousTestCase):
+    """Maps against the files they speak of."""
+
+    files: ClassVar[dict[str, bytes]] = {
+        "plugins/aa/main.ts": b"export default 1;",
+        "plugins/aa/\xfc %.ts": "\ufeffü".encode(),
+        "plugins/aa/bad.ts": b"\xff",
+        "host/packages/host/src/index.ts": b"",
+    }
+
+    def check(self, *pairs: tuple[str, str | None]) -> SourceMap:
+        """Check a map of these sources."""
+        given_map = SourceMap(
+            [s for s, _ in pairs], [c for _, c in pairs], b"AA", ["n"]
+        )
+        return check_map(
+            given_map,
+            "/home/me/themes/x/.build-1",
+            "/home/me/data",
+            frozenset(self.files),
+            self.files.__getitem__,
+        )
+
+    def refused(self, *pairs: tuple[str, str | None]) -> str:
+        """Check, expect a refusal, and give its words."""
+        with self.assertRaises(BuildError) as caught:
+            self.check(*pairs)
+        return str(caught.exception)
+
+    def test_named_from_the_data_directory(self):
+        """Sources lose the way from the theme's folder to the data directory."""
+        checked = self.check(
+            ("../../../data/plugins/aa/main.ts", "export default 1;"),
+            ("../../../data/plugins/aa/%C3%BC%20%25.ts", "\ufeffü"),
+        )
+        self.assertEqual(
+            checked.sources, ["plugins/aa/main.ts", "plugins/aa/\xfc %.ts"]
+        )
+        self.assertEqual(checked.names, ["n"])
+
+    def test_attack_foreign_source(self):
+        """A source that was no input is refused without repeating its name."""
+        for source in (
+            "../../../data/token",
+            "../../../../me/.ssh/id",
+            "/etc/passwd",
+            "dataurl:x",
+            "plugins/aa/main.ts",
+            "../../../data/host/node_modules/../../token",
+        ):
+            with self.subTest(source=source):
+                self.assertEqual(
+                    self.refused((source, "x")),
+                    "the source map holds a source that is no part of the bundle",
+                )
+
+    def test_attack_text_of_another_file(self):
+        """An input whose text is not the file's is refused, and so is no text."""
+        for content in ("secret", "", None):
+            reported = self.refused(("../../../data/plugins/aa/main.ts", content))
+            self.assertIn("plugins/aa/main.ts differs from what", reported)
+
+    def test_not_utf8(self):
+        """A file that no map can hold is refused by its name."""
+        self.assertEqual(
+            self.refused(("../../../data/plugins/aa/bad.ts", "\ufffd")),
+            "plugins/aa/bad.ts is not UTF-8",
+        )
+
+    def test_sources_of_packages(self):
+        """What a package of the host was made from keeps only its name."""
+        checked = self.check(("../../../data/host/node_modules/p/x.ts", "text"))
+        self.assertEqual(checked.sources, ["host/node_modules/p/x.ts"])
+        self.assertEqual(checked.contents, [None])

@@ -1,0 +1,471 @@
+"""Tests for bridge.web.conversation."""
+
+from __future__ import annotations
+
+import gc
+import json
+from types import FrameType
+from typing import Any, cast
+
+from attrs import define, field
+from hypothesis import given, settings
+from twisted.internet.task import Clock
+from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.datadir.token import PairingToken
+from bridge.protocol import frames, wire
+from bridge.protocol.bucket import TokenBucket
+from bridge.protocol.errors import CloseReason
+from bridge.protocol.limits import UNSENT_BYTES
+from bridge.protocol.rules import Text
+from bridge.protocol.session import Rates
+from bridge.protocol.wire import dumps
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.hub import Hub
+from bridge.rpc.registry import Registry
+from bridge.web.guard import Guard, Origins
+from bridge.web.websocket.conversation import Conversation, SharedContext
+
+from ...strategies import SECRET, broken, nested
+from ..stack import TOKEN, Anything, Kettle, Path, Sink
+
+
+@define(eq=False)
+class Wire:
+    """A line that keeps what is sent over it."""
+
+    got: list[Any] = field(factory=list)
+    closed: list[CloseReason] = field(factory=list)
+    room: bool = True
+
+    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
+        """Keep a text, which is small enough for one piece, unless closing."""
+        assert first
+        assert last
+        if not self.closed:
+            self.got.append(json.loads(piece))
+
+    def close_with(self, reason: CloseReason) -> None:
+        """Note why."""
+        self.closed.append(reason)
+
+    def welcomed(self) -> bool:
+        """Whether there is room."""
+        return self.room
+
+
+class ConversationCase(SynchronousTestCase):
+    """Holds a conversation over a line that keeps everything."""
+
+    def setUp(self) -> None:
+        """Begin one, with two requests at once and one a second after."""
+        self.clock, self.kettle = Clock(), Kettle()
+        self.hub, self.logs = Hub(), Sink()
+        registry = Registry()
+        registry.register("kettle", self.kettle)
+        now = self.clock.seconds
+        self.trusted = TokenBucket(1.0, 10, now)
+        guard = Guard(
+            Origins(),
+            PairingToken(Path("token"), TOKEN.encode()),
+            self.trusted,
+            TokenBucket(1.0, 10, now),
+            1,
+            TokenBucket(1.0, 10, now),
+        )
+        light = frozenset({("kettle", "refuse")})
+        self.context = SharedContext(
+            "1.2.3",
+            Dispatcher(registry),
+            self.hub,
+            guard,
+            Rates(1.0, 2, now, light),
+            self.logs,
+            self.clock,
+        )
+        self.wire = Wire()
+        self.conversation = Conversation(self.context, self.wire)
+
+    def send(self, frame: Any) -> None:
+        """Receive one frame."""
+        self.conversation.received(json.dumps(frame).encode("ascii"))
+
+    def hello(self) -> None:
+        """Send hello, and forget the welcome."""
+        self.send({"type": "hello", "token": TOKEN, "client": "c/1.0.0"})
+        self.wire.got.clear()
+
+    def call(self, name: str, request_id: str = "1", **params: Any) -> None:
+        """Ask for a method."""
+        frame = {"type": "request", "id": request_id, "service": "kettle"}
+        self.send({**frame, "method": name, "params": params})
+
+    def spent(self) -> int:
+        """Count how many trusted tokens are gone."""
+        left = 0
+        while self.trusted.take() is not None:
+            left += 1
+        return 10 - left
+
+
+class CallerTests(ConversationCase):
+    """Tests for a conversation as the caller of methods."""
+
+    def test_pushed_alone(self) -> None:
+        """``notify`` pushes to this page."""
+        self.hello()
+        self.conversation.notify("osc", {"a": 1})
+        self.assertEqual(
+            self.wire.got, [{"type": "push", "event": "osc", "data": {"a": 1}}]
+        )
+
+    def test_end(self) -> None:
+        """Callbacks run once when the socket closes, and nothing is pushed after."""
+        ends: list[str] = []
+        self.hello()
+        self.conversation.on_close(lambda: ends.append("first"))
+        self.conversation.ended()
+        self.conversation.on_close(lambda: ends.append("late"))
+        self.conversation.ended()
+        self.conversation.notify("osc", {})
+        self.assertEqual((ends, self.wire.got), (["first", "late"], []))
+
+
+class HelloTests(ConversationCase):
+    """Tests for the beginning."""
+
+    def test_welcome(self) -> None:
+        """A right hello is answered with version and services, and subscribes."""
+        self.send({"type": "hello", "token": TOKEN, "client": "c/1.0.0"})
+        (welcome,) = self.wire.got
+        self.assertEqual(welcome["type"], "welcome")
+        self.assertEqual(welcome["version"], "1.2.3")
+        self.assertEqual(
+            welcome["services"], self.context.dispatcher.registry.describe()
+        )
+        self.assertEqual(len(self.hub), 1)
+        self.assertEqual(self.spent(), 0)
+
+    def test_silence(self) -> None:
+        """After 5 s without a hello the socket closes, and one token is gone."""
+        self.clock.advance(4.99)
+        self.assertEqual(self.wire.closed, [])
+        self.clock.advance(0.02)
+        self.assertEqual(self.wire.closed, [CloseReason.HELLO_REQUIRED])
+        self.assertEqual(self.spent(), 1)
+
+    def test_attack_client_that_writes_log_lines(self) -> None:
+        """A page may call itself anything; what of it is logged is one short line."""
+        printed: list[LogEvent] = []
+        hear = cast(ILogObserver, printed.append)
+        globalLogPublisher.addObserver(hear)
+        self.addCleanup(globalLogPublisher.removeObserver, hear)
+        client = "\x1b[31mx\r\n{token}\u202e" + "y" * 1000
+        self.send({"type": "hello", "token": TOKEN, "client": client})
+        self.assertEqual(self.wire.got[0]["type"], "welcome")
+        (logged,) = [e["client"] for e in printed if "client" in e]
+        self.assertTrue(logged.startswith("x{token}y"), logged)
+        self.assertLessEqual(len(logged), 128)
+        self.assertTrue(logged.isprintable())
+
+    def test_hello_ends_the_waiting(self) -> None:
+        """A page that sent hello may be silent for ever."""
+        self.hello()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.clock.advance(3600)
+        self.assertEqual(self.wire.closed, [])
+
+    def test_guessing_tokens_costs(self) -> None:
+        """A wrong token closes at once, and one trusted token is gone."""
+        self.send({"type": "hello", "token": "x" * 43, "client": "c"})
+        self.assertEqual(self.wire.closed, [CloseReason.UNAUTHORIZED])
+        self.assertEqual(self.wire.got, [])
+        self.assertEqual(self.spent(), 1)
+
+    def test_odd_tokens(self) -> None:
+        """A token that is not ASCII, or empty, is wrong, and nothing worse."""
+        for token in ("", "é" * 43, "\U0001f600", TOKEN + "\n", TOKEN.upper()):
+            self.setUp()
+            self.send({"type": "hello", "token": token, "client": "c"})
+            self.assertEqual(self.wire.closed, [CloseReason.UNAUTHORIZED])
+
+    def test_no_room(self) -> None:
+        """When too many pages are open the right hello is sent away for now."""
+        self.wire.room = False
+        self.hello()
+        self.assertEqual(self.wire.closed, [CloseReason.TOO_MANY_SOCKETS])
+        self.assertEqual(len(self.hub), 0)
+        self.call("note", text="x")
+        self.assertEqual(self.kettle.heard, [])
+
+    def test_gone_before_hello(self) -> None:
+        """A socket that goes by itself leaves no timer and costs nothing."""
+        self.conversation.ended()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.assertEqual(self.spent(), 0)
+
+    def test_nothing_is_pushed_before_welcome(self) -> None:
+        """Events of the daemon do not reach a socket that awaits hello."""
+        self.hub.push("plugins", {})
+        self.assertEqual(self.wire.got, [])
+
+
+class CallTests(ConversationCase):
+    """Tests for requests."""
+
+    def setUp(self) -> None:
+        """Send hello."""
+        super().setUp()
+        self.hello()
+
+    def test_answered(self) -> None:
+        """Results, refusals and bugs are answered under the request's id."""
+        self.call("echo", "a", value=[1])
+        self.call("leak", "b")
+        self.call("refuse", "c")
+        result, bug, refusal = self.wire.got
+        self.assertEqual(
+            result,
+            {"type": "response", "id": "a", "ok": True, "result": {"value": [1]}},
+        )
+        self.assertEqual((bug["id"], bug["error"]["code"]), ("b", "internal"))
+        self.assertNotIn(SECRET, str(bug))
+        self.assertEqual(
+            refusal,
+            {
+                "type": "response",
+                "id": "c",
+                "ok": False,
+                "error": {"code": "unavailable", "message": "no water"},
+            },
+        )
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_out_of_order(self) -> None:
+        """Several calls may be under way; each is answered when it is done."""
+        self.call("wait", "slow")
+        self.call("echo", "fast")
+        self.assertEqual([frame["id"] for frame in self.wire.got], ["fast"])
+        self.kettle.waiting[0].callback(Anything(1))
+        self.assertEqual([frame["id"] for frame in self.wire.got], ["fast", "slow"])
+
+    def test_result_that_cannot_be_written(self) -> None:
+        """A result no JSON can hold is an internal error, and logged."""
+        self.call("surrogate", "a")
+        ((frame),) = self.wire.got
+        self.assertEqual((frame["id"], frame["error"]["code"]), ("a", "internal"))
+        self.assertNotIn(SECRET, str(frame))
+        self.assertEqual(len(self.flushLoggedErrors(TypeError)), 1)
+
+    def test_push_precedes_the_response(self) -> None:
+        """What an operation pushes comes before its answer."""
+        self.call("wait", "a")
+        self.hub.push("progress", {"step": "clone"})
+        self.kettle.waiting[0].callback(Anything())
+        self.assertEqual([f["type"] for f in self.wire.got], ["push", "response"])
+
+    def test_gone_while_a_call_is_under_way(self) -> None:
+        """The call goes on; only its answer is lost."""
+        self.call("wait", "a")
+        self.conversation.ended()
+        self.wire.closed.append(CloseReason.SHUTDOWN)
+        self.assertEqual(self.kettle.cancelled, 0)
+        self.kettle.waiting[0].callback(Anything())
+        self.assertEqual(self.wire.got, [])
+        self.assertEqual(len(self.hub), 0)
+
+    def test_refused_frames(self) -> None:
+        """Under a usable id a response, else an error push, and logs nothing."""
+        self.call("echo", "a", value=1)
+        self.wire.got.clear()
+        self.send({"type": "request", "id": "b", "service": "X", "method": "y"})
+        self.send({"type": "request", "id": "", "service": "x", "method": "y"})
+        self.send({"type": "logs", "records": [], "more": 1})
+        self.assertEqual(self.logs.dropped, 1)
+        answered, pushed = self.wire.got
+        self.assertEqual((answered["type"], answered["id"]), ("response", "b"))
+        self.assertEqual((pushed["type"], pushed["event"]), ("push", "error"))
+        self.assertEqual(pushed["data"]["code"], "bad_request")
+
+    def test_bug_in_a_rule(self) -> None:
+        """A frame that can't be read because of a bug is logged, and answered so."""
+
+        def broken(rule: Text, value: str) -> bool:
+            raise TypeError(SECRET)
+
+        self.patch(Text, "broken", broken)
+        self.patch(wire, "converter", wire.make_converter())
+        self.patch(frames, "converter", wire.converter)
+        self.send({"type": "request", "id": "a", "service": "x", "method": "y"})
+        (answer,) = self.wire.got
+        self.assertEqual((answer["id"], answer["error"]["code"]), ("a", "internal"))
+        self.assertNotIn(SECRET, str(answer))
+        self.assertEqual(len(self.flushLoggedErrors(TypeError)), 1)
+
+    def test_error_push_is_nobody_elses(self) -> None:
+        """An error push goes to the socket whose frame it was, alone."""
+        other = Wire()
+        Conversation(self.context, other).received(
+            dumps({"type": "hello", "token": TOKEN, "client": "c"})
+        )
+        other.got.clear()
+        self.conversation.received(b"no frame")
+        self.assertEqual(len(self.wire.got), 1)
+        self.assertEqual(other.got, [])
+
+    def test_second_hello(self) -> None:
+        """A second hello changes nothing and is reported."""
+        self.send({"type": "hello", "token": "wrong", "client": "c"})
+        ((pushed),) = self.wire.got
+        self.assertEqual(pushed["event"], "error")
+        self.assertEqual(self.wire.closed, [])
+
+    def test_logs(self) -> None:
+        """Log records go to the log, unanswered."""
+        self.send({"type": "logs", "records": [{"level": "info"}]})
+        self.assertEqual(self.logs.got, [[{"level": "info"}]])
+        self.assertEqual(self.wire.got, [])
+
+    def test_log_writer_behind(self) -> None:
+        """A page that logs faster than can be written is closed, to come back later."""
+        self.logs.overloaded = True
+        self.send({"type": "logs", "records": []})
+        self.assertEqual(self.wire.closed, [CloseReason.LOGS_BEHIND])
+
+    def test_log_flood(self) -> None:
+        """Records over the budget are dropped and reported in the daemon's log."""
+        frame = dumps({"type": "logs", "records": [{}, {}]})
+        for _ in range(500):
+            self.conversation.received(frame)
+        self.assertEqual(len(self.logs.got), 400)
+        self.assertEqual(self.logs.dropped, 200)
+        for _ in range(25):
+            for _ in range(450):
+                self.conversation.received(frame)
+            self.clock.advance(0.5)
+        self.assertEqual(self.wire.closed, [CloseReason.LOG_FLOOD])
+        self.assertEqual(self.wire.got, [])
+
+    @given(broken)
+    @settings(deadline=None)
+    def test_any_bytes(self, text: bytes) -> None:
+        """Whatever comes, the conversation stays whole and repeats nothing."""
+        self.wire.got.clear()
+        self.conversation.received(text + SECRET.encode())
+        self.assertEqual(self.wire.closed, [])
+        self.assertNotIn(SECRET, str(self.wire.got))
+
+
+class PacingTests(ConversationCase):
+    """Tests for requests over the rate."""
+
+    def setUp(self) -> None:
+        """Send hello."""
+        super().setUp()
+        self.hello()
+
+    def test_paced_in_order_then_refused(self) -> None:
+        """Over the rate calls wait their turn, at most 3 s; the rest is refused."""
+        for n in range(7):
+            self.call("note", str(n), text=str(n))
+        self.assertEqual(self.kettle.heard, ["0", "1"])
+        refused = [frame for frame in self.wire.got if not frame["ok"]]
+        self.assertEqual([frame["id"] for frame in refused], ["5", "6"])
+        for frame in refused:
+            self.assertEqual(frame["error"]["code"], "rate_limited")
+            self.assertGreaterEqual(frame["error"]["retryAfter"], 1)
+        for heard in ("2", "3", "4"):
+            self.clock.advance(1.0)
+            self.assertEqual(self.kettle.heard[-1], heard)
+        self.assertEqual(self.kettle.heard, ["0", "1", "2", "3", "4"])
+
+    def test_order_after_a_stall(self) -> None:
+        """A call that is due but not yet made is not overtaken."""
+        for n in range(3):
+            self.call("note", str(n), text=str(n))
+        self.clock.rightNow += 10.0  # the daemon was busy; no timer has run
+        self.call("note", "3", text="3")
+        self.assertEqual(self.kettle.heard, ["0", "1"])
+        self.clock.advance(0)
+        self.assertEqual(self.kettle.heard, ["0", "1", "2", "3"])
+
+    def test_light_calls_do_not_wait(self) -> None:
+        """What has a budget of its own is not held up by what is paced."""
+        for n in range(4):
+            self.call("note", str(n), text=str(n))
+        self.wire.got.clear()
+        self.call("refuse", "light")
+        self.assertEqual([frame["id"] for frame in self.wire.got], ["light"])
+
+    def test_gone_while_waiting(self) -> None:
+        """A call that has not begun when its socket goes never begins."""
+        for n in range(4):
+            self.call("note", str(n), text=str(n))
+        self.conversation.ended()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.clock.advance(10)
+        self.assertEqual(self.kettle.heard, ["0", "1"])
+
+
+class ClosingTests(ConversationCase):
+    """Tests for the end."""
+
+    def setUp(self) -> None:
+        """Send hello."""
+        super().setUp()
+        self.hello()
+
+    def test_close(self) -> None:
+        """A close of the daemon's has a reason; nothing that comes later is heard."""
+        self.conversation.close(CloseReason.SHUTDOWN)
+        self.call("note", text="late")
+        self.assertEqual(self.wire.closed, [CloseReason.SHUTDOWN])
+        self.assertEqual(self.kettle.heard, [])
+
+    def test_broke(self) -> None:
+        """What breaks the socket closes it once."""
+        self.conversation.violated(CloseReason.TEXT_ONLY)
+        self.conversation.violated(CloseReason.TOO_BIG)
+        self.assertEqual(self.wire.closed, [CloseReason.TEXT_ONLY])
+
+    def test_slow_reader(self) -> None:
+        """A page with too much unsent is closed with 1013, once."""
+        self.conversation.send_queue.pause()
+        text = frames.push("x", "y" * (UNSENT_BYTES // 4))
+        for _ in range(8):
+            self.conversation.send_queue.put(text)
+        self.assertEqual(self.wire.closed, [CloseReason.SLOW_READER])
+
+    def test_refused_frames_are_let_go(self) -> None:
+        """What was refused does not wait in a cycle for a garbage collection."""
+        big = "x" * 100_000
+        self.call("note", text=1, more=big)  # warm: hooks are made once
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        self.addCleanup(gc.garbage.clear)
+        self.addCleanup(gc.set_debug, 0)
+        self.call("note", text=1, more=big)
+        self.send({"type": "request", "id": 1, "more": big})
+        self.conversation.received(b'{"type":"request","id":"1",' + big.encode())
+        self.conversation.received(b'["%s",%s]' % (big.encode(), nested(65)))
+        gc.collect()
+        kept = [found for found in gc.garbage if isinstance(found, FrameType)]
+        self.assertEqual(kept, [])
+        self.assertEqual(len(self.wire.got), 5)
+
+    def test_lost_pushes_are_logged(self) -> None:
+        """How many pushes a slow page lost stands in the log when it goes."""
+        printed: list[LogEvent] = []
+        hear = cast(ILogObserver, printed.append)
+        globalLogPublisher.addObserver(hear)
+        self.addCleanup(globalLogPublisher.removeObserver, hear)
+        self.conversation.send_queue.pause()
+        for n in range(260):
+            self.hub.push("log", {})
+            self.hub.push("build", {"n": n})
+        self.conversation.ended()
+        lost = [(e["dropped"], e["replaced"]) for e in printed if "dropped" in e]
+        self.assertEqual(lost, [(5, 259)])

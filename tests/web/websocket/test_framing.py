@@ -1,0 +1,123 @@
+"""Tests for bridge.web.framing; what a peer sees is in tests/whole/test_rfc6455.py."""
+
+from __future__ import annotations
+
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
+
+from ...rawsocket import PING, TEXT, close_frame, frame, text
+from ..stack import TOKEN, Stack, write_request
+from .test_socket import UPGRADE
+
+HELLO = text({"type": "hello", "token": TOKEN, "client": "c"})
+REQUEST = text({"type": "request", "id": "7", "service": "x", "method": "y"})
+
+
+class RawCase(SynchronousTestCase):
+    """Has a connection that takes any bytes."""
+
+    def setUp(self) -> None:
+        """Upgrade it, and send hello."""
+        self.stack = Stack()
+        _, self.transport = self.stack.connect()
+        self.receive(write_request("GET", "/v1/ws", UPGRADE))
+        self.receive(HELLO)
+        self.transport.clear()
+
+    def receive(self, received: bytes) -> None:
+        """Let the daemon receive bytes."""
+        self.transport.protocol.dataReceived(received)
+
+
+class TurnsTests(RawCase):
+    """Tests for many frames at once."""
+
+    def test_attack_thousands_of_frames_in_a_packet(self) -> None:
+        """Of many frames so many are answered, then others have their turn."""
+        self.receive(REQUEST * 3 * FRAMES_PER_TURN)
+        answered = self.transport.value().count(b'"id":"7"')
+        self.assertEqual(answered, FRAMES_PER_TURN)
+        self.assertEqual(self.transport.producerState, "paused")
+        self.stack.clock.advance(0)
+        answered = self.transport.value().count(b'"id":"7"')
+        self.assertEqual(answered, 3 * FRAMES_PER_TURN)
+        self.assertEqual(self.transport.producerState, "producing")
+
+    def test_more_comes_meanwhile(self) -> None:
+        """What comes while others have their turn waits behind."""
+        self.receive(REQUEST * (FRAMES_PER_TURN + 1))
+        self.receive(frame(PING, b"last"))
+        self.assertNotIn(b"last", self.transport.value())
+        self.stack.clock.advance(0)
+        self.assertTrue(self.transport.value().endswith(b"last"))
+
+    def test_gone_meanwhile(self) -> None:
+        """A peer that goes while it waits for its turn is not read any more."""
+        self.receive(REQUEST * 2 * FRAMES_PER_TURN)
+        self.transport.protocol.connectionLost(Failure(connectionDone.value))
+        self.transport.clear()
+        self.stack.clock.advance(1)
+        self.assertEqual(self.transport.value(), b"")
+
+
+class PingTests(RawCase):
+    """Tests for pings."""
+
+    def test_attack_pings_of_a_peer_that_does_not_read(self) -> None:
+        """Answers to pings do not pile up: while the peer does not read, none is."""
+        (socket,) = self.stack.sockets._sockets_authenticated
+        assert socket.conversation is not None
+        socket.conversation.send_queue.pause()
+        self.receive(frame(PING, b"x" * 125) * 50)
+        self.assertEqual(self.transport.value(), b"")
+        socket.conversation.send_queue.resume()
+        self.receive(frame(PING, b"now"))
+        self.assertTrue(self.transport.value().endswith(b"now"))
+
+    def test_attack_endless_empty_fragments(self) -> None:
+        """A message of ever more empty fragments takes no memory."""
+        self.receive(frame(TEXT, fin=False))
+        for _ in range(20):
+            self.receive(frame(0, fin=False) * (FRAMES_PER_TURN - 1))
+        (socket,) = self.stack.sockets._sockets_authenticated
+        self.assertEqual(socket.message_data, [])
+
+
+class EndTests(RawCase):
+    """Tests for how a connection ends."""
+
+    def closed(self, *pieces: bytes) -> bytes:
+        """Receive what is wrong, and give what is answered."""
+        for piece in pieces:
+            self.receive(piece)
+        answered: bytes = self.transport.value()
+        return answered[2:]
+
+    def test_attack_text_that_ends_within_a_character(self) -> None:
+        """Half a character at the end is found, though every byte might be right."""
+        self.assertEqual(self.closed(frame(TEXT, b"\xc3")), b"\x03\xefnot_utf8")
+        self.stack.clock.advance(CLOSE_SECONDS)
+        self.assertTrue(self.transport.aborting)
+
+    def test_attack_close_frame_that_is_wrong(self) -> None:
+        """A wrong close frame is a violation; a peer that does not end is cut off."""
+        self.assertEqual(self.closed(close_frame(999)), b"\x03\xeaprotocol_error")
+        self.assertFalse(self.transport.disconnecting)
+        self.stack.clock.advance(CLOSE_SECONDS)
+        self.assertTrue(self.transport.aborting)
+
+    def test_second_close(self) -> None:
+        """Nothing follows our close frame, whatever else comes."""
+        first = self.closed(frame(3), frame(3), close_frame(1000))
+        self.assertEqual(first, b"\x03\xeaprotocol_error")
+
+    def test_well_closed(self) -> None:
+        """A peer that closes is answered, and let go without a reset."""
+        self.assertEqual(self.closed(close_frame(1000, b"bye")), b"\x03\xe8")
+        self.assertTrue(self.transport.disconnecting)
+        self.transport.protocol.connectionLost(Failure(connectionDone.value))
+        self.stack.clock.advance(2 * CLOSE_SECONDS)
+        self.assertFalse(self.transport.aborting)
