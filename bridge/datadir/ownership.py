@@ -9,6 +9,7 @@ by inheritance there.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -116,11 +117,8 @@ def _check_entry(entry: os.DirEntry[str], top: Path) -> None:
     if entry.is_symlink():
         check(entry.path, top)
         return
-    try:
-        found = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return
-    check_status(found, entry.path, top)
+    with contextlib.suppress(FileNotFoundError):
+        check_status(entry.stat(follow_symlinks=False), entry.path, top)
 
 
 def make_directories(path: Path) -> None:

@@ -198,6 +198,16 @@ class AttackTests(RebuildingCase):
         self.assertEqual(await self.good("aa"), [["aa"]])
         self.assertNotIn(b"another", self.shop.bundle.read_bytes())
 
+    async def test_attack_tree_that_cannot_be_verified_again(self):
+        """What was bound from a tree that no digest fits is not kept, either."""
+        verified = self.digest("aa")
+        link = self.shop.data.plugins / "aa" / "link"
+        link.symlink_to("main.ts")
+        report = await self.builder.build({"aa": verified})
+        self.assertEqual(report.errors, [])
+        link.unlink()
+        self.assertEqual(await self.good("aa"), [["aa"]])
+
     async def test_attack_source_changed_after_it_was_bound(self):
         """What is used again is still compared with the tree it was made of."""
         await self.good()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -28,6 +29,15 @@ class ReadingTests(SynchronousTestCase):
         """A file no larger than the limit is read whole."""
         (self.root / "a").write_bytes(b"12345")
         self.assertEqual(read_bounded(self.root / "a", 5), b"12345")
+
+    def test_pieces(self):
+        """A file is read to its end, whatever size it is said to have."""
+        (self.root / "a").write_bytes(b"12345")
+        real = os.read
+        with mock.patch.object(os, "read", lambda fd, count: real(fd, min(count, 2))):
+            self.assertEqual(read_bounded(self.root / "a", 5), b"12345")
+            with self.assertRaises(TooLargeError):
+                read_bounded(self.root / "a", 4)
 
     def test_attack_large_file(self):
         """A file over the limit is refused."""

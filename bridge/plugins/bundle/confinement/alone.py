@@ -175,9 +175,12 @@ class Confinement:
 
     def _is_unchanged(self, name: str) -> bool:
         """Whether a tree is the one that was verified, now that it was read."""
-        root, domain = self.root / "plugins" / name, self._profile.tree_domain
+        digest = self._trees[name]
+        if digest is None:
+            return False
+        root = self.root / "plugins" / name
         try:
-            return tree_digest(root, domain) == self._trees[name]
+            return tree_digest(root, self._profile.tree_domain) == digest
         except BridgeError:
             return False
 
