@@ -1,0 +1,273 @@
+"""Runs every attack in every mode, each on a page that was just loaded."""
+
+from __future__ import annotations
+
+import json
+import queue
+import secrets
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from attrs import define, field, frozen
+
+from ..whole.browser import open_browser
+from ..whole.daemon import Daemon, environment, running, set_up
+from .corpus import Attack, attacks
+from .modes import MODES, Mode
+from .outcomes import Outcomes
+from .servers import Elsewhere, Line, Site, serving
+from .tab import Tab, TabError, open_tab
+
+TABS: Final = 4
+_HERE: Final = Path(__file__).parent
+_WORLD: Final = "outside"
+_SHOWN_SECONDS: Final = 20.0
+_WORKED_SECONDS: Final = 3.0
+# Nothing in the background is slowed down.
+_FLAGS: Final = (
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+)
+_CONTROL: Final = Attack("none", "none", "Does nothing.")
+
+
+@frozen
+class Secrets:
+    """What there is to take."""
+
+    token: str
+    cookie: str
+    data: str
+
+    def taken(self, words: str) -> set[str]:
+        """Name those that are in a text."""
+        return {
+            name
+            for name in ("token", "cookie", "data")
+            if getattr(self, name) in words
+        }
+
+
+@frozen
+class Seen:
+    """
+    What was seen of a page after an attack.
+
+    :ivar loot: Without what can be known only at the end.
+    :ivar changes: What the page's scripts share and that is another than before.
+    :ivar note: What the attacker's card shows, for people.
+    """
+
+    loot: set[str]
+    changes: set[str]
+    note: str
+
+
+@define(eq=False)
+class Attacked:
+    """A tab in which one page after the other is attacked."""
+
+    tab: Tab
+    line: Line
+    page: str
+    secrets: Secrets
+
+    def prepare(self) -> None:
+        """Have the browser watch each page."""
+        stand = {
+            "origin": self.page,
+            "endpoint": f"http://127.0.0.1:{self.line.port}",
+            "token": self.secrets.token,
+            "cookie": self.secrets.cookie,
+        }
+        outside = (_HERE / "outside.js").read_text("utf-8")
+        source = outside.replace("STAND", json.dumps(stand), 2)
+        shared = (_HERE / "shared.js").read_text("utf-8")
+        for method, params in (
+            ("Page.enable", {}),
+            ("Runtime.enable", {}),
+            ("Runtime.addBinding", {"name": "noted", "executionContextName": _WORLD}),
+            ("Page.addScriptToEvaluateOnNewDocument", {"source": shared}),
+            (
+                "Page.addScriptToEvaluateOnNewDocument",
+                {"source": source, "worldName": _WORLD},
+            ),
+        ):
+            self.tab.call(method, **params)
+
+    def attack(self, mode: Mode, attack: Attack) -> Seen:
+        """Load the page, wait until the attack is over, and look."""
+        tab = self.tab
+        tab.events.clear()
+        tab.call("Page.navigate", url=f"{self.page}/{mode.name}/{attack.id}/")
+        tab.wait(lambda: self._has("drop", "over") or self._left(), _SHOWN_SECONDS)
+        if self._has("drop") and not self._has("over"):
+            self.line.drop()
+            tab.wait(lambda: self._has("over"), _SHOWN_SECONDS)
+        worked = tab.wait(
+            lambda: self._has("worked") or self._left(), _WORKED_SECONDS
+        )
+        return self._look(worked)
+
+    def _look(self, worked: bool) -> Seen:
+        seen = self._evaluate("look()", self._world()) or {"left": True}
+        loot = self.secrets.taken(seen.get("taken", ""))
+        if seen["left"]:
+            return Seen(loot, set(), "left")
+        if seen["defaced"] or not worked:
+            loot.add("host")
+        changes = self._evaluate('globalThis[Symbol.for("outside")]()') or ""
+        return Seen(loot, set(changes.splitlines()), f"{worked} {seen['taken']}")
+
+    def _has(self, *notes: str) -> bool:
+        return any(
+            called["payload"] in notes for called in self.tab.names("Runtime.bindingCalled")
+        )
+
+    def _left(self) -> bool:
+        """Whether the tab shows a page of another origin."""
+        shown = [
+            event["frame"]["url"]
+            for event in self.tab.names("Page.frameNavigated")
+            if "parentId" not in event["frame"]
+        ]
+        return bool(shown) and not shown[-1].startswith(f"{self.page}/")
+
+    def _world(self) -> dict[str, Any]:
+        made = self.tab.names("Runtime.executionContextCreated")
+        ids = [m["context"]["id"] for m in made if m["context"]["name"] == _WORLD]
+        return {"contextId": ids[-1]} if ids else {}
+
+    def _evaluate(self, expression: str, where: dict[str, Any] | None = None) -> Any:
+        """Return a value; ``None`` when the page is not there any more."""
+        try:
+            answer = self.tab.call(
+                "Runtime.evaluate", expression=expression, returnByValue=True, **(where or {})
+            )
+        except TabError:
+            return None
+        return answer["result"].get("value")
+
+
+@frozen
+class Stand:
+    """Everything that is needed for one page after the other."""
+
+    page: str
+    elsewhere: Elsewhere
+    secrets: Secrets
+    tabs: tuple[Attacked, ...]
+
+
+@contextmanager
+def open_stand() -> Iterator[Stand]:
+    """Build the bundles, and start the daemon, the browser and the servers."""
+    with ExitStack() as stack:
+        home = Path(stack.enter_context(TemporaryDirectory(prefix="bridge-attacks-")))
+        set_up(home)
+        _build(home)
+        rates = ("--rate=1000", "--burst=1000")
+        daemon = stack.enter_context(running(home, *rates))
+        kept = _keep_secrets(daemon)
+        elsewhere = Elsewhere()
+        other = stack.enter_context(serving(elsewhere.handler()))
+        site = Site(home / "bundles", other)
+        page = stack.enter_context(serving(site.handler()))
+        browser = stack.enter_context(open_browser(*_FLAGS))
+        debugger = browser.chrome.capabilities["goog:chromeOptions"]["debuggerAddress"]
+        tabs = []
+        for _ in range(TABS):
+            line = Line(daemon.port)
+            stack.callback(line.close)
+            attacked = Attacked(open_tab(debugger), line, page, kept)
+            attacked.prepare()
+            tabs.append(attacked)
+        yield Stand(page, elsewhere, kept, tuple(tabs))
+
+
+def _build(home: Path) -> None:
+    command = (sys.executable, "-m", "tests.attacks.building")
+    # The daemon has a directory of its own, without these plugins.
+    building = home / "building"
+    building.mkdir()
+    done = subprocess.run(
+        [*command, str(set_up(building)), str(home / "bundles")],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _keep_secrets(daemon: Daemon) -> Secrets:
+    kept = Secrets(
+        token=daemon.token,
+        cookie=secrets.token_hex(16),
+        data=f"secret-{secrets.token_hex(16)}",
+    )
+    with daemon.page() as page:
+        entry = {"ns": "plugin:victim", "key": "secret", "value": kept.data}
+        page.result("state", "set", entry)
+    return kept
+
+
+def run(
+    only: Collection[str] = (), modes: Collection[str] = ()
+) -> tuple[Outcomes, dict[tuple[str, str], Seen]]:
+    """
+    Run attacks.
+
+    :param only: Beginnings of ids; all when empty.
+    :param modes: Names of modes; all when empty.
+    :return: What they took, and what was seen of each page.
+    """
+    chosen = [a for a in attacks() if not only or a.id.startswith(tuple(only))]
+    work: queue.SimpleQueue[tuple[Mode, Attack]] = queue.SimpleQueue()
+    for mode in MODES:
+        if not modes or mode.name in modes:
+            for attack in (_CONTROL, *chosen):
+                work.put((mode, attack))
+    seen: dict[tuple[str, str], Seen] = {}
+
+    def one_after_the_other(attacked: Attacked) -> None:
+        while True:
+            try:
+                mode, attack = work.get_nowait()
+            except queue.Empty:
+                return
+            seen[mode.name, attack.id] = attacked.attack(mode, attack)
+
+    with open_stand() as stand:
+        with ThreadPoolExecutor(TABS) as pool:
+            list(pool.map(one_after_the_other, stand.tabs))
+        return _outcomes(chosen, seen, stand.elsewhere.seen), seen
+
+
+def _outcomes(
+    chosen: Collection[Attack],
+    seen: dict[tuple[str, str], Seen],
+    requests: Collection[tuple[str, str]],
+) -> Outcomes:
+    taken: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    for (mode, attack), one in seen.items():
+        loot = set(one.loot)
+        if one.changes - seen[mode, _CONTROL.id].changes:
+            loot.add("host")
+        if (mode, attack) in requests:
+            loot.add("request")
+        if attack == _CONTROL.id:
+            assert not loot, (mode, one)
+        elif loot:
+            taken[attack][mode] = sorted(loot)
+    return {
+        attack.id: {"about": attack.about, **taken[attack.id]} for attack in chosen
+    }
