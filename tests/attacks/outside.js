@@ -8,7 +8,7 @@
   const roomOf = (id) => document.querySelector(`[data-testid="plugin-cards-${id}"]`);
   const textOf = (id) => roomOf(id)?.textContent ?? "";
   const isPage = location.origin === stand.origin;
-  const ROUNDS = 3;
+  const ROUNDS = 5;
 
   // What the suite asks for when an attack is over.
   globalThis.look = () => {
@@ -49,7 +49,7 @@
     }
     if (words.includes("The attack is over.")) {
       note("over");
-      const round = Number(/(\d+)$/.exec(textOf("victim"))?.[1] ?? 0);
+      const round = Number(/ round (\d+)$/.exec(textOf("victim"))?.[1] ?? 0);
       first ??= round;
       if (round >= Math.max(first, 1) + ROUNDS) {
         note("worked");

@@ -79,6 +79,7 @@ class Attacked:
     line: Line
     page: str
     secrets: Secrets
+    _frame: str = field(default="", init=False)
 
     def prepare(self) -> None:
         """Have the browser watch each page."""
@@ -102,6 +103,8 @@ class Attacked:
             ),
         ):
             self.tab.call(method, **params)
+        tree = self.tab.call("Page.getFrameTree")["frameTree"]
+        self._frame = tree["frame"]["id"]
 
     def attack(self, mode: Mode, attack: Attack) -> Seen:
         """Load the page, wait until the attack is over, and look."""
@@ -143,7 +146,11 @@ class Attacked:
 
     def _world(self) -> dict[str, Any]:
         made = self.tab.names("Runtime.executionContextCreated")
-        ids = [m["context"]["id"] for m in made if m["context"]["name"] == _WORLD]
+        ids = [
+            context["id"]
+            for context in (m["context"] for m in made)
+            if (context["name"], context["auxData"]["frameId"]) == (_WORLD, self._frame)
+        ]
         return {"contextId": ids[-1]} if ids else {}
 
     def _evaluate(self, expression: str, where: dict[str, Any] | None = None) -> Any:

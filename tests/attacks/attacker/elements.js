@@ -77,7 +77,7 @@ export function functions_of_a_frame({ card, loot }) {
 /** Has a frame of its own text run. */
 export async function frame_of_text({ card, loot }) {
   const made = card.body.ownerDocument.createElement("iframe");
-  made["src" + "doc"] = "<script>parent.document.title = 'DEFACED'</script>";
+  made["src" + "doc"] = "<script>parent.document.documentElement.lang = 'DEFACED'</script>";
   await loaded(card, made);
 }
 
@@ -91,14 +91,14 @@ export async function frame_from_elsewhere({ card, elsewhere }) {
 /** Writes an element with a listener as text. */
 export async function listener_in_markup({ card }) {
   const made = added(card, "div");
-  made["inner" + "HTML"] = "<img src=data: onerror=\"document.title = 'DEFACED'\">";
+  made["inner" + "HTML"] = "<img src=data: onerror=\"document.documentElement.lang = 'DEFACED'\">";
   await passed();
 }
 
 /** Sets a listener as an attribute. */
 export function listener_as_attribute({ card }) {
   const made = added(card, "button");
-  made.setAttribute("onclick", "document.title = 'DEFACED'");
+  made.setAttribute("onclick", "document.documentElement.lang = 'DEFACED'");
   made.click();
 }
 
@@ -106,7 +106,7 @@ export function listener_as_attribute({ card }) {
 export function script_of_text({ card }) {
   const page = card.body.ownerDocument;
   const made = page.createElement.call(page, ["script"][0]);
-  made.textContent = "document.title = 'DEFACED'";
+  made.textContent = "document.documentElement.lang = 'DEFACED'";
   card.body.append(made);
 }
 
@@ -170,7 +170,8 @@ export async function style_from_elsewhere({ card, elsewhere }) {
 /** Adds a rule to the page's own style sheet. */
 export async function rule_of_the_page({ card, elsewhere }) {
   const [sheet] = card.body.ownerDocument.styleSheets;
-  sheet.insertRule(`body { background: url(${elsewhere}) }`);
+  const rule = `body { background: url(${elsewhere}) !important }`;
+  sheet.insertRule(rule, sheet.cssRules.length);
   await passed();
 }
 
@@ -209,9 +210,9 @@ export function own_element({ card, loot }) {
   added(card, "own-element");
 }
 
-/** Changes the title of the page. */
-export function title_of_the_page({ card }) {
-  card.body.ownerDocument.title = "DEFACED";
+/** Changes an attribute of the page's root. */
+export function root_of_the_page({ card }) {
+  card.body.ownerDocument.documentElement.lang = "DEFACED";
 }
 
 /** Changes a heading of the host's. */
@@ -229,11 +230,9 @@ export async function card_of_another({ card, loot }) {
 
 /** Watches the page for what others show. */
 export async function observer({ card, loot }) {
-  const { body } = card.body.ownerDocument;
-  new MutationObserver(() => loot.sift(body.textContent)).observe(body, {
-    childList: true,
-    subtree: true,
-  });
+  const cards = card.body.closest("#plugin-cards");
+  const seen = ({ target }) => loot.sift(target.textContent);
+  new MutationObserver((all) => all.forEach(seen)).observe(cards, { childList: true });
   await passed();
 }
 

@@ -59,15 +59,3 @@ export async function error_of_the_host({ ctx, loot }) {
     };
   }
 }
-
-/** Reads the trace of a stack that the host overflowed. */
-export function overflow({ ctx, loot }) {
-  const deep = () => {
-    try {
-      deep();
-    } catch (e) {
-      loot.steal(e["constructor"]["constructor"]("return this")());
-    }
-  };
-  deep();
-}

@@ -82,11 +82,6 @@ export function bound_function({ loot }) {
   loot.steal((() => 0).bind()["constructor"](CODE)());
 }
 
-/** Hands the constructor to `Array.prototype.map` as what maps. */
-export function mapped({ loot }) {
-  loot.steal([CODE].map((text) => text && (() => 0)["constructor"](text))[0]());
-}
-
 /** Makes a class that extends the functions' constructor. */
 export function extended({ loot }) {
   class Own extends (() => 0)["constructor"] {}

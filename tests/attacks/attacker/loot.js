@@ -1,5 +1,5 @@
 // Taken before any attack changes them.
-const { apply, ownKeys } = Reflect;
+const { apply, getOwnPropertyDescriptor, ownKeys } = Reflect;
 const { indexOf, slice } = String.prototype;
 const { isArray } = Array;
 const MOST = 9000;
@@ -74,9 +74,10 @@ function textOf(value, depth) {
   const keys = ownKeys(value);
   for (let at = 0; at < keys.length && at < 50; at += 1) {
     const key = keys[at];
-    if (typeof key === "string") {
-      text += isArray(value) ? " " : ` ${key}: `;
-      text += textOf(value[key], depth + 1);
+    // No getter is called: one of a function's arguments throws.
+    const { value: part } = getOwnPropertyDescriptor(value, key);
+    if (typeof key === "string" && part !== undefined) {
+      text += `${isArray(value) ? "" : ` ${key}:`} ${textOf(part, depth + 1)}`;
     }
   }
   return text;

@@ -21,7 +21,7 @@ export async function location_of_the_document({ elsewhere }) {
 
 /** Leaves the page by an address that is code. */
 export async function location_of_code() {
-  const code = "document.title = 'DEFACED'; void 0";
+  const code = "document.documentElement.lang = 'DEFACED'; void 0";
   location["href"] = `javascript:${code}`;
   await moments(300);
 }

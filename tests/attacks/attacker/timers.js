@@ -1,5 +1,5 @@
 // With `window` in it, since the result of a text is lost.
-const CODE = "globalThis.document.title = 'DEFACED'";
+const CODE = "globalThis.document.documentElement.lang = 'DEFACED'";
 
 /** Evaluates text with `setTimeout`. */
 export async function text_of_a_timeout() {

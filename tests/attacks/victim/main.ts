@@ -1,7 +1,7 @@
 import { PermissionError, definePlugin } from "@bridge/plugin-api";
 
 const TICK_MILLISECONDS = 15;
-const WRITTEN_EVERY = 40;
+const WRITTEN_EVERY = 4;
 
 /** Works with a secret of its own, as honest plugins do. */
 export default definePlugin({
@@ -10,7 +10,7 @@ export default definePlugin({
     const card = ctx.ui.card("Victim");
     const secret = ctx.settings.get("secret", "");
     card.text(secret);
-    const rounds = card.text("0");
+    const rounds = card.text("");
     let round = 0;
     setInterval(() => {
       if (round % WRITTEN_EVERY === 0) {
@@ -20,7 +20,7 @@ export default definePlugin({
       compute(secret);
       void wait(secret);
       round += 1;
-      rounds.set(String(round));
+      rounds.set(` round ${round}`);
     }, TICK_MILLISECONDS);
   },
 });
