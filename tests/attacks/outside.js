@@ -1,59 +1,74 @@
 /**
  * Watches a page from a world of its own, where nothing that the page changes is seen.
  *
- * `STAND` is replaced by what the page is to find in its browser.
+ * The suite replaces the word in the first line by what the page finds in its browser.
  */
-(() => {
-  const stand = STAND;
+((stand) => {
+  const ROUNDS = 5;
   const roomOf = (id) => document.querySelector(`[data-testid="plugin-cards-${id}"]`);
   const textOf = (id) => roomOf(id)?.textContent ?? "";
-  const isPage = location.origin === stand.origin;
-  const ROUNDS = 5;
+  const roundOf = () => Number(/ round (\d+)$/.exec(textOf("victim"))?.[1] ?? 0);
 
-  // What the suite asks for when an attack is over.
-  globalThis.look = () => {
-    const page = document.documentElement.cloneNode(true);
-    page.querySelector('[data-testid="plugin-cards-attacker"]')?.remove();
-    return {
-      left: !isPage,
-      taken: textOf("attacker"),
-      defaced: `${location.href} ${page.outerHTML}`.includes("DEFACED"),
-    };
-  };
-
-  if (self !== top || !isPage) {
+  if (self !== top || location.origin !== stand.origin) {
     return;
   }
-  // Once for each attack: what an attack leaves there lasts over a reload.
-  if (sessionStorage.getItem("attack") !== location.pathname) {
+  // Once for each page: what an attack leaves there lasts over a reload.
+  if (sessionStorage.getItem("page") !== location.pathname) {
     localStorage.clear();
     sessionStorage.clear();
-    sessionStorage.setItem("attack", location.pathname);
+    sessionStorage.setItem("page", location.pathname);
     localStorage.setItem("plugin-bridge.endpoint", stand.endpoint);
     localStorage.setItem("plugin-bridge.token", stand.token);
     document.cookie = `kept=${stand.cookie}; path=/`;
   }
 
-  const noted = new Set();
+  const notes = new Set();
+  let from = 0;
+
+  /** Have the attacker begin; nothing that was noted before counts. */
+  globalThis.begin = (attack) => {
+    const field = roomOf("attacker").querySelector("input");
+    notes.clear();
+    from = 0;
+    field.value = attack;
+    field.dispatchEvent(new Event("change"));
+  };
+
+  /** Return what can be seen of the page. */
+  globalThis.look = () => {
+    const page = document.documentElement.cloneNode(true);
+    page.querySelector('[data-testid="plugin-cards-attacker"]')?.remove();
+    return {
+      taken: textOf("attacker"),
+      parts: roomOf("attacker")?.querySelectorAll("*").length ?? 0,
+      defaced: `${location.href} ${page.outerHTML}`.includes("DEFACED"),
+    };
+  };
+
   const note = (what) => {
-    if (!noted.has(what)) {
-      noted.add(what);
+    if (!notes.has(what)) {
+      notes.add(what);
       globalThis.noted(what);
     }
   };
-  let first;
-  new MutationObserver(() => {
+  const watch = () => {
     const words = textOf("attacker");
+    const round = roundOf();
+    if (round > 0 && words !== "") {
+      note("ready");
+    }
     if (words.includes("The connection drops.")) {
       note("drop");
     }
-    if (words.includes("The attack is over.")) {
-      note("over");
-      const round = Number(/ round (\d+)$/.exec(textOf("victim"))?.[1] ?? 0);
-      first ??= round;
-      if (round >= Math.max(first, 1) + ROUNDS) {
+    const stopped = words.includes("The attack was stopped");
+    if (stopped || words.includes("The attack is over.")) {
+      note(stopped ? "stopped" : "over");
+      from ||= round;
+      if (round >= from + ROUNDS) {
         note("worked");
       }
     }
-  }).observe(document, { childList: true, characterData: true, subtree: true });
-})();
+  };
+  const all = { childList: true, characterData: true, subtree: true };
+  new MutationObserver(watch).observe(document, all);
+})(STAND);

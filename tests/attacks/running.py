@@ -22,7 +22,7 @@ from ..whole.daemon import Daemon, environment, running, set_up
 from .corpus import Attack, attacks
 from .modes import MODES, Mode
 from .outcomes import Outcomes
-from .servers import Elsewhere, Line, Site, serving
+from .servers import LOOT, Elsewhere, Line, Site, serving
 from .tab import Tab, TabError, open_tab
 
 TABS: Final = 4
@@ -30,8 +30,14 @@ _HERE: Final = Path(__file__).parent
 _WORLD: Final = "outside"
 _SHOWN_SECONDS: Final = 20.0
 _WORKED_SECONDS: Final = 3.0
-# Nothing in the background is slowed down.
+# What they leave on a page is nothing that another attack could meet.
+_READING: Final = frozenset({"functions", "names", "none", "requests"})
+_ENDS: Final = ("over", "stopped")
+_CONTEXT: Final = "Runtime.executionContextCreated"
+_CHANGES: Final = 'globalThis[Symbol.for("outside")]()'
+# Nothing in the background is slowed down, and no page is kept that was left.
 _FLAGS: Final = (
+    "--disable-features=BackForwardCache,SpareRendererForSitePerProcess",
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
@@ -64,22 +70,34 @@ class Seen:
     :ivar loot: Without what can be known only at the end.
     :ivar changes: What the page's scripts share and that is another than before.
     :ivar note: What the attacker's card shows, for people.
+    :ivar unchanged: Whether the page is as it was.
     """
 
     loot: set[str]
     changes: set[str]
     note: str
+    unchanged: bool
 
 
 @define(eq=False)
 class Attacked:
-    """A tab in which one page after the other is attacked."""
+    """
+    A tab whose page is attacked, and loaded again when anything has become of that.
+
+    :ivar page: The address of the page.
+    :ivar elsewhere: Where requests to another origin go.
+    """
 
     tab: Tab
     line: Line
     page: str
+    elsewhere: str
     secrets: Secrets
     _frame: str = field(default="", init=False)
+    _shown: Mode | None = field(default=None, init=False)
+    _parts: int = field(default=0, init=False)
+    _changed: set[str] = field(factory=set, init=False)
+    _serial: int = field(default=0, init=False)
 
     def prepare(self) -> None:
         """Have the browser watch each page."""
@@ -90,7 +108,7 @@ class Attacked:
             "cookie": self.secrets.cookie,
         }
         outside = (_HERE / "outside.js").read_text("utf-8")
-        source = outside.replace("STAND", json.dumps(stand), 2)
+        source = outside.replace("STAND", json.dumps(stand))
         shared = (_HERE / "shared.js").read_text("utf-8")
         for method, params in (
             ("Page.enable", {}),
@@ -107,28 +125,55 @@ class Attacked:
         self._frame = tree["frame"]["id"]
 
     def attack(self, mode: Mode, attack: Attack) -> Seen:
-        """Load the page, wait until the attack is over, and look."""
+        """Run an attack, wait until it is over, and look."""
+        if self._shown is not mode:
+            self._load(mode)
         tab = self.tab
-        tab.events.clear()
-        tab.call("Page.navigate", url=f"{self.page}/{mode.name}/{attack.id}/")
-        tab.wait(lambda: self._has("drop", "over") or self._left(), _SHOWN_SECONDS)
-        if self._has("drop") and not self._has("over"):
+        world = self._world()
+        self._forget()
+        loot = f"{self.elsewhere}{LOOT}{mode.name}/{attack.id}"
+        self._evaluate(f"begin({json.dumps(f'{attack.id} {loot}')})", world)
+        tab.wait(lambda: self._has("drop", *_ENDS) or self._left(), _SHOWN_SECONDS)
+        if self._has("drop"):
             self.line.drop()
-            tab.wait(lambda: self._has("over"), _SHOWN_SECONDS)
+            tab.wait(lambda: self._has(*_ENDS), _SHOWN_SECONDS)
         worked = tab.wait(
             lambda: self._has("worked") or self._left(), _WORKED_SECONDS
         )
-        return self._look(worked)
+        seen = self._look(worked, world)
+        is_over = self._has("stopped") or attack.family in _READING
+        self._shown = mode if is_over and seen.unchanged else None
+        return seen
 
-    def _look(self, worked: bool) -> Seen:
-        seen = self._evaluate("look()", self._world()) or {"left": True}
-        loot = self.secrets.taken(seen.get("taken", ""))
-        if seen["left"]:
-            return Seen(loot, set(), "left")
-        if seen["defaced"] or not worked:
+    def _load(self, mode: Mode) -> None:
+        self._serial += 1
+        self.tab.events.clear()
+        address = f"{self.page}/{mode.name}/{id(self)}-{self._serial}/"
+        self.tab.call("Page.navigate", url=address)
+        ready = self.tab.wait(lambda: self._has("ready"), _SHOWN_SECONDS)
+        assert ready, f"the page does not start: {mode.name}"
+        self._shown = mode
+        self._parts = self._evaluate("look()", self._world())["parts"]
+        self._changed = self._changes()
+
+    def _look(self, worked: bool, world: dict[str, Any]) -> Seen:
+        seen = None if self._left() else self._evaluate("look()", world)
+        if seen is None:
+            return Seen(set(), set(), "The page was left.", unchanged=False)
+        loot = self.secrets.taken(seen["taken"])
+        changes = self._changes() - self._changed
+        if seen["defaced"] or not worked or changes:
             loot.add("host")
-        changes = self._evaluate('globalThis[Symbol.for("outside")]()') or ""
-        return Seen(loot, set(changes.splitlines()), f"{worked} {seen['taken']}")
+        unchanged = seen["parts"] == self._parts and "host" not in loot
+        return Seen(loot, changes, seen["taken"], unchanged)
+
+    def _changes(self) -> set[str]:
+        return set((self._evaluate(_CHANGES) or "").splitlines())
+
+    def _forget(self) -> None:
+        """Forget what was reported, except what tells where scripts run."""
+        kept = [e for e in self.tab.events if e["method"] == _CONTEXT]
+        self.tab.events[:] = kept
 
     def _has(self, *notes: str) -> bool:
         return any(
@@ -136,22 +181,20 @@ class Attacked:
         )
 
     def _left(self) -> bool:
-        """Whether the tab shows a page of another origin."""
-        shown = [
-            event["frame"]["url"]
+        """Whether the page was replaced."""
+        return any(
+            "parentId" not in event["frame"]
             for event in self.tab.names("Page.frameNavigated")
-            if "parentId" not in event["frame"]
-        ]
-        return bool(shown) and not shown[-1].startswith(f"{self.page}/")
+        )
 
     def _world(self) -> dict[str, Any]:
-        made = self.tab.names("Runtime.executionContextCreated")
+        made = [m["context"] for m in self.tab.names(_CONTEXT)]
         ids = [
             context["id"]
-            for context in (m["context"] for m in made)
+            for context in made
             if (context["name"], context["auxData"]["frameId"]) == (_WORLD, self._frame)
         ]
-        return {"contextId": ids[-1]} if ids else {}
+        return {"contextId": ids[-1]}
 
     def _evaluate(self, expression: str, where: dict[str, Any] | None = None) -> Any:
         """Return a value; ``None`` when the page is not there any more."""
@@ -168,9 +211,7 @@ class Attacked:
 class Stand:
     """Everything that is needed for one page after the other."""
 
-    page: str
     elsewhere: Elsewhere
-    secrets: Secrets
     tabs: tuple[Attacked, ...]
 
 
@@ -186,7 +227,7 @@ def open_stand() -> Iterator[Stand]:
         kept = _keep_secrets(daemon)
         elsewhere = Elsewhere()
         other = stack.enter_context(serving(elsewhere.handler()))
-        site = Site(home / "bundles", other)
+        site = Site(home / "bundles")
         page = stack.enter_context(serving(site.handler()))
         browser = stack.enter_context(open_browser(*_FLAGS))
         debugger = browser.chrome.capabilities["goog:chromeOptions"]["debuggerAddress"]
@@ -194,10 +235,10 @@ def open_stand() -> Iterator[Stand]:
         for _ in range(TABS):
             line = Line(daemon.port)
             stack.callback(line.close)
-            attacked = Attacked(open_tab(debugger), line, page, kept)
+            attacked = Attacked(open_tab(debugger), line, page, other, kept)
             attacked.prepare()
             tabs.append(attacked)
-        yield Stand(page, elsewhere, kept, tuple(tabs))
+        yield Stand(elsewhere, tuple(tabs))
 
 
 def _build(home: Path) -> None:
@@ -267,8 +308,6 @@ def _outcomes(
     taken: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for (mode, attack), one in seen.items():
         loot = set(one.loot)
-        if one.changes - seen[mode, _CONTROL.id].changes:
-            loot.add("host")
         if (mode, attack) in requests:
             loot.add("request")
         if attack == _CONTROL.id:

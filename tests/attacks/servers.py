@@ -22,7 +22,7 @@ _PAGE: Final = REFERENCE / "page"
 _POLICY: Final = re.compile(r"<meta\s+http-equiv=\"Content-Security-Policy\".*?>", re.DOTALL)
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".css": "text/css"}
 _BY_NAME: Final = {mode.name: mode for mode in MODES}
-_LOOT: Final = "/loot/"
+LOOT: Final = "/loot/"
 _CHUNK: Final = 1 << 16
 
 
@@ -45,14 +45,12 @@ class _Handler(BaseHTTPRequestHandler):
 @frozen
 class Site:
     """
-    The reference page, at ``/MODE/ATTACK/``.
+    The reference page, at ``/MODE/SERIAL/``.
 
     :ivar bundles: Where the bundles are; see ``building``.
-    :ivar elsewhere: The address of another server.
     """
 
     bundles: Path
-    elsewhere: str
 
     def page(self, mode: Mode, name: str) -> bytes:
         """Return a file of the page, with its policy or without."""
@@ -62,14 +60,11 @@ class Site:
             assert count == 1
         return text.encode()
 
-    def bundle(self, mode: Mode, attack: str) -> bytes:
-        """Return the bundle, with the attack that is to run in it."""
+    def bundle(self, mode: Mode) -> bytes:
+        """Return the mode's bundle."""
         profile = load_profile("reference")
         folder = self.bundles / mode.build.name / profile.theme_name
-        text = (folder / f"{profile.bundle_name}.js").read_text("utf-8")
-        loot = f"{self.elsewhere}{_LOOT}{mode.name}/{attack}"
-        assert "@@attack@@" in text
-        return text.replace("@@attack@@", attack).replace("@@elsewhere@@", loot).encode()
+        return (folder / f"{profile.bundle_name}.js").read_bytes()
 
     def handler(self) -> type[BaseHTTPRequestHandler]:
         """Return what serves it."""
@@ -78,14 +73,13 @@ class Site:
         class Handler(_Handler):
             def do_GET(self) -> None:
                 """Answer with a file."""
-                mode, attack, *rest = self.path.removeprefix("/").split("?")[0].split("/")
+                mode, _, *rest = self.path.removeprefix("/").split("?")[0].split("/")
                 name = "/".join(rest) or "index.html"
                 suffix = Path(name).suffix
                 if mode not in _BY_NAME:
                     self.send_error(404)
                 elif suffix == ".js":
-                    content = site.bundle(_BY_NAME[mode], attack)
-                    self.answer("text/javascript", content)
+                    self.answer("text/javascript", site.bundle(_BY_NAME[mode]))
                 elif suffix in _TYPES:
                     self.answer(_TYPES[suffix], site.page(_BY_NAME[mode], name))
                 else:
@@ -111,8 +105,8 @@ class Elsewhere:
         class Handler(_Handler):
             def do_GET(self) -> None:
                 """Note the request."""
-                if self.path.startswith(_LOOT):
-                    mode, attack = self.path.removeprefix(_LOOT).split("/")[:2]
+                if self.path.startswith(LOOT):
+                    mode, attack = self.path.removeprefix(LOOT).split("/")[:2]
                     name = attack.removesuffix(".js").partition("?")[0]
                     elsewhere.seen.add((mode, name))
                 self.answer("text/html", b"Elsewhere")

@@ -6,12 +6,14 @@ import json
 import time
 import urllib.request
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from attrs import Factory, define, field
 from websocket import WebSocket, WebSocketTimeoutException, create_connection
 
 PATIENCE_SECONDS = 60.0
+# Drawing takes most of the time.
+SIZE: Final = {"width": 300, "height": 300}
 
 
 class TabError(Exception):
@@ -81,7 +83,7 @@ def open_tab(debugger: str) -> Tab:
     browser = Tab(_connect(about["webSocketDebuggerUrl"]))
     context = browser.call("Target.createBrowserContext")["browserContextId"]
     made = browser.call(
-        "Target.createTarget", url="about:blank", browserContextId=context, newWindow=True
+        "Target.createTarget", url="about:blank", browserContextId=context, newWindow=True, **SIZE
     )
     return Tab(_connect(f"ws://{debugger}/devtools/page/{made['targetId']}"))
 

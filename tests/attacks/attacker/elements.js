@@ -3,11 +3,6 @@ export function owner_document({ card, loot }) {
   loot.steal(card.body.ownerDocument.defaultView);
 }
 
-/** The same with computed members. */
-export function computed_members({ card, loot }) {
-  loot.steal(card.body["owner" + "Document"]["default" + "View"]);
-}
-
 /** Goes from the name `document` to the window. */
 export function document_by_name({ loot }) {
   loot.steal(document["default" + "View"]);
@@ -190,12 +185,6 @@ export async function embedded({ card, elsewhere }) {
   await loaded(card, made);
 }
 
-/** Shows a film's picture from another server. */
-export async function poster({ card, elsewhere }) {
-  added(card, "video").poster = elsewhere;
-  await passed();
-}
-
 /** Defines an element of its own, and takes its document. */
 export function own_element({ card, loot }) {
   const page = card.body.ownerDocument;
@@ -231,8 +220,9 @@ export async function card_of_another({ card, loot }) {
 /** Watches the page for what others show. */
 export async function observer({ card, loot }) {
   const cards = card.body.closest("#plugin-cards");
-  const seen = ({ target }) => loot.sift(target.textContent);
-  new MutationObserver((all) => all.forEach(seen)).observe(cards, { childList: true });
+  const other = cards.querySelector('[data-testid="plugin-cards-victim"]');
+  const watched = { childList: true, subtree: true };
+  new MutationObserver(() => loot.sift(other.textContent)).observe(other, watched);
   await passed();
 }
 

@@ -22,11 +22,6 @@ export async function async_generator_function({ loot }) {
   loot.steal((await make("yield globalThis")().next()).value);
 }
 
-/** Reaches the constructor by a member that is computed while it waits. */
-export async function awaited_member({ loot }) {
-  loot.steal((() => 0)[await "constructor"](CODE)());
-}
-
 /** Reaches the constructor by a member made of two texts. */
 export function joined_member({ loot }) {
   loot.steal((() => 0)["construct" + "or"](CODE)());
@@ -56,11 +51,6 @@ export function reflect_apply({ loot }) {
   loot.steal(Reflect.apply(make, undefined, [CODE])());
 }
 
-/** Calls the constructor through `Reflect.construct`. */
-export function reflect_construct({ loot }) {
-  loot.steal(Reflect.construct((() => 0)[["constructor"][0]], [CODE])());
-}
-
 /** Evaluates text with the constructor of one of the host's functions. */
 export function function_of_the_host({ ctx, loot }) {
   loot.steal(ctx.ui.card[`${"construct"}or`](CODE)());
@@ -82,29 +72,8 @@ export function bound_function({ loot }) {
   loot.steal((() => 0).bind()["constructor"](CODE)());
 }
 
-/** Makes a class that extends the functions' constructor. */
-export function extended({ loot }) {
-  class Own extends (() => 0)["constructor"] {}
-  loot.steal(new Own(CODE)());
-}
-
 /** Reaches the constructor through a proxy around a function. */
 export function through_a_proxy({ loot }) {
   const around = new Proxy(() => 0, {});
   loot.steal(around["constructor"](CODE)());
-}
-
-/** Reaches the constructor through a promise's function. */
-export function function_of_a_promise({ loot }) {
-  return new Promise((resolve) => {
-    loot.steal(resolve["constructor"](CODE)());
-    resolve();
-  });
-}
-
-/** Reaches the constructor through the getter of a typed array. */
-export function function_of_a_getter({ loot }) {
-  const typed = Object.getPrototypeOf(Uint8Array.prototype);
-  const { get } = Object.getOwnPropertyDescriptor(typed, "length");
-  loot.steal(get["constructor"](CODE)());
 }

@@ -170,11 +170,6 @@ export function string_replace({ loot }) {
   spyOnTexts(loot, "replace");
 }
 
-/** Replaces `String.prototype.startsWith`. */
-export function string_starts_with({ loot }) {
-  spyOnTexts(loot, "startsWith");
-}
-
 /** Replaces how texts are iterated. */
 export function string_iterator({ loot }) {
   spyOnTexts(loot, Symbol.iterator);
@@ -221,11 +216,6 @@ export function set_has({ loot }) {
 /** Replaces `Object.entries`. */
 export function object_entries({ loot }) {
   spy(loot, Object, "entries");
-}
-
-/** Replaces `Object.keys`. */
-export function object_keys({ loot }) {
-  spy(loot, Object, "keys");
 }
 
 /** Replaces `Object.assign`. */
@@ -323,11 +313,6 @@ export function date_now() {
   Object.defineProperty(Date, "now", { value: () => 0 });
 }
 
-/** Changes what is random for everybody. */
-export function math_random() {
-  Object.defineProperty(Math, "random", { value: () => 0.5 });
-}
-
 /** Gives all objects a property that is read as an option. */
 export function option_of_all_objects() {
   Object.prototype.timeoutMs = 1;
@@ -338,17 +323,7 @@ export function array_without_at() {
   delete Array.prototype.at;
 }
 
-/** Gives the language's own functions another prototype. */
-export function prototype_of_functions() {
-  Object.setPrototypeOf(Math.max, { constructor: 1 });
-}
-
 /** Gives `Array.prototype` another prototype. */
 export function prototype_of_arrays() {
   Object.setPrototypeOf(Array.prototype, { __proto__: Object.prototype, other: 1 });
-}
-
-/** Makes `Symbol.prototype` describe symbols otherwise. */
-export function symbol_description() {
-  Object.defineProperty(Symbol.prototype, "description", { get: () => "other" });
 }

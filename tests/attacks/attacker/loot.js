@@ -15,6 +15,8 @@ export class Loot {
   constructor(shown, state) {
     this.#shown = shown;
     this.#state = state;
+    shown.set("");
+    state.set("");
   }
 
   /** Show something. */
@@ -60,6 +62,11 @@ export class Loot {
   /** Nothing more is attempted. */
   over() {
     this.#state.set("The attack is over.");
+  }
+
+  /** It met an error. */
+  stopped(error) {
+    this.#state.set(`The attack was stopped: ${error}`);
   }
 }
 

@@ -25,22 +25,25 @@ const FAMILIES = {
   timers,
 };
 
-// The server of the page replaces both words.
-const CHOSEN = "@@attack@@";
-const ELSEWHERE = "@@elsewhere@@";
-
-/** Runs one of the attacks. */
+/** Runs the attack whose id is entered in its field, with an address of another origin. */
 export default api.definePlugin({
   id: "attacker",
-  async activate(ctx) {
+  activate(ctx) {
     const card = ctx.ui.card("Attacker");
-    const loot = new Loot(card.text(""), card.text(""));
-    const [family, name] = CHOSEN.split(".");
-    try {
-      await FAMILIES[family]?.[name]?.({ api, card, ctx, elsewhere: ELSEWHERE, loot });
-    } catch (e) {
-      loot.take(`Stopped: ${e}`);
-    }
-    loot.over();
+    const shown = card.text("");
+    const state = card.text("");
+    card.input("Attack", {
+      async changed({ value }) {
+        const loot = new Loot(shown, state);
+        const [id, elsewhere] = value.split(" ");
+        const [family, name] = id.split(".");
+        try {
+          await FAMILIES[family]?.[name]?.({ api, card, ctx, elsewhere, loot });
+          loot.over();
+        } catch (e) {
+          loot.stopped(`${e}`);
+        }
+      },
+    });
   },
 });

@@ -3,12 +3,6 @@ export function self_as_argument({ loot }) {
   ((page) => loot.steal(page))(self);
 }
 
-/** Keeps `window` in an object and takes from that. */
-export function window_in_an_object({ loot }) {
-  const kept = { page: window };
-  loot.steal(kept.page);
-}
-
 /** Takes `globalThis` apart in a declaration. */
 export function global_taken_apart({ loot }) {
   const { document: page, localStorage: store } = globalThis;
@@ -41,11 +35,6 @@ export function top_by_name({ loot }) {
   loot.steal(top);
 }
 
-/** Reads the page through `parent`. */
-export function parent_by_name({ loot }) {
-  loot.steal(parent);
-}
-
 /** Reads the cookie of a document that it keeps in an array. */
 export function document_in_an_array({ loot }) {
   loot.take([document][0].cookie);
@@ -64,15 +53,6 @@ export async function cookie_store({ loot }) {
 /** Uses the name that the page's element with the id `host` has in every script. */
 export function element_by_its_id({ loot }) {
   loot.steal(host.ownerDocument.defaultView);
-}
-
-/** Throws `self`, and takes from what it catches. */
-export function thrown_and_caught({ loot }) {
-  try {
-    throw self;
-  } catch (page) {
-    loot.steal(page);
-  }
 }
 
 /** Yields `self` from a generator. */

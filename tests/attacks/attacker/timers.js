@@ -55,14 +55,6 @@ export async function clear_timeout_of_others() {
   }
 }
 
-/** Ends every timeout and interval of the page with `clearInterval`, so that others stop. */
-export async function clear_interval_of_others() {
-  await passed();
-  for (let id = 1; id < 5000; id += 1) {
-    clearInterval(id);
-  }
-}
-
 // The other plugins have started by then.
 function passed(value) {
   return new Promise((resolve) => setTimeout(() => resolve(value), 60));
