@@ -70,13 +70,13 @@ class Seen:
     :ivar loot: Without what can be known only at the end.
     :ivar changes: What the page's scripts share and that is another than before.
     :ivar note: What the attacker's card shows, for people.
-    :ivar unchanged: Whether the page is as it was.
+    :ivar worked: Whether the other plugin went on.
     """
 
     loot: set[str]
     changes: set[str]
     note: str
-    unchanged: bool
+    worked: bool
 
 
 @define(eq=False)
@@ -129,10 +129,8 @@ class Attacked:
         if self._shown is not mode:
             self._load(mode)
         tab = self.tab
-        world = self._world()
-        self._forget()
         loot = f"{self.elsewhere}{LOOT}{mode.name}/{attack.id}"
-        self._evaluate(f"begin({json.dumps(f'{attack.id} {loot}')})", world)
+        self._begin(f"{attack.id} {loot}")
         tab.wait(lambda: self._has("drop", *_ENDS) or self._left(), _SHOWN_SECONDS)
         if self._has("drop"):
             self.line.drop()
@@ -140,10 +138,21 @@ class Attacked:
         worked = tab.wait(
             lambda: self._has("worked") or self._left(), _WORKED_SECONDS
         )
-        seen = self._look(worked, world)
-        is_over = self._has("stopped") or attack.family in _READING
-        self._shown = mode if is_over and seen.unchanged else None
+        seen = self._look(worked)
+        can_stay = self._has("stopped") or attack.family in _READING or self._undo(seen)
+        self._shown = mode if can_stay and self._is_as_before() else None
         return seen
+
+    def _begin(self, words: str) -> None:
+        self._forget()
+        self._evaluate(f"begin({json.dumps(words)})", self._world())
+
+    def _undo(self, seen: Seen) -> bool:
+        """Undo what an attack changed; return whether it had only done that."""
+        if not (seen.changes and seen.worked):
+            return False
+        self._begin(_CONTROL.id)
+        return self.tab.wait(lambda: self._has("worked"), _WORKED_SECONDS)
 
     def _load(self, mode: Mode) -> None:
         self._serial += 1
@@ -154,21 +163,31 @@ class Attacked:
         assert ready, f"the page does not start: {mode.name}"
         self._shown = mode
         self._parts = self._evaluate("look()", self._world())["parts"]
+        self._changed = set()
         self._changed = self._changes()
 
-    def _look(self, worked: bool, world: dict[str, Any]) -> Seen:
-        seen = None if self._left() else self._evaluate("look()", world)
+    def _look(self, worked: bool) -> Seen:
+        seen = None if self._left() else self._evaluate("look()", self._world())
         if seen is None:
-            return Seen(set(), set(), "The page was left.", unchanged=False)
+            return Seen(set(), set(), "The page was left.", worked=False)
         loot = self.secrets.taken(seen["taken"])
-        changes = self._changes() - self._changed
+        changes = self._changes()
         if seen["defaced"] or not worked or changes:
             loot.add("host")
-        unchanged = seen["parts"] == self._parts and "host" not in loot
-        return Seen(loot, changes, seen["taken"], unchanged)
+        return Seen(loot, changes, seen["taken"], worked)
+
+    def _is_as_before(self) -> bool:
+        now = None if self._left() else self._evaluate("look()", self._world())
+        return now is not None and (
+            now["parts"] == self._parts
+            and not now["defaced"]
+            and not self._changes()
+            and self._has("worked")
+        )
 
     def _changes(self) -> set[str]:
-        return set((self._evaluate(_CHANGES) or "").splitlines())
+        found = set((self._evaluate(_CHANGES) or "").splitlines())
+        return found - self._changed
 
     def _forget(self) -> None:
         """Forget what was reported, except what tells where scripts run."""

@@ -109,7 +109,9 @@ class Elsewhere:
                     mode, attack = self.path.removeprefix(LOOT).split("/")[:2]
                     name = attack.removesuffix(".js").partition("?")[0]
                     elsewhere.seen.add((mode, name))
-                self.answer("text/html", b"Elsewhere")
+                # Who has sent it may have gone.
+                with suppress(OSError):
+                    self.answer("text/html", b"Elsewhere")
 
             do_POST = do_GET
 

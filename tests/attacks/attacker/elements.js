@@ -230,11 +230,12 @@ export async function observer({ card, loot }) {
 export function text_of_all_elements({ loot }) {
   const { get, set } = Object.getOwnPropertyDescriptor(Node.prototype, "textContent");
   Object.defineProperty(Node.prototype, "textContent", {
-    get,
-    set(words) {
+    get() {
+      const words = Reflect.apply(get, this, []);
       loot.sift(words);
-      Reflect.apply(set, this, [words]);
+      return words;
     },
+    set,
   });
 }
 

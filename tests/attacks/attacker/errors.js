@@ -1,18 +1,22 @@
+import { put } from "./common/replacing.js";
+
 /** Formats the traces of everybody's errors, and reads them. */
 export function prepare_stack_trace({ loot }) {
-  Error.prepareStackTrace = (error) => {
+  const prepare = (error) => {
     loot.sift(error.message);
     return "";
   };
+  return put(Error, "prepareStackTrace", { value: prepare });
 }
 
 /** Takes the functions that called it from a trace. */
 export function functions_of_a_trace({ loot }) {
   let calls = [];
-  Error.prepareStackTrace = (_, all) => {
+  const prepare = (_, all) => {
     calls = all;
     return "";
   };
+  const undo = put(Error, "prepareStackTrace", { value: prepare });
   void new Error("x").stack;
   for (const call of calls) {
     const page = call.getThis();
@@ -20,32 +24,27 @@ export function functions_of_a_trace({ loot }) {
       loot.steal(page);
     }
   }
+  return undo;
 }
 
 /** Has all errors lose their traces. */
 export function stack_trace_limit() {
-  Error.stackTraceLimit = 0;
+  return put(Error, "stackTraceLimit", { value: 0, writable: true, enumerable: true });
 }
 
 /** Replaces `Error.captureStackTrace`. */
 export function capture_stack_trace() {
-  Error.captureStackTrace = () => undefined;
+  return put(Error, "captureStackTrace", { value: () => undefined });
 }
 
 /** Replaces how all errors become texts. */
 export function error_to_string({ loot }) {
-  Error.prototype.toString = function () {
-    loot.sift(this.message);
-    return "";
-  };
+  return putToString(loot, Error.prototype);
 }
 
 /** Changes the class of errors that plugins share through the API. */
 export function error_of_the_api({ api, loot }) {
-  api.PermissionError.prototype.toString = function () {
-    loot.sift(this.message);
-    return "";
-  };
+  return putToString(loot, api.PermissionError.prototype);
 }
 
 /** Changes the class of an error that the host threw. */
@@ -53,9 +52,14 @@ export async function error_of_the_host({ ctx, loot }) {
   try {
     await ctx.native.notify({ title: "x" });
   } catch (e) {
-    Object.getPrototypeOf(e).toString = function () {
-      loot.sift(this.message);
-      return "";
-    };
+    return putToString(loot, Object.getPrototypeOf(e));
   }
+}
+
+function putToString(loot, prototype) {
+  const toString = function () {
+    loot.sift(this.message);
+    return "";
+  };
+  return put(prototype, "toString", { value: toString });
 }

@@ -1,17 +1,6 @@
-const { apply } = Reflect;
+import { put, spy } from "./common/replacing.js";
 
-// Replaces a function that everybody shares by one that also looks at what it works on.
-function spy(loot, object, key) {
-  const { value: original } = Object.getOwnPropertyDescriptor(object, key);
-  const spying = function () {
-    const result = apply(original, this, arguments);
-    loot.sift(this);
-    loot.sift(arguments);
-    loot.sift(result);
-    return result;
-  };
-  Object.defineProperty(object, key, { value: spying, writable: true, configurable: true });
-}
+const { apply } = Reflect;
 
 /** Replaces `JSON.stringify`, and reads the next `hello` frame. */
 export async function json_stringify_and_hello({ ctx, loot }) {
@@ -25,7 +14,7 @@ export async function to_json_and_hello({ ctx, loot }) {
     loot.sift(this);
     return this;
   };
-  Object.defineProperty(Object.prototype, "toJSON", { value: toJSON, configurable: true });
+  put(Object.prototype, "toJSON", { value: toJSON });
   await reconnected(ctx, loot);
 }
 
@@ -39,7 +28,7 @@ async function reconnected(ctx, loot) {
 
 /** Replaces `JSON.stringify`, and reads what others write to their settings. */
 export function json_stringify({ loot }) {
-  spy(loot, JSON, "stringify");
+  return spy(loot, JSON, "stringify");
 }
 
 /** Gives all objects a `toJSON`, and reads what others make a text. */
@@ -48,43 +37,43 @@ export function to_json({ loot }) {
     loot.sift(this);
     return this;
   };
-  Object.defineProperty(Object.prototype, "toJSON", { value: toJSON, configurable: true });
+  return put(Object.prototype, "toJSON", { value: toJSON });
 }
 
 /** Replaces `JSON.parse`. */
 export function json_parse({ loot }) {
-  spy(loot, JSON, "parse");
+  return spy(loot, JSON, "parse");
 }
 
 /** Replaces `Array.prototype.push`. */
 export function array_push({ loot }) {
-  spy(loot, Array.prototype, "push");
+  return spy(loot, Array.prototype, "push");
 }
 
 /** Replaces `Array.prototype.map`. */
 export function array_map({ loot }) {
-  spy(loot, Array.prototype, "map");
+  return spy(loot, Array.prototype, "map");
 }
 
 /** Replaces `Array.prototype.join`. */
 export function array_join({ loot }) {
-  spy(loot, Array.prototype, "join");
+  return spy(loot, Array.prototype, "join");
 }
 
 /** Replaces how arrays are iterated. */
 export function array_iterator({ loot }) {
-  spy(loot, Array.prototype, Symbol.iterator);
+  return spy(loot, Array.prototype, Symbol.iterator);
 }
 
 /** Replaces the step of the iterator that arrays have. */
 export function array_iterator_step({ loot }) {
-  spy(loot, Object.getPrototypeOf([][Symbol.iterator]()), "next");
+  return spy(loot, Object.getPrototypeOf([][Symbol.iterator]()), "next");
 }
 
 /** Replaces the step of every generator. */
 export function generator_step({ loot }) {
   const generators = Object.getPrototypeOf(function* () {}).prototype;
-  spy(loot, generators, "next");
+  return spy(loot, generators, "next");
 }
 
 /** Replaces the step of every async generator, and looks at what its steps give. */
@@ -96,12 +85,12 @@ export function async_generator_step({ loot }) {
     loot.sift(step);
     return step;
   };
-  Object.defineProperty(generators, "next", { value: spying });
+  return put(generators, "next", { value: spying });
 }
 
 /** Replaces the step of the iterator that `matchAll` gives. */
 export function match_step({ loot }) {
-  spy(loot, Object.getPrototypeOf("a".matchAll(/a/g)), "next");
+  return spy(loot, Object.getPrototypeOf("a".matchAll(/a/g)), "next");
 }
 
 /** Has arrays that others make by `map` and `filter` be of its own kind. */
@@ -111,7 +100,7 @@ export function array_species({ loot }) {
       return Array;
     }
   }
-  Object.defineProperty(Array, Symbol.species, {
+  return put(Array, Symbol.species, {
     get() {
       return function (length) {
         const made = new Spy(length);
@@ -136,13 +125,12 @@ export function promise_then({ loot }) {
     };
     return apply(then, this, [spied, failed]);
   };
-  Object.defineProperty(Promise.prototype, "then", { value: spying });
+  return put(Promise.prototype, "then", { value: spying });
 }
 
 /** Gives all objects a `then`, which is read when one is awaited. */
 export function then_of_all_objects({ loot }) {
-  Object.defineProperty(Object.prototype, "then", {
-    configurable: true,
+  return put(Object.prototype, "then", {
     get() {
       loot.sift(this);
       return undefined;
@@ -152,27 +140,27 @@ export function then_of_all_objects({ loot }) {
 
 /** Replaces `Promise.all`. */
 export function promise_all({ loot }) {
-  spy(loot, Promise, "all");
+  return spy(loot, Promise, "all");
 }
 
 /** Replaces `Promise.resolve`. */
 export function promise_resolve({ loot }) {
-  spy(loot, Promise, "resolve");
+  return spy(loot, Promise, "resolve");
 }
 
 /** Replaces `String.prototype.split`. */
 export function string_split({ loot }) {
-  spyOnTexts(loot, "split");
+  return spyOnTexts(loot, "split");
 }
 
 /** Replaces `String.prototype.replace`. */
 export function string_replace({ loot }) {
-  spyOnTexts(loot, "replace");
+  return spyOnTexts(loot, "replace");
 }
 
 /** Replaces how texts are iterated. */
 export function string_iterator({ loot }) {
-  spyOnTexts(loot, Symbol.iterator);
+  return spyOnTexts(loot, Symbol.iterator);
 }
 
 function spyOnTexts(loot, key) {
@@ -181,17 +169,17 @@ function spyOnTexts(loot, key) {
     loot.sift(`${this}`);
     return apply(original, this, arguments);
   };
-  Object.defineProperty(String.prototype, key, { value: spying });
+  return put(String.prototype, key, { value: spying });
 }
 
 /** Replaces `RegExp.prototype.exec`, which every match uses. */
 export function regexp_exec({ loot }) {
-  spy(loot, RegExp.prototype, "exec");
+  return spy(loot, RegExp.prototype, "exec");
 }
 
 /** Replaces what `String.prototype.replace` calls of an expression. */
 export function regexp_replace({ loot }) {
-  spy(loot, RegExp.prototype, Symbol.replace);
+  return spy(loot, RegExp.prototype, Symbol.replace);
 }
 
 /** Reads `RegExp.input`, which keeps the last text that anybody matched. */
@@ -205,47 +193,47 @@ export async function regexp_input({ loot }) {
 
 /** Replaces `Map.prototype.get`, with which the host reads settings. */
 export function map_get({ loot }) {
-  spy(loot, Map.prototype, "get");
+  return spy(loot, Map.prototype, "get");
 }
 
 /** Replaces `Set.prototype.has`. */
 export function set_has({ loot }) {
-  spy(loot, Set.prototype, "has");
+  return spy(loot, Set.prototype, "has");
 }
 
 /** Replaces `Object.entries`. */
 export function object_entries({ loot }) {
-  spy(loot, Object, "entries");
+  return spy(loot, Object, "entries");
 }
 
 /** Replaces `Object.assign`. */
 export function object_assign({ loot }) {
-  spy(loot, Object, "assign");
+  return spy(loot, Object, "assign");
 }
 
 /** Replaces `Reflect.get`. */
 export function reflect_get({ loot }) {
-  spy(loot, Reflect, "get");
+  return spy(loot, Reflect, "get");
 }
 
 /** Replaces `Object.freeze`, so that handles of others can be changed. */
 export function object_freeze() {
-  Object.defineProperty(Object, "freeze", { value: (value) => value });
+  return put(Object, "freeze", { value: (value) => value });
 }
 
 /** Replaces `Function.prototype.call`. */
 export function function_call({ loot }) {
-  spy(loot, functions(), "call");
+  return spy(loot, functions(), "call");
 }
 
 /** Replaces `Function.prototype.apply`. */
 export function function_apply({ loot }) {
-  spy(loot, functions(), "apply");
+  return spy(loot, functions(), "apply");
 }
 
 /** Replaces `Function.prototype.bind`. */
 export function function_bind({ loot }) {
-  spy(loot, functions(), "bind");
+  return spy(loot, functions(), "bind");
 }
 
 function functions() {
@@ -260,28 +248,28 @@ export function typed_array_map({ loot }) {
     loot.sift(apply(String.fromCharCode, undefined, this));
     return apply(map, this, [change, ...more]);
   };
-  Object.defineProperty(typed, "map", { value: spying });
+  return put(typed, "map", { value: spying });
 }
 
 /** Replaces `TextEncoder.prototype.encode`. */
 export function text_encoder({ loot }) {
-  spy(loot, TextEncoder.prototype, "encode");
+  return spy(loot, TextEncoder.prototype, "encode");
 }
 
 /** Replaces `TextDecoder.prototype.decode`. */
 export function text_decoder({ loot }) {
-  spy(loot, TextDecoder.prototype, "decode");
+  return spy(loot, TextDecoder.prototype, "decode");
 }
 
 /** Replaces `URLSearchParams.prototype.get`. */
 export function url_parameters({ loot }) {
-  spy(loot, URLSearchParams.prototype, "get");
+  return spy(loot, URLSearchParams.prototype, "get");
 }
 
 /** Replaces the getter of `URL.prototype.searchParams`. */
 export function url_getter({ loot }) {
   const { get } = Object.getOwnPropertyDescriptor(URL.prototype, "searchParams");
-  Object.defineProperty(URL.prototype, "searchParams", {
+  return put(URL.prototype, "searchParams", {
     get() {
       loot.sift(this.href);
       return apply(get, this, []);
@@ -292,7 +280,7 @@ export function url_getter({ loot }) {
 /** Replaces the getter of `Intl.Collator.prototype.compare`. */
 export function collator({ loot }) {
   const { get } = Object.getOwnPropertyDescriptor(Intl.Collator.prototype, "compare");
-  Object.defineProperty(Intl.Collator.prototype, "compare", {
+  return put(Intl.Collator.prototype, "compare", {
     get() {
       const compare = apply(get, this, []);
       return (one, other) => {
@@ -305,22 +293,24 @@ export function collator({ loot }) {
 
 /** Has `Array.prototype.includes` always agree, which the check of permissions uses. */
 export function array_includes() {
-  Object.defineProperty(Array.prototype, "includes", { value: () => true });
+  return put(Array.prototype, "includes", { value: () => true });
 }
 
 /** Changes what time it is for everybody. */
 export function date_now() {
-  Object.defineProperty(Date, "now", { value: () => 0 });
+  return put(Date, "now", { value: () => 0 });
 }
 
 /** Gives all objects a property that is read as an option. */
 export function option_of_all_objects() {
-  Object.prototype.timeoutMs = 1;
+  return put(Object.prototype, "timeoutMs", { value: 1, writable: true, enumerable: true });
 }
 
 /** Takes a method away from all arrays. */
 export function array_without_at() {
+  const undo = put(Array.prototype, "at", { value: Array.prototype.at });
   delete Array.prototype.at;
+  return undo;
 }
 
 /** Gives `Array.prototype` another prototype. */

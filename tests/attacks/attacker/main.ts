@@ -6,7 +6,7 @@ import * as evaluation from "./evaluation.js";
 import * as functions from "./functions.js";
 import * as host from "./host.js";
 import * as intrinsics from "./intrinsics.js";
-import { Loot } from "./loot.js";
+import { Loot } from "./common/loot.js";
 import * as names from "./names.js";
 import * as navigation from "./navigation.js";
 import * as requests from "./requests.js";
@@ -25,20 +25,22 @@ const FAMILIES = {
   timers,
 };
 
-/** Runs the attack whose id is entered in its field, with an address of another origin. */
+/** Runs the attack whose id is entered in its field, and undoes the one before. */
 export default api.definePlugin({
   id: "attacker",
   activate(ctx) {
     const card = ctx.ui.card("Attacker");
     const shown = card.text("");
     const state = card.text("");
+    let undo;
     card.input("Attack", {
       async changed({ value }) {
         const loot = new Loot(shown, state);
         const [id, elsewhere] = value.split(" ");
         const [family, name] = id.split(".");
         try {
-          await FAMILIES[family]?.[name]?.({ api, card, ctx, elsewhere, loot });
+          undo?.();
+          undo = await FAMILIES[family]?.[name]?.({ api, card, ctx, elsewhere, loot });
           loot.over();
         } catch (e) {
           loot.stopped(`${e}`);

@@ -9,7 +9,7 @@ export default definePlugin({
   activate(ctx) {
     const card = ctx.ui.card("Victim");
     const secret = ctx.settings.get("secret", "");
-    card.text(secret);
+    const kept = card.text("");
     const rounds = card.text("");
     let round = 0;
     setInterval(() => {
@@ -19,6 +19,7 @@ export default definePlugin({
       ctx.settings.get("secret", "");
       compute(secret);
       void wait(secret);
+      kept.set(secret);
       round += 1;
       rounds.set(` round ${round}`);
     }, TICK_MILLISECONDS);
