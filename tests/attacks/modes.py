@@ -31,7 +31,7 @@ class Mode:
     A bundle, and the page that loads it.
 
     :ivar name: In the data and in the docs.
-    :ivar has_policy: Whether the page has the content security policy that it ships with.
+    :ivar has_policy: Whether the page has its content security policy.
     :ivar about: One line, for the docs.
     """
 

@@ -43,10 +43,10 @@ def text(outcomes: Outcomes) -> str:
     """Write outcomes as they are committed."""
     lines = [_HEAD]
     for attack, about in sorted(outcomes.items()):
-        lines.append(f'["{attack}"]')
-        for key in ("about", *(mode.name for mode in MODES)):
-            if key in about:
-                # JSON's strings and lists are TOML's too.
-                lines.append(f"{key} = {json.dumps(about[key], ensure_ascii=False)}")
-        lines.append("")
+        keys = ("about", *(mode.name for mode in MODES))
+        # JSON's strings and lists are TOML's too.
+        held = (
+            (k, json.dumps(about[k], ensure_ascii=False)) for k in keys if k in about
+        )
+        lines += [f'["{attack}"]', *(f"{key} = {value}" for key, value in held), ""]
     return "\n".join(lines)

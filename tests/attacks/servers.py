@@ -1,4 +1,4 @@
-"""What the attacked page meets: its own server, another one, and the way to the daemon."""
+"""What an attacked page meets: its server, another one, and the way to the daemon."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from ..reference.bundling import REFERENCE
 from .modes import MODES, Mode
 
 _PAGE: Final = REFERENCE / "page"
-_POLICY: Final = re.compile(r"<meta\s+http-equiv=\"Content-Security-Policy\".*?>", re.DOTALL)
+_POLICY: Final = re.compile(
+    r"<meta\s+http-equiv=\"Content-Security-Policy\".*?>", re.DOTALL
+)
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".css": "text/css"}
 _BY_NAME: Final = {mode.name: mode for mode in MODES}
 LOOT: Final = "/loot/"
@@ -113,7 +115,9 @@ class Elsewhere:
                 with suppress(OSError):
                     self.answer("text/html", b"Elsewhere")
 
-            do_POST = do_GET
+            def do_POST(self) -> None:
+                """Note the request."""
+                self.do_GET()
 
         return Handler
 

@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 60.0
 SIZE: Final = {"width": 300, "height": 300}
 
 
-class TabError(Exception):
+class CommandError(Exception):
     """The browser refused a command."""
 
 
@@ -37,11 +37,13 @@ class Tab:
         """
         Have a command carried out.
 
-        :raise TabError: It was refused.
+        :raise CommandError: It was refused.
         """
         self._last += 1
         self.socket.settimeout(PATIENCE_SECONDS)
-        self.socket.send(json.dumps({"id": self._last, "method": method, "params": params}))
+        self.socket.send(
+            json.dumps({"id": self._last, "method": method, "params": params})
+        )
         while True:
             frame: dict[str, Any] = json.loads(self.socket.recv())
             if frame.get("id") == self._last:
@@ -49,7 +51,7 @@ class Tab:
             if "id" not in frame:
                 self.events.append(frame)
         if "error" in frame:
-            raise TabError(frame["error"]["message"])
+            raise CommandError(frame["error"]["message"])
         result: dict[str, Any] = frame["result"]
         return result
 
@@ -83,7 +85,11 @@ def open_tab(debugger: str) -> Tab:
     browser = Tab(_connect(about["webSocketDebuggerUrl"]))
     context = browser.call("Target.createBrowserContext")["browserContextId"]
     made = browser.call(
-        "Target.createTarget", url="about:blank", browserContextId=context, newWindow=True, **SIZE
+        "Target.createTarget",
+        url="about:blank",
+        browserContextId=context,
+        newWindow=True,
+        **SIZE,
     )
     return Tab(_connect(f"ws://{debugger}/devtools/page/{made['targetId']}"))
 
