@@ -122,6 +122,9 @@ class HostProfile:
         while it is loaded does not stop the bundle.
     :ivar bind: ``names``: each plugin is bundled alone first, and its free names mean
         what a frozen scope of its own has; ``off``: they mean the page's.
+    :ivar freeze: Whether the bundle begins by freezing what all scripts of the page
+        share: the objects of the language, which no script can change from then on,
+        and no text becomes a function by a ``constructor``.
     :ivar dom_declared: Whether a manifest may have the field ``dom``, because only
         plugins that set it get elements of the page.
     :ivar sink_aliases: Other names callers may use for a sink.
@@ -143,6 +146,7 @@ class HostProfile:
     plain_versions: bool = False
     lazy_table: bool = False
     bind: Annotated[str, Text(8, like=r"off|names")] = "off"
+    freeze: bool = False
     dom_declared: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)

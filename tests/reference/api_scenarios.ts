@@ -180,6 +180,41 @@ export const apiScenarios = {
     equal(daemon.asked.filter((call) => call === "osc/listen").length, 4);
   },
 
+  async attack_message_for_another_plugin() {
+    const { ctx, daemon } = await running(["osc"], { answers: [true] });
+    const seen: OscMessage[] = [];
+    await ctx.osc.listen((message) => {
+      for (const object of [message, message.args, message.args[0] ?? {}]) {
+        Reflect.set(object, "value", 9);
+        Reflect.set(object, "address", "/b");
+        Reflect.deleteProperty(object, "0");
+      }
+    });
+    await ctx.osc.listen((message) => void seen.push(message));
+    const data = { address: "/a", args: [{ kind: "int", value: 1 }] };
+    daemon.pushes.emit({ event: "osc", data });
+    equal(seen, [data]);
+  },
+
+  async attack_context_leads_to_the_host() {
+    const { ctx } = await running([]);
+    const members = Object.entries(ctx).filter(([name]) => name !== "id" && name !== "ui");
+    equal(members.map(([name]) => name), [
+      ...["logger", "settings", "native", "http", "osc", "sql"],
+    ]);
+    for (const [name, record] of members) {
+      equal([name, Object.getPrototypeOf(record)], [name, null]);
+      const functions = Object.values(record as object) as unknown[];
+      equal(functions.length > 0, true);
+      for (const one of [record, ...functions]) {
+        equal([name, Object.isFrozen(one), Object.hasOwn(one as object, "prototype")], [name, true, false]);
+      }
+    }
+    equal([Object.getPrototypeOf(ctx), Object.isFrozen(ctx)], [null, true]);
+    const end = ctx.settings.onChange(() => undefined);
+    equal(Object.isFrozen(end), true);
+  },
+
   async osc_is_sent() {
     const { ctx, daemon } = await running(["osc"], { answers: [true] });
     await ctx.osc.send("/avatar/parameters/Hat", true, { kind: "float", value: 1 });
@@ -367,6 +402,20 @@ export const apiScenarios = {
     });
     equal(await runtime.saveSettings("some-plugin", { volume: 1 }), { outcome: "saved" });
     equal(lines.at(-1), "some-plugin: a listener failed: Error: no luck");
+  },
+
+  attack_choices_that_change() {
+    class Choices extends Array<object> {
+      override map(): never {
+        return [{ value: "a", label: { type: "img" } }] as never;
+      }
+    }
+    const options = Choices.of({ value: "a", label: "A" });
+    const read = readSchema({ a: { type: "choice", label: "x", default: "a", options } });
+    equal(read, [
+      { key: "a", label: "x", type: "choice", default: "a", options: [{ value: "a", label: "A" }] },
+    ]);
+    equal(Object.getPrototypeOf((read[0] as never as { options: object }).options), Array.prototype);
   },
 
   schemas_that_break_a_rule() {

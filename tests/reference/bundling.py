@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from bridge.plugins.bundle.plugintable import table_text
+from bridge.plugins.bundle.plugintable import FREEZE_FILE, TABLE_FILE, table_text
+from bridge.plugins.bundle.prelude import prelude_text
 
 from ..npm import ROOT, esbuild
 
@@ -21,7 +22,7 @@ _TSCONFIG: Final = (
 
 def lay_out(data: Path, plugins: list[Path]) -> None:
     """
-    Fill a data directory: ``host/``, ``plugins/`` and the generated table.
+    Fill a data directory: ``host/``, ``plugins/`` and what the daemon generates.
 
     :param plugins: Plugin trees to copy; each keeps its folder's name.
     """
@@ -30,8 +31,9 @@ def lay_out(data: Path, plugins: list[Path]) -> None:
     for tree in plugins:
         shutil.copytree(tree, data / "plugins" / tree.name)
     (data / "build").mkdir()
-    table = table_text([tree.name for tree in plugins], lazy=True)
-    (data / "build" / "static-plugins.ts").write_text(table, "utf-8")
+    table = table_text([tree.name for tree in plugins], lazy=True, freeze=True)
+    (data / TABLE_FILE).write_text(table, "utf-8")
+    (data / FREEZE_FILE).write_text(prelude_text(), "utf-8")
 
 
 def bundle(data: Path, out: Path) -> subprocess.CompletedProcess[str]:

@@ -152,6 +152,16 @@ export const hostScenarios = {
     equal(daemon.asked, []);
   },
 
+  async attack_method_that_changes() {
+    const daemon = new Daemon();
+    const api = native(daemon, [true]);
+    const names = ["targets", "send", "send"];
+    const method = { toString: () => names.shift() ?? "send" };
+    await api.call("notify", method as never);
+    equal(daemon.asked.filter((call) => call.startsWith("notify/")), ["notify/targets"]);
+    equal(daemon.state.get("grants:some-plugin"), [{ kind: "native", target: "notify/targets" }]);
+  },
+
   async undeclared_permission() {
     const daemon = new Daemon();
     const api = native(daemon, [true], ["network"]);

@@ -108,6 +108,10 @@ class PermissionTests(ScenarioTestCase):
         """Naming any service but ``notify`` is refused before anything is sent."""
         self.prove()
 
+    def test_attack_method_that_changes(self) -> None:
+        """The method that is called is the one that the user was asked about."""
+        self.prove()
+
     def test_undeclared_permission(self) -> None:
         """Without ``native`` in the manifest nothing is sent."""
         self.prove()

@@ -144,6 +144,14 @@ class ContextTests(ScenarioTestCase):
         """The port is held from the first listener to the last."""
         self.prove()
 
+    def test_attack_message_for_another_plugin(self) -> None:
+        """A plugin that gets a message cannot change what the next one gets."""
+        self.prove()
+
+    def test_attack_context_leads_to_the_host(self) -> None:
+        """A context is frozen functions in records without a prototype."""
+        self.prove()
+
     def test_osc_is_sent(self) -> None:
         """A message is sent with its kinds."""
         self.prove()
@@ -198,6 +206,10 @@ class SchemaTests(ScenarioTestCase):
 
     def test_settings_listener_that_fails(self) -> None:
         """A plugin's listener that throws is logged."""
+        self.prove()
+
+    def test_attack_choices_that_change(self) -> None:
+        """The choices that are shown are those that were checked: texts."""
         self.prove()
 
     def test_schemas_that_break_a_rule(self) -> None:

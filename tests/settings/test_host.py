@@ -81,6 +81,14 @@ class ShippedTests(SynchronousTestCase):
         self.assertEqual(profile.tree_domain, "bridge-plugin-tree-v1")
         self.assertFalse(profile.plain_versions)
 
+    def test_freezing(self) -> None:
+        """A page is frozen only if its profile asks for it."""
+        self.assertTrue(load_profile("reference").freeze)
+        self.assertFalse(load_profile("vrcnext").freeze)
+        self.assertFalse(parse_profile(GOOD).freeze)
+        with self.assertRaises(ProfileError):
+            parse_profile(f'freeze = "yes"\n{GOOD}')
+
     def test_same_vocabulary(self) -> None:
         """Both know the same 13 permissions, each once."""
         vrcnext, reference = (load_profile(name).permissions for name in SHIPPED)

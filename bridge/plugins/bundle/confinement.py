@@ -34,6 +34,9 @@ from .metafile import TOO_LARGE, BuildError, check_alone
 from .plugintable import BOUND, BOUND_ENTRY, plugin_of
 from .scope import scope_text
 
+# Of its own for each plugin: the object of `import * as` would be shared otherwise, and
+# is none that can be frozen.  No file of a plugin's is likely to be called so.
+_API: Final = "./@api.js"
 _OWN: Final = "own.js"
 _METAFILE: Final = "own.json"
 
@@ -61,7 +64,8 @@ def own_arguments(
         "--supported:top-level-await=false",
         "--supported:import-meta=false",
         "--sourcemap=inline",
-        f"--external:{profile.api_module}",
+        f"--alias:{profile.api_module}={_API}",
+        f"--external:{_API}",
         # Nothing of the host's: a plugin that imports one of its files is refused.
         f"--external:{profile.table_module}",
         f"--outdir={BOUND}",
@@ -109,9 +113,7 @@ class Confinement:
         """
         try:
             metafile = read_bounded(self.staging / _METAFILE, BUILD_METAFILE_BYTES)
-            self.inputs = check_alone(
-                metafile, self._directories, self._profile.api_module, self._read
-            )
+            self.inputs = check_alone(metafile, self._directories, _API, self._read)
             return Bindings([self._unbound(name) for name in self._directories])
         except TooLargeError:
             raise BuildError(TOO_LARGE) from None
@@ -138,6 +140,8 @@ class Confinement:
             self._write(f"{BOUND}/{name}/{BOUND_ENTRY}", answer.code)
             scope = scope_text(names, self._has_dom(name))
             self._write(f"{BOUND}/{name}/{SCOPE_FILE}", scope)
+            api = f'export * from "{self._profile.api_module}";\n'
+            self._write(f"{BOUND}/{name}/{_API.removeprefix('./')}", api)
 
     def check_unchanged(self, inputs: frozenset[str]) -> None:
         """

@@ -22,7 +22,7 @@ from ..tree.files import shown
 from ..tree.manifest import ENTRY_FILE, MANIFEST_FILE
 from .inputs import Input, Metafile, parse_metafile
 from .places import PATTERN, Edge, place_of, specifier_shown
-from .plugintable import BOUND, BOUND_ENTRY, TABLE_FILE
+from .plugintable import BOUND, BOUND_ENTRY, FREEZE_FILE, TABLE_FILE
 
 API: Final = "host/packages/api/src/"
 HOST: Final = "host/packages/"
@@ -243,8 +243,8 @@ class _Rules:
 
 def _room(path: str, plugins: Collection[str]) -> str | None:
     """The room a file is in, as the start of its path; ``None`` for no room."""
-    if path == TABLE_FILE:
-        return TABLE_FILE
+    if path in (TABLE_FILE, FREEZE_FILE):
+        return path
     if ".." in path.split("/"):
         return None
     for room in (API, HOST, PACKAGES):
@@ -281,6 +281,8 @@ def _why_not(inside: str, as_data: bool) -> str | None:
 
 
 def _in_table(path: str, room: str | None) -> bool:
+    if path == FREEZE_FILE:
+        return True
     if room is None:
         return False
     files = (BOUND_ENTRY,) if room.startswith(_BOUND) else (ENTRY_FILE, MANIFEST_FILE)

@@ -22,16 +22,18 @@ _REFUSED: Final = WORDS | SCOPED | MEMBERS
 _COMPUTING: Final = frozenset(
     {
         *("DOMException", "TextDecoder", "TextEncoder", "URL", "URLSearchParams"),
-        *("atob", "btoa", "clearInterval", "clearTimeout", "structuredClone"),
-        "queueMicrotask",
+        *("atob", "btoa", "queueMicrotask", "structuredClone"),
     }
 )
 
-# A timer takes no text, and calls back without the window as `this`; what the page's
-# own objects do is handed out without the objects.
+# A timer takes no text, calls back without the window as `this`, and ends only the
+# plugin's own: their numbers can be guessed.  What the page's own objects do is handed
+# out without the objects.
 _WRAPPED: Final = {
-    "setTimeout": "timer(page.setTimeout)",
-    "setInterval": "timer(page.setInterval)",
+    "setTimeout": "timer(page.setTimeout, true)",
+    "setInterval": "timer(page.setInterval, false)",
+    "clearTimeout": "end(page.clearTimeout)",
+    "clearInterval": "end(page.clearInterval)",
     "console": 'members(page.console, "debug", "error", "info", "log", "warn")',
     "crypto": 'members(page.crypto, "getRandomValues", "randomUUID")',
     "performance": 'members(page.performance, "now")',
@@ -41,15 +43,27 @@ _HEAD: Final = """\
 const page = globalThis;
 """
 _TIMER: Final = """\
-const timer = (start) => (run, delay, ...values) => {
+const started = new Set();
+const timer = (start, once) => Object.freeze((run, delay, ...values) => {
   if (typeof run !== "function") throw new TypeError("a timer needs a function");
-  return start(() => { run(...values); }, delay);
-};
+  const id = start(() => {
+    if (once) started.delete(id);
+    run(...values);
+  }, delay);
+  started.add(id);
+  return id;
+});
+const end = (stop) => Object.freeze((id) => {
+  if (started.delete(id)) stop(id);
+});
 """
+_TIMERS: Final = {"setTimeout", "setInterval", "clearTimeout", "clearInterval"}
 _MEMBERS: Final = """\
 const members = (object, ...names) => {
   const copy = { __proto__: null };
-  for (const name of names) copy[name] = (...values) => object[name](...values);
+  for (const name of names) {
+    copy[name] = Object.freeze((...values) => object[name](...values));
+  }
   return Object.freeze(copy);
 };
 """
@@ -68,6 +82,11 @@ def granted_names(dom: bool) -> frozenset[str]:
     return names - _REFUSED - CONSTANTS
 
 
+def shared_names() -> frozenset[str]:
+    """Return the names of what every scope may hand out as the page has it."""
+    return granted_names(dom=False) - _WRAPPED.keys()
+
+
 def scope_text(names: Collection[str], dom: bool) -> str:
     """
     Write the module that exports ``scope``, as JavaScript.
@@ -78,7 +97,7 @@ def scope_text(names: Collection[str], dom: bool) -> str:
     """
     given = sorted(granted_names(dom).intersection(names))
     parts = [_HEAD]
-    if {"setTimeout", "setInterval"}.intersection(given):
+    if _TIMERS.intersection(given):
         parts.append(_TIMER)
     if {"console", "crypto", "performance"}.intersection(given):
         parts.append(_MEMBERS)

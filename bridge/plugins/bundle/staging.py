@@ -31,7 +31,8 @@ from ..tree.files import TooLargeError, read_bounded, shown
 from .bundlerprocess import METAFILE
 from .confinement import Confinement
 from .metafile import PLUGINS, TOO_LARGE, BuildError, check_metafile
-from .plugintable import TABLE_FILE, plugin_of, table_text
+from .plugintable import FREEZE_FILE, TABLE_FILE, plugin_of, table_text
+from .prelude import prelude_text
 from .prerequisites import (
     BUNDLER_BINARY,
     BUNDLER_CHECKSUM,
@@ -125,10 +126,15 @@ class Staging:
                 self._profile, directories, self.root, self.directory
             )
             self.confinement.prepare()
-        bound = self.confinement is not None
-        table = table_text(directories, self._profile.lazy_table, bound)
-        _replace(self.root / TABLE_FILE, table.encode())
+        self._write_table(directories)
         return self.executable
+
+    def _write_table(self, directories: Sequence[str]) -> None:
+        profile, bound = self._profile, self.confinement is not None
+        table = table_text(directories, profile.lazy_table, bound, profile.freeze)
+        _replace(self.root / TABLE_FILE, table.encode())
+        if profile.freeze:
+            _replace(self.root / FREEZE_FILE, prelude_text().encode())
 
     def check(self, directories: Sequence[str]) -> None:
         """

@@ -140,6 +140,21 @@ class BoundTests(RunCase):
         )
         self.assertEqual(found, [1, "undefined", 2])
 
+    async def test_attack_timers_of_others(self):
+        """A plugin ends only what it has started itself."""
+        found = await self.run_plugin(
+            "export default () => new Promise((done) => {\n"
+            "  const own = setTimeout(() => done('its own'), 5)\n"
+            "  for (let id = 0; id < 1000; id += 1) clearTimeout(id)\n"
+            "  const ended = setInterval(() => done('what was ended'), 1)\n"
+            "  clearInterval(ended); clearTimeout((globalTimer as any))\n"
+            "  clearTimeout(own)\n"
+            "  setTimeout((a) => done([typeof own, a]), 10, 1)\n"
+            "})\n"
+            "declare const globalTimer: unknown;"
+        )
+        self.assertEqual(found, ["object", 1])
+
     async def test_the_language(self):
         """A plugin that asks for nothing computes as everywhere."""
         found = await self.run_plugin(
@@ -256,11 +271,14 @@ class BuildTests(BuildCase):
         code = "import x from '../../build/static-plugins'; export default x;"
         self.shop.plugin("aa", main__ts=code)
         await self.refusal()
-        for name in ("@bridge/plugin-api/x", "@bridge/static-plugins"):
+        for name, words in (
+            ("@bridge/plugin-api/x", "plugins/aa/main.ts:1"),
+            ("@bridge/static-plugins", "plugins/aa/main.ts:1 imports"),
+        ):
             self.shop.plugin(
                 "aa", main__ts=f"import x from '{name}'; export default x;"
             )
-            self.assertIn("plugins/aa/main.ts:1 imports", await self.refusal())
+            self.assertIn(words, await self.refusal())
 
     async def test_attack_changed_between(self):
         """A bound bundle that somebody changes is not published."""

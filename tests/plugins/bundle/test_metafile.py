@@ -364,6 +364,7 @@ class BoundTests(SynchronousTestCase):
             "source": "plugins/aa/main.ts",
             "api": "host/packages/api/src/index.ts",
             "host": "host/packages/host/src/index.ts",
+            "freeze": "build/freeze.js",
         }
         inputs: dict[str, Any] = {path: {"imports": []} for path in names.values()}
         inputs[self.TABLE]["imports"] = [{"path": names["source"]}]
@@ -380,6 +381,17 @@ class BoundTests(SynchronousTestCase):
         """The table imports them, and they import their scope and the API."""
         for target in ("scope", "api"):
             self.assertEqual(self.check(table="aa", aa=target), "")
+
+    def test_prelude(self) -> None:
+        """The table imports what freezes the page."""
+        self.assertEqual(self.check(table="freeze"), "")
+
+    def test_attack_prelude(self) -> None:
+        """Nothing else imports it, and it imports nothing."""
+        for importer in ("aa", "scope", "source", "host", "api"):
+            self.assertIn("may not import", self.check(**{importer: "freeze"}))
+        for target in ("aa", "source", "host", "api", "table"):
+            self.assertIn("may not import", self.check(freeze=target), target)
 
     def test_attack_other_files(self) -> None:
         """They import nothing else, and nothing else is imported of them."""

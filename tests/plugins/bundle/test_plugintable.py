@@ -36,6 +36,13 @@ class TableTests(SynchronousTestCase):
             "] as const;\n",
         )
 
+    def test_freeze(self):
+        """What freezes the page is imported before any plugin."""
+        for lazy in (False, True):
+            _, first, second, *_ = table_text(["a1"], lazy, freeze=True).splitlines()
+            self.assertEqual(first, "import '../build/freeze.js';")
+            self.assertIn("'../plugins/a1/", second)
+
     def test_no_plugins(self):
         """Without plugins the array is empty."""
         self.assertEqual(

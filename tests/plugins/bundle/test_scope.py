@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.scope import CONSTANTS, granted_names, scope_text
+from bridge.plugins.bundle.scope import (
+    CONSTANTS,
+    granted_names,
+    scope_text,
+    shared_names,
+)
 from bridge.plugins.policy.rules.standard import language_names
 from bridge.plugins.policy.rules.table import MEMBERS, SCOPED, WORDS
 
@@ -27,6 +32,12 @@ class GrantedTests(SynchronousTestCase):
         # Whose prototypes are those of every node.
         self.assertFalse({"EventTarget", "AbortSignal", "AbortController"} & names)
         self.assertTrue(granted_names(dom=True).issuperset({*PAGE, *names}))
+
+    def test_shared(self) -> None:
+        """What scopes wrap is each plugin's own; the rest is the page's."""
+        own = granted_names(dom=False) - shared_names()
+        timers = {"setTimeout", "setInterval", "clearTimeout", "clearInterval"}
+        self.assertEqual(own, timers | {"console", "crypto", "performance"})
 
     def test_attack_refused_names(self) -> None:
         """What the source policy refuses is in no scope."""
@@ -54,6 +65,10 @@ class TextTests(SynchronousTestCase):
 
     def test_helpers(self) -> None:
         """Helpers are there where something needs them."""
-        for name, helper in (("setTimeout", "timer"), ("console", "members")):
+        for name, helper in (
+            ("setTimeout", "timer"),
+            ("clearInterval", "timer"),
+            ("console", "members"),
+        ):
             self.assertIn(f"const {helper} = ", scope_text([name], dom=False))
             self.assertNotIn(f"const {helper} = ", scope_text(["Map"], dom=False))

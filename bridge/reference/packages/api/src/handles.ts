@@ -5,6 +5,7 @@
  * to what it is drawn on, and nothing of it can be replaced.
  */
 
+import { frozen } from "./frozen.js";
 import type { CardScreen, Drawn, InputState, NumberState, Screen } from "./screen.js";
 import { problemOf } from "./settingrules.js";
 import type {
@@ -327,20 +328,4 @@ async function attempt(
   } catch (e) {
     screen.failed(what, e);
   }
-}
-
-/**
- * Make a frozen record without a prototype, of functions or of primitives.
- *
- * @param body Answers the property `body`; it is not listed with the others.
- */
-function frozen<T extends object>(members: Omit<T, "body">, body?: () => unknown): T {
-  const record = Object.create(null) as T;
-  for (const [name, member] of Object.entries(members)) {
-    Object.defineProperty(record, name, { value: Object.freeze(member), enumerable: true });
-  }
-  if (body !== undefined) {
-    Object.defineProperty(record, "body", { get: Object.freeze(body) });
-  }
-  return Object.freeze(record);
 }

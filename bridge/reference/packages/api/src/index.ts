@@ -53,3 +53,7 @@ import type { Plugin } from "./context.js";
 export function definePlugin(plugin: Plugin): Plugin {
   return plugin;
 }
+
+// Plugins share it.
+Object.freeze(definePlugin);
+Object.freeze(definePlugin.prototype);

@@ -10,14 +10,13 @@ import type { Later } from "./environment.js";
 export type Scope = { readonly [name: string]: unknown };
 
 type Snippet = (...values: unknown[]) => Promise<unknown>;
-const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as new (
-  ...namesAndBody: string[]
-) => Snippet;
 
 /** Return what evaluates the body of an async function in a scope. */
 export function evaluator(scope: Scope): (code: string) => Promise<unknown> {
   return async (code) => {
-    const snippet = new AsyncFunction(...Object.keys(scope), code);
+    // The constructor of asynchronous functions is gone when the page is frozen.
+    const body = `return (async () => {\n${code}\n})();`;
+    const snippet = new Function(...Object.keys(scope), body) as Snippet;
     return snippet(...Object.values(scope));
   };
 }

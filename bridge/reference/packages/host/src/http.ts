@@ -50,6 +50,6 @@ function response(answer: ReturnType<typeof fields>, url: string): HttpResponse 
     url: text(answer["url"], url),
     headers: Object.fromEntries(headers.map(([name, value]) => [name, text(value)])),
     body,
-    json: () => JSON.parse(body) as Json,
+    json: Object.freeze(() => JSON.parse(body) as Json),
   };
 }

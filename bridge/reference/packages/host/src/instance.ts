@@ -1,5 +1,15 @@
-import type { Context, Logger, Ui } from "@bridge/plugin-api";
+import type {
+  Context,
+  Http,
+  Logger,
+  Native,
+  Osc,
+  Settings,
+  Sql,
+  Ui,
+} from "@bridge/plugin-api";
 
+import { frozen } from "../../api/src/frozen.js";
 import type { Daemon } from "./daemon.js";
 import type { Grants } from "./grants.js";
 import { GatedHttp } from "./http.js";
@@ -49,16 +59,16 @@ export async function makeInstance(manifest: Manifest, parts: InstanceParts): Pr
   const gate = new Gate(manifest, parts.grants(id), parts.ask);
   const osc = new GatedOsc(parts.hub, daemon, gate, failed);
   const place = parts.place(manifest, logger);
-  const context: Context = {
+  const context = frozen<Context>({
     id,
-    logger,
-    settings,
+    logger: frozen(logger),
+    settings: settingsOf(settings),
     ui: place.ui,
-    native: new GatedNative(daemon, gate),
-    http: new GatedHttp(daemon, gate),
-    osc,
-    sql: new GatedSql(daemon, gate),
-  };
+    native: nativeOf(new GatedNative(daemon, gate)),
+    http: httpOf(new GatedHttp(daemon, gate)),
+    osc: oscOf(osc),
+    sql: sqlOf(new GatedSql(daemon, gate)),
+  });
   return {
     context,
     settings,
@@ -73,4 +83,40 @@ export async function makeInstance(manifest: Manifest, parts: InstanceParts): Pr
       place.remove();
     },
   };
+}
+
+// A plugin gets functions without the objects they work on, and promises of its own.
+
+function settingsOf(settings: StoredSettings): Settings {
+  return frozen<Settings>({
+    get: ((key: string, fallback: never) => settings.get(key, fallback)) as Settings["get"],
+    set: async (key, value) => settings.set(key, value),
+    onChange: (listener) => Object.freeze(settings.onChange(listener)),
+  });
+}
+
+function nativeOf(native: Native): Native {
+  return frozen<Native>({
+    call: (...given) => native.call(...given),
+    targets: () => native.targets(),
+    notify: (notification) => native.notify(notification),
+  });
+}
+
+function httpOf(http: Http): Http {
+  return frozen<Http>({ fetch: (...given) => http.fetch(...given) });
+}
+
+function oscOf(osc: Osc): Osc {
+  return frozen<Osc>({
+    send: (...given) => osc.send(...given),
+    listen: async (listener) => Object.freeze(await osc.listen(listener)),
+  });
+}
+
+function sqlOf(sql: Sql): Sql {
+  return frozen<Sql>({
+    databases: () => sql.databases(),
+    query: (...given) => sql.query(...given),
+  });
 }

@@ -31,8 +31,10 @@ export class GatedNative implements Native {
     if (service !== "notify") {
       throw new PermissionError("a plugin may only use the service notify");
     }
-    await this.#gate.pass("native", `${service}/${method}`);
-    return this.#caller.call(service, method, params);
+    // Read once: of an object it may be another one the second time.
+    const name = String(method);
+    await this.#gate.pass("native", `${service}/${name}`);
+    return this.#caller.call(service, name, params);
   }
 
   async targets(): Promise<readonly Target[]> {

@@ -123,14 +123,16 @@ export class GatedOsc implements Osc {
   }
 }
 
+// Every listener of every plugin gets the same one.
 function readMessage(data: unknown): OscMessage {
   const { address, args } = fields(data);
-  return { address: text(address), args: list(args).flatMap(readArgument) };
+  const read = Object.freeze(list(args).flatMap(readArgument));
+  return Object.freeze({ address: text(address), args: read });
 }
 
 function readArgument(value: unknown): OscArgument[] {
   const { kind, value: given } = fields(value);
   const usable =
     KINDS.includes(text(kind)) && ["boolean", "number", "string"].includes(typeof given);
-  return usable ? [{ kind, value: given } as OscArgument] : [];
+  return usable ? [Object.freeze({ kind, value: given } as OscArgument)] : [];
 }

@@ -89,7 +89,8 @@ function checkLength(name: string, given: unknown, least: number, most: number):
 }
 
 function readOptions(name: string, given: unknown): readonly object[] {
-  const options = list(given).map(fields).map((option) => ({
+  // A copy: an array may have methods of its own, which return what they like.
+  const options = [...list(given)].map(fields).map((option) => ({
     value: option["value"],
     label: option["label"],
   }));
