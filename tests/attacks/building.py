@@ -43,11 +43,12 @@ def place(data: Path, build: Build) -> None:
 
 async def build_all(reactor: Any, data: Path, out: Path) -> None:
     """Build each bundle into a directory of its own below ``out``."""
+    reference = load_profile("reference")
     builds: Collection[Build] = {mode.build for mode in MODES}
     for build in builds:
         place(data, build)
         builder = Builder(
-            profile=evolve(load_profile("reference"), bind=build.bind),
+            profile=evolve(reference, bind=build.bind, freeze=build.freeze),
             data=DataDir(data),
             theme_dir=out / build.name,
             reactor=reactor,
