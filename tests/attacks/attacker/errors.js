@@ -42,20 +42,6 @@ export function error_to_string({ loot }) {
   return putToString(loot, Error.prototype);
 }
 
-/** Changes the class of errors that plugins share through the API. */
-export function error_of_the_api({ api, loot }) {
-  return putToString(loot, api.PermissionError.prototype);
-}
-
-/** Changes the class of an error that the host threw. */
-export async function error_of_the_host({ ctx, loot }) {
-  try {
-    await ctx.native.notify({ title: "x" });
-  } catch (e) {
-    return putToString(loot, Object.getPrototypeOf(e));
-  }
-}
-
 function putToString(loot, prototype) {
   const toString = function () {
     loot.sift(this.message);

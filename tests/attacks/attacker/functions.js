@@ -1,3 +1,5 @@
+import { definePlugin } from "@bridge/plugin-api";
+
 const CODE = "return this";
 
 /** Evaluates text with the constructor of an object's constructor. */
@@ -57,8 +59,8 @@ export function function_of_the_host({ ctx, loot }) {
 }
 
 /** Evaluates text with the constructor of a function of the plugins' API. */
-export function function_of_the_api({ api, loot }) {
-  loot.steal(api.definePlugin["constructor"](CODE)());
+export function function_of_the_api({ loot }) {
+  loot.steal(definePlugin["constructor"](CODE)());
 }
 
 /** Evaluates text with the constructor of a class. */

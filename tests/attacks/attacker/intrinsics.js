@@ -1,6 +1,6 @@
-import { put, spy } from "./common/replacing.js";
+import { put, spy, spying, undoing } from "./common/replacing.js";
 
-const { apply } = Reflect;
+const { apply, getPrototypeOf, set } = Reflect;
 
 /** Replaces `JSON.stringify`, and reads the next `hello` frame. */
 export async function json_stringify_and_hello({ ctx, loot }) {
@@ -80,12 +80,12 @@ export function generator_step({ loot }) {
 export function async_generator_step({ loot }) {
   const generators = Object.getPrototypeOf(async function* () {}).prototype;
   const { next } = generators;
-  const spying = async function () {
+  const stepping = async function () {
     const step = await apply(next, this, arguments);
     loot.sift(step);
     return step;
   };
-  return put(generators, "next", { value: spying });
+  return put(generators, "next", { value: stepping });
 }
 
 /** Replaces the step of the iterator that `matchAll` gives. */
@@ -117,15 +117,17 @@ export function array_species({ loot }) {
 
 /** Replaces `Promise.prototype.then`. */
 export function promise_then({ loot }) {
-  const { then } = Promise.prototype;
-  const spying = function (done, failed) {
+  return put(Promise.prototype, "then", { value: thenOf(loot, Promise.prototype.then) });
+}
+
+function thenOf(loot, then) {
+  return function (done, failed) {
     const spied = (value) => {
       loot.sift(value);
       return typeof done === "function" ? done(value) : value;
     };
     return apply(then, this, [spied, failed]);
   };
-  return put(Promise.prototype, "then", { value: spying });
 }
 
 /** Gives all objects a `then`, which is read when one is awaited. */
@@ -165,11 +167,11 @@ export function string_iterator({ loot }) {
 
 function spyOnTexts(loot, key) {
   const original = String.prototype[key];
-  const spying = function () {
+  const looking = function () {
     loot.sift(`${this}`);
     return apply(original, this, arguments);
   };
-  return put(String.prototype, key, { value: spying });
+  return put(String.prototype, key, { value: looking });
 }
 
 /** Replaces `RegExp.prototype.exec`, which every match uses. */
@@ -244,11 +246,11 @@ function functions() {
 export function typed_array_map({ loot }) {
   const typed = Object.getPrototypeOf(Uint8Array.prototype);
   const { map } = typed;
-  const spying = function (change, ...more) {
+  const looking = function (change, ...more) {
     loot.sift(apply(String.fromCharCode, undefined, this));
     return apply(map, this, [change, ...more]);
   };
-  return put(typed, "map", { value: spying });
+  return put(typed, "map", { value: looking });
 }
 
 /** Replaces `TextEncoder.prototype.encode`. */
@@ -308,7 +310,7 @@ export function option_of_all_objects() {
 
 /** Takes a method away from all arrays. */
 export function array_without_at() {
-  const undo = put(Array.prototype, "at", { value: Array.prototype.at });
+  const undo = undoing(Array.prototype, "at");
   delete Array.prototype.at;
   return undo;
 }
@@ -316,4 +318,65 @@ export function array_without_at() {
 /** Gives `Array.prototype` another prototype. */
 export function prototype_of_arrays() {
   Object.setPrototypeOf(Array.prototype, { __proto__: Object.prototype, other: 1 });
+}
+
+/** Assigns to `Array.prototype.map` instead of defining it. */
+export function assigned_method({ loot }) {
+  const { map } = Array.prototype;
+  const undo = undoing(Array.prototype, "map");
+  Array.prototype.map = spying(loot, map);
+  return undo;
+}
+
+/** Assigns to a method of all objects, functions and arrays alike. */
+export function assigned_to_all_objects({ loot }) {
+  const { toString } = Object.prototype;
+  Object.prototype.toString = function () {
+    loot.sift(this);
+    return apply(toString, this, []);
+  };
+  return () => {
+    Object.prototype.toString = toString;
+  };
+}
+
+/** Assigns to the promises' prototype by `Reflect.set`, with that as the receiver. */
+export function assigned_by_reflect({ loot }) {
+  const { then } = Promise.prototype;
+  const assigned = set(Promise.prototype, "then", thenOf(loot, then), Promise.prototype);
+  if (!assigned) {
+    throw new TypeError("it cannot be assigned");
+  }
+  return () => set(Promise.prototype, "then", then);
+}
+
+/** Calls the setter that a property has, if it has one, for the prototype itself. */
+export function setter_of_a_prototype({ loot }) {
+  const arrays = Array.prototype;
+  const { push } = arrays;
+  const about = Object.getOwnPropertyDescriptor(arrays, "push");
+  const change = about.set ?? ((value) => (arrays.push = value));
+  apply(change, arrays, [spying(loot, push)]);
+  return () => apply(change, arrays, [push]);
+}
+
+/** Defines a getter in the old way. */
+export function old_getter({ loot }) {
+  const { join } = Array.prototype;
+  const undo = undoing(Array.prototype, "join");
+  Array.prototype.__defineGetter__("join", () => spying(loot, join));
+  return undo;
+}
+
+/** Puts a prototype of its own between an iterator's and the one of all iterators. */
+export function prototype_between({ loot }) {
+  const steps = getPrototypeOf([][Symbol.iterator]());
+  const before = getPrototypeOf(steps);
+  const { next } = steps;
+  Object.setPrototypeOf(steps, { __proto__: before, next: spying(loot, next) });
+  delete steps.next;
+  return () => {
+    steps.next = next;
+    Object.setPrototypeOf(steps, before);
+  };
 }

@@ -1,10 +1,10 @@
-import * as api from "@bridge/plugin-api";
+import { definePlugin } from "@bridge/plugin-api";
 
 import * as elements from "./elements.js";
 import * as errors from "./errors.js";
 import * as evaluation from "./evaluation.js";
 import * as functions from "./functions.js";
-import * as host from "./host.js";
+import * as handles from "./handles.js";
 import * as intrinsics from "./intrinsics.js";
 import { Loot } from "./common/loot.js";
 import * as names from "./names.js";
@@ -17,7 +17,7 @@ const FAMILIES = {
   errors,
   evaluation,
   functions,
-  host,
+  handles,
   intrinsics,
   names,
   navigation,
@@ -26,7 +26,7 @@ const FAMILIES = {
 };
 
 /** Runs the attack whose id is entered in its field, and undoes the one before. */
-export default api.definePlugin({
+export default definePlugin({
   id: "attacker",
   activate(ctx) {
     const card = ctx.ui.card("Attacker");
@@ -40,7 +40,7 @@ export default api.definePlugin({
         const [family, name] = id.split(".");
         try {
           undo?.();
-          undo = await FAMILIES[family]?.[name]?.({ api, card, ctx, elsewhere, loot });
+          undo = await FAMILIES[family]?.[name]?.({ card, ctx, elsewhere, loot });
           loot.over();
         } catch (e) {
           loot.stopped(`${e}`);

@@ -2,10 +2,16 @@ const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor } = Refl
 
 /** Define a property of an object that is shared; returns what undoes that. */
 export function put(object, key, about) {
-  const before = getOwnPropertyDescriptor(object, key);
+  const undo = undoing(object, key);
   if (!defineProperty(object, key, { ...about, configurable: true })) {
     throw new TypeError("it cannot be changed");
   }
+  return undo;
+}
+
+/** Return what gives an object the property again that it has now. */
+export function undoing(object, key) {
+  const before = getOwnPropertyDescriptor(object, key);
   return () => {
     if (before === undefined) {
       deleteProperty(object, key);
@@ -17,13 +23,16 @@ export function put(object, key, about) {
 
 /** Replace a function by one that also looks at what it works on. */
 export function spy(loot, object, key) {
-  const { value: original, ...rest } = getOwnPropertyDescriptor(object, key);
-  const spying = function () {
+  return put(object, key, { value: spying(loot, object[key]), writable: true });
+}
+
+/** Return a function that does the same as another, and looks at what it works on. */
+export function spying(loot, original) {
+  return function () {
     const result = apply(original, this, arguments);
     loot.sift(this);
     loot.sift(arguments);
     loot.sift(result);
     return result;
   };
-  return put(object, key, { ...rest, value: spying });
 }
