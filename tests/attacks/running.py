@@ -63,7 +63,8 @@ def open_stand() -> Iterator[Stand]:
         for _ in range(TABS):
             line = Line(daemon.port)
             stack.callback(line.close)
-            attacked = Attacked(open_tab(debugger), line, page, other, kept)
+            tab = stack.enter_context(open_tab(debugger))
+            attacked = Attacked(tab, line, page, other, kept)
             attacked.prepare()
             tabs.append(attacked)
         yield Stand(elsewhere, tuple(tabs))

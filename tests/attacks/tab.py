@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from attrs import Factory, define, field
@@ -74,24 +75,28 @@ class Tab:
         return [e["params"] for e in self.events if e["method"] == method]
 
 
-def open_tab(debugger: str) -> Tab:
+@contextmanager
+def open_tab(debugger: str) -> Iterator[Tab]:
     """
-    Open a tab.
+    Open a tab, and let go of it at the end.
 
     :param debugger: Where the browser is driven: host and port.
     """
     with urllib.request.urlopen(f"http://{debugger}/json/version") as answer:
         about = json.load(answer)
-    browser = Tab(_connect(about["webSocketDebuggerUrl"]))
-    context = browser.call("Target.createBrowserContext")["browserContextId"]
-    made = browser.call(
-        "Target.createTarget",
-        url="about:blank",
-        browserContextId=context,
-        newWindow=True,
-        **SIZE,
-    )
-    return Tab(_connect(f"ws://{debugger}/devtools/page/{made['targetId']}"))
+    with closing(_connect(about["webSocketDebuggerUrl"])) as socket:
+        browser = Tab(socket)
+        context = browser.call("Target.createBrowserContext")["browserContextId"]
+        made = browser.call(
+            "Target.createTarget",
+            url="about:blank",
+            browserContextId=context,
+            newWindow=True,
+            **SIZE,
+        )
+        page = f"ws://{debugger}/devtools/page/{made['targetId']}"
+        with closing(_connect(page)) as own:
+            yield Tab(own)
 
 
 def _connect(address: str) -> WebSocket:
