@@ -20,8 +20,8 @@ _HERE: Final = Path(__file__).parent
 _WORLD: Final = "outside"
 _SHOWN_SECONDS: Final = 20.0
 _WORKED_SECONDS: Final = 3.0
-# What they leave on a page is nothing that another attack could meet.
-_READING: Final = frozenset({"functions", "names", "none", "requests"})
+# The page's address may be another, or it may be left later.
+_LEAVING: Final = "navigation"
 _ENDS: Final = ("over", "stopped")
 _CONTEXT: Final = "Runtime.executionContextCreated"
 _CHANGES: Final = 'globalThis[Symbol.for("outside")]()'
@@ -117,8 +117,9 @@ class Attacked:
             tab.wait(lambda: self._has(*_ENDS), _SHOWN_SECONDS)
         worked = tab.wait(lambda: self._has("worked") or self._left(), _WORKED_SECONDS)
         seen = self._look(worked)
-        can_stay = self._has("stopped") or attack.family in _READING or self._undo(seen)
-        self._shown = mode if can_stay and self._is_as_before() else None
+        can_stay = self._has("stopped") or attack.family != _LEAVING
+        is_kept = can_stay and worked and self._undo(seen) and self._is_as_before()
+        self._shown = mode if is_kept else None
         return seen
 
     def _begin(self, words: str) -> None:
@@ -126,9 +127,10 @@ class Attacked:
         self._evaluate(f"begin({json.dumps(words)})", self._world())
 
     def _undo(self, seen: Seen) -> bool:
-        """Undo what an attack changed; return whether it had only done that."""
-        if not (seen.changes and seen.worked):
-            return False
+        """Undo what an attack changed; return whether that is over."""
+        # Everything else is undone when the next attack begins.
+        if not seen.changes:
+            return True
         self._begin(CONTROL.id)
         return self.tab.wait(lambda: self._has("worked"), _WORKED_SECONDS)
 
@@ -155,7 +157,9 @@ class Attacked:
         return Seen(loot, changes, seen["taken"], worked)
 
     def _is_as_before(self) -> bool:
-        now = None if self._left() else self._evaluate("look()", self._world())
+        if self._left():
+            return False
+        now = self._evaluate("clean(), look()", self._world())
         return now is not None and (
             now["parts"] == self._parts
             and not now["defaced"]

@@ -22,7 +22,9 @@
     document.cookie = `kept=${stand.cookie}; path=/`;
   }
 
+  const bodyOf = (id) => roomOf(id).querySelector(".body");
   const notes = new Set();
+  let own;
   let from = 0;
 
   /** Have the attacker begin; nothing that was noted before counts. */
@@ -45,6 +47,21 @@
     };
   };
 
+  /** Remove what the attacker has added to its card, and the mark of the page. */
+  globalThis.clean = () => {
+    const body = bodyOf("attacker");
+    for (const part of [...body.children]) {
+      if (!own.has(part)) {
+        part.remove();
+      }
+    }
+    body.removeAttribute("style");
+    for (const one of body.getAnimations()) {
+      one.cancel();
+    }
+    document.documentElement.lang = "en";
+  };
+
   const note = (what) => {
     if (!notes.has(what)) {
       notes.add(what);
@@ -55,6 +72,7 @@
     const words = textOf("attacker");
     const round = roundOf();
     if (round > 0 && words !== "") {
+      own ??= new Set(bodyOf("attacker").children);
       note("ready");
     }
     if (words.includes("The connection drops.")) {

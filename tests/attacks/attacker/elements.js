@@ -1,3 +1,5 @@
+import { put } from "./common/replacing.js";
+
 /** Goes from its card to the document and to its window. */
 export function owner_document({ card, loot }) {
   loot.steal(card.body.ownerDocument.defaultView);
@@ -166,8 +168,9 @@ export async function style_from_elsewhere({ card, elsewhere }) {
 export async function rule_of_the_page({ card, elsewhere }) {
   const [sheet] = card.body.ownerDocument.styleSheets;
   const rule = `body { background: url(${elsewhere}) !important }`;
-  sheet.insertRule(rule, sheet.cssRules.length);
+  const at = sheet.insertRule(rule, sheet.cssRules.length);
   await passed();
+  return () => sheet.deleteRule(at);
 }
 
 /** Has the browser fetch a page that may be needed. */
@@ -222,14 +225,16 @@ export async function observer({ card, loot }) {
   const cards = card.body.closest("#plugin-cards");
   const other = cards.querySelector('[data-testid="plugin-cards-victim"]');
   const watched = { childList: true, subtree: true };
-  new MutationObserver(() => loot.sift(other.textContent)).observe(other, watched);
+  const observing = new MutationObserver(() => loot.sift(other.textContent));
+  observing.observe(other, watched);
   await passed();
+  return () => observing.disconnect();
 }
 
 /** Replaces how all elements get their text. */
 export function text_of_all_elements({ loot }) {
   const { get, set } = Object.getOwnPropertyDescriptor(Node.prototype, "textContent");
-  Object.defineProperty(Node.prototype, "textContent", {
+  return put(Node.prototype, "textContent", {
     get() {
       const words = Reflect.apply(get, this, []);
       loot.sift(words);
@@ -242,12 +247,15 @@ export function text_of_all_elements({ loot }) {
 /** Replaces how all sockets send, through the window. */
 export async function socket_of_the_page({ card, ctx, loot }) {
   const page = card.body.ownerDocument["default" + "View"];
-  const { send } = page.WebSocket.prototype;
-  page.WebSocket.prototype.send = function (frame) {
+  const sockets = page.WebSocket.prototype;
+  const { send } = sockets;
+  const value = function (frame) {
     loot.sift(frame);
     Reflect.apply(send, this, [frame]);
   };
+  const undo = put(sockets, "send", { value, writable: true });
   await ctx.settings.set("moment", 1);
+  return undo;
 }
 
 function added({ body }, tag) {
