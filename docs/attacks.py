@@ -63,8 +63,8 @@ def attacks() -> Iterator[str]:
         "Each of these attacks is a function of a plugin that was not scanned. A test "
         "runs it in Chromium, on the reference page, with a bundle that the daemon has "
         "built for each mode. It fails when an attack takes more or less than is "
-        "written here. [Threats](../threats.md#a-plugin-in-the-page) counts them, and explains "
-        "what each mode promises.\n"
+        "written here. [Threats](../threats.md#a-plugin-in-the-page) counts them, and "
+        "explains what each mode promises.\n"
     )
     yield from attack_modes()
     yield "What is taken:\n"

@@ -172,7 +172,7 @@ class Attacked:
         return found - self._changed
 
     def _forget(self) -> None:
-        """Forget what was reported, except what tells where scripts run."""
+        """Forget what was reported, except where scripts run."""
         kept = [e for e in self.tab.events if e["method"] == _CONTEXT]
         self.tab.events[:] = kept
 

@@ -54,9 +54,9 @@ def open_stand() -> Iterator[Stand]:
         daemon = stack.enter_context(running(home, *rates))
         kept = _keep_secrets(daemon)
         elsewhere = Elsewhere()
-        other = stack.enter_context(serving(elsewhere.handler()))
+        other = stack.enter_context(serving(elsewhere.answers()))
         site = Site(home / "bundles")
-        page = stack.enter_context(serving(site.handler()))
+        page = stack.enter_context(serving(site.answers()))
         browser = stack.enter_context(open_browser(*_FLAGS))
         debugger = browser.chrome.capabilities["goog:chromeOptions"]["debuggerAddress"]
         tabs = []

@@ -28,7 +28,7 @@ LOOT: Final = "/loot/"
 _CHUNK: Final = 1 << 16
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Answers(BaseHTTPRequestHandler):
     """Answers without writing a log."""
 
     def answer(self, kind: str, content: bytes) -> None:
@@ -68,11 +68,11 @@ class Site:
         folder = self.bundles / mode.build.name / profile.theme_name
         return (folder / f"{profile.bundle_name}.js").read_bytes()
 
-    def handler(self) -> type[BaseHTTPRequestHandler]:
-        """Return what serves it."""
+    def answers(self) -> type[BaseHTTPRequestHandler]:
+        """Return the class of its answers."""
         site = self
 
-        class Handler(_Handler):
+        class Answers(_Answers):
             def do_GET(self) -> None:
                 """Answer with a file."""
                 mode, _, *rest = self.path.removeprefix("/").split("?")[0].split("/")
@@ -87,7 +87,7 @@ class Site:
                 else:
                     self.send_error(404)
 
-        return Handler
+        return Answers
 
 
 @define
@@ -100,11 +100,11 @@ class Elsewhere:
 
     seen: set[tuple[str, str]] = Factory(set)
 
-    def handler(self) -> type[BaseHTTPRequestHandler]:
-        """Return what serves it."""
+    def answers(self) -> type[BaseHTTPRequestHandler]:
+        """Return the class of its answers."""
         elsewhere = self
 
-        class Handler(_Handler):
+        class Answers(_Answers):
             def do_GET(self) -> None:
                 """Note the request."""
                 if self.path.startswith(LOOT):
@@ -119,13 +119,13 @@ class Elsewhere:
                 """Note the request."""
                 self.do_GET()
 
-        return Handler
+        return Answers
 
 
 @contextmanager
-def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+def serving(answers: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """Serve on a port of loopback; gives the address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), answers)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
