@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from attacks import attacks
 from described import field_rows, fields_in, table
 from fileschemas import file_schemas, manifest_schema
 from manual import filled, pages
@@ -204,6 +205,7 @@ def rules() -> Iterator[str]:
 
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
+    "attacks.md": attacks,
     "methods.md": methods,
     "errors.md": errors,
     "session.md": session,

@@ -19,7 +19,10 @@ from twisted.scripts import trial
 
 # Drives daemons, commands and packages from outside, or has tests run by hand only.
 BY_PYTEST = frozenset(
-    {"clients", "differential", "docs", "honest", "model", "packaging", "whole"}
+    {
+        *("attacks", "clients", "differential", "docs", "honest", "model"),
+        *("packaging", "whole"),
+    }
 )
 
 # Several times what all of it takes.

@@ -1,0 +1,47 @@
+"""The attacks, read from the sources of the attacking plugin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+ATTACKER: Final = Path(__file__).with_name("attacker")
+VICTIM: Final = Path(__file__).with_name("victim")
+_ATTACK: Final = re.compile(
+    r"^/\*\* (?P<about>[^*]+?) \*/\nexport (?:async )?function (?P<name>\w+)\(",
+    re.MULTILINE,
+)
+
+
+@frozen
+class Attack:
+    """
+    One exported function of a family's module.
+
+    :ivar family: The module's name.
+    :ivar about: What it does, in a sentence.
+    """
+
+    family: str
+    name: str
+    about: str
+
+    @property
+    def id(self) -> str:
+        """Names it among all of them."""
+        return f"{self.family}.{self.name}"
+
+
+def attacks() -> list[Attack]:
+    """List them, sorted by id."""
+    return sorted(_attacks(), key=lambda attack: attack.id)
+
+
+def _attacks() -> Iterator[Attack]:
+    for path in ATTACKER.glob("*.js"):
+        for found in _ATTACK.finditer(path.read_text("utf-8")):
+            yield Attack(path.stem, found["name"], found["about"])

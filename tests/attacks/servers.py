@@ -1,0 +1,196 @@
+"""What an attacked page meets: its server, another one, and the way to the daemon."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+
+from attrs import Factory, define, field, frozen
+
+from bridge.settings.host import load_profile
+
+from ..reference.bundling import REFERENCE
+from .modes import MODES, Mode
+
+_PAGE: Final = REFERENCE / "page"
+_POLICY: Final = re.compile(
+    r"<meta\s+http-equiv=\"Content-Security-Policy\".*?>", re.DOTALL
+)
+_TYPES: Final = {".html": "text/html; charset=utf-8", ".css": "text/css"}
+_BY_NAME: Final = {mode.name: mode for mode in MODES}
+LOOT: Final = "/loot/"
+_CHUNK: Final = 1 << 16
+
+
+class _Answers(BaseHTTPRequestHandler):
+    """Answers without writing a log."""
+
+    def answer(self, kind: str, content: bytes) -> None:
+        """Send an answer that nobody keeps."""
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Write no log."""
+
+
+@frozen
+class Site:
+    """
+    The reference page, at ``/MODE/SERIAL/``.
+
+    :ivar bundles: Where the bundles are; see ``building``.
+    """
+
+    bundles: Path
+
+    def page(self, mode: Mode, name: str) -> bytes:
+        """Return a file of the page, with its policy or without."""
+        text = (_PAGE / name).read_text("utf-8")
+        if name.endswith(".html") and not mode.has_policy:
+            text, count = _POLICY.subn("", text)
+            assert count == 1
+        return text.encode()
+
+    def bundle(self, mode: Mode) -> bytes:
+        """Return the mode's bundle."""
+        profile = load_profile("reference")
+        folder = self.bundles / mode.build.name / profile.theme_name
+        return (folder / f"{profile.bundle_name}.js").read_bytes()
+
+    def answers(self) -> type[BaseHTTPRequestHandler]:
+        """Return the class of its answers."""
+        site = self
+
+        class Answers(_Answers):
+            def do_GET(self) -> None:
+                """Answer with a file."""
+                mode, _, *rest = self.path.removeprefix("/").split("?")[0].split("/")
+                name = "/".join(rest) or "index.html"
+                suffix = Path(name).suffix
+                if mode not in _BY_NAME:
+                    self.send_error(404)
+                elif suffix == ".js":
+                    self.answer("text/javascript", site.bundle(_BY_NAME[mode]))
+                elif suffix in _TYPES:
+                    self.answer(_TYPES[suffix], site.page(_BY_NAME[mode], name))
+                else:
+                    self.send_error(404)
+
+        return Answers
+
+
+@define
+class Elsewhere:
+    """
+    A server of another origin, which notes who has sent something there.
+
+    :ivar seen: The modes and ids of attacks.
+    """
+
+    seen: set[tuple[str, str]] = Factory(set)
+
+    def answers(self) -> type[BaseHTTPRequestHandler]:
+        """Return the class of its answers."""
+        elsewhere = self
+
+        class Answers(_Answers):
+            def do_GET(self) -> None:
+                """Note the request."""
+                if self.path.startswith(LOOT):
+                    mode, attack = self.path.removeprefix(LOOT).split("/")[:2]
+                    name = attack.removesuffix(".js").partition("?")[0]
+                    elsewhere.seen.add((mode, name))
+                # Who has sent it may have gone.
+                with suppress(OSError):
+                    self.answer("text/html", b"Elsewhere")
+
+            def do_POST(self) -> None:
+                """Note the request."""
+                self.do_GET()
+
+        return Answers
+
+
+@contextmanager
+def serving(answers: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Serve on a port of loopback; gives the address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), answers)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@define(eq=False)
+class Line:
+    """
+    The way to the daemon, which can be interrupted.
+
+    :ivar port: Where the page finds the daemon.
+    """
+
+    target: int
+    port: int = field(init=False)
+    _listening: socket.socket = field(init=False)
+    _open: list[socket.socket] = Factory(list)
+
+    def __attrs_post_init__(self) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def _names(self) -> tuple[bytes, bytes]:
+        near, far = (f"Host: 127.0.0.1:{port}" for port in (self.port, self.target))
+        return near.encode(), far.encode()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listening.accept()
+                far = socket.create_connection(("127.0.0.1", self.target))
+                self._open += near, far
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(
+                        target=self._pass, args=(source, sink), daemon=True
+                    ).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while chunk := source.recv(_CHUNK):
+                # The daemon answers only to its own name.
+                sink.sendall(chunk.replace(*self._names))
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def drop(self) -> None:
+        """End every connection; new ones can be made."""
+        ended, self._open = self._open, []
+        for end in ended:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def close(self) -> None:
+        """End every connection, and accept no more."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self.drop()
