@@ -1,4 +1,4 @@
-"""Tests for bridge.web.socket, over the whole stack, as a client sees it."""
+"""Tests for bridge.web.websocket.socket, over the whole stack, as a client sees it."""
 
 from __future__ import annotations
 
