@@ -1,4 +1,4 @@
-"""Tests for bridge.web.websocket.framing; what a peer sees is in tests/whole/test_rfc6455.py."""
+"""Tests for framing; what a peer sees is in tests/whole/test_rfc6455.py."""
 
 from __future__ import annotations
 
