@@ -1,6 +1,6 @@
 import { PermissionError, definePlugin } from "@bridge/plugin-api";
 
-const TICK_MILLISECONDS = 15;
+const TICK_MILLISECONDS = 10;
 const WRITTEN_EVERY = 4;
 
 /** Works with a secret of its own, as honest plugins do. */
