@@ -15,6 +15,7 @@ from bridge.plugins.esbuild.executable import (
     HeldCopy,
     memory_file,
     read_checksum,
+    temporary_copy,
     verified_copy,
 )
 from bridge.protocol.limits import BUNDLER_BYTES
@@ -238,3 +239,19 @@ class HeldCopyTests(ExecutableCase):
         copy = held.get(self.source, self.private)
         self.assertEqual(copy.path, str(self.private / "esbuild"))
         held.close()
+
+    def test_for_scans(self):
+        """A copy without a directory of the caller's is the held one, too."""
+        for copy in (
+            self.held.get(self.source, self.private),
+            temporary_copy(self.source, self.held.get),
+            temporary_copy(self.source, self.held.get),
+        ):
+            self.assertTrue(os.path.exists(copy.path))
+            copy.close()
+            self.assertFalse(os.path.exists(copy.path))
+        self.assertEqual(self.made, 1)
+        digest = hashlib.sha256(SCRIPT).hexdigest()
+        copy = self.held.get(self.source, self.private)
+        self.addCleanup(copy.close)
+        self.assertEqual(copy.digest, digest)
