@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +12,7 @@ from attrs import define, field, frozen
 
 from .corpus import Attack
 from .modes import Mode
-from .servers import LOOT, Line
+from .servers import LOOT, Elsewhere, Line
 from .tab import CommandError, Tab
 
 CONTROL: Final = Attack("none", "none", "Does nothing.")
@@ -19,7 +21,9 @@ CONTROL: Final = Attack("none", "none", "Does nothing.")
 _HERE: Final = Path(__file__).parent
 _WORLD: Final = "outside"
 _SHOWN_SECONDS: Final = 20.0
-_WORKED_SECONDS: Final = 3.0
+_WORKED_SECONDS: Final = 4.0
+_TAKEN_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.05
 # The page's address may be another, or it may be left later.
 _LEAVING: Final = "navigation"
 _ENDS: Final = ("over", "stopped")
@@ -65,13 +69,14 @@ class Attacked:
     A tab whose page is attacked, and loaded again when anything has become of that.
 
     :ivar page: The address of the page.
-    :ivar elsewhere: Where requests to another origin go.
+    :ivar other: The address of the server of another origin.
     """
 
     tab: Tab
     line: Line
     page: str
-    elsewhere: str
+    other: str
+    elsewhere: Elsewhere
     secrets: Secrets
     _frame: str = field(default="", init=False)
     _shown: Mode | None = field(default=None, init=False)
@@ -104,12 +109,16 @@ class Attacked:
         tree = self.tab.call("Page.getFrameTree")["frameTree"]
         self._frame = tree["frame"]["id"]
 
-    def attack(self, mode: Mode, attack: Attack) -> Seen:
-        """Run an attack, wait until it is over, and look."""
+    def attack(self, mode: Mode, attack: Attack, expected: Collection[str]) -> Seen:
+        """
+        Run an attack, wait until it is over, and look.
+
+        :param expected: Loot to be patient for: a busy machine may be slow.
+        """
         if self._shown is not mode:
             self._load(mode)
         tab = self.tab
-        loot = f"{self.elsewhere}{LOOT}{mode.name}/{attack.id}"
+        loot = f"{self.other}{LOOT}{mode.name}/{attack.id}"
         self._begin(f"{attack.id} {loot}")
         tab.wait(lambda: self._has("drop", *_ENDS) or self._left(), _SHOWN_SECONDS)
         if self._has("drop"):
@@ -117,10 +126,20 @@ class Attacked:
             tab.wait(lambda: self._has(*_ENDS), _SHOWN_SECONDS)
         worked = tab.wait(lambda: self._has("worked") or self._left(), _WORKED_SECONDS)
         seen = self._look(worked)
+        end = time.monotonic() + _TAKEN_SECONDS
+        while not self._is_all(expected, seen, mode, attack) and time.monotonic() < end:
+            tab.wait(lambda: False, _LOOK_SECONDS)
+            seen = self._look(worked)
         can_stay = self._has("stopped") or attack.family != _LEAVING
         is_kept = can_stay and worked and self._undo(seen) and self._is_as_before()
         self._shown = mode if is_kept else None
         return seen
+
+    def _is_all(
+        self, expected: Collection[str], seen: Seen, mode: Mode, attack: Attack
+    ) -> bool:
+        is_sent = (mode.name, attack.id) in self.elsewhere.seen
+        return seen.loot.union({"request"} if is_sent else ()).issuperset(expected)
 
     def _begin(self, words: str) -> None:
         self._forget()

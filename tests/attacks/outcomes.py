@@ -35,8 +35,8 @@ _HEAD: Final = """\
 
 
 def read() -> Outcomes:
-    """Read the committed file."""
-    return tomllib.loads(FILE.read_text("utf-8"))
+    """Read the committed file; nothing when there is none."""
+    return tomllib.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
 
 
 def text(outcomes: Outcomes) -> str:

@@ -21,7 +21,7 @@ from ..whole.daemon import Daemon, environment, running, set_up
 from .attacked import CONTROL, Attacked, Secrets, Seen
 from .corpus import Attack, attacks
 from .modes import MODES, Mode
-from .outcomes import Outcomes
+from .outcomes import Outcomes, read
 from .servers import Elsewhere, Line, Site, serving
 from .tab import open_tab
 
@@ -64,7 +64,7 @@ def open_stand() -> Iterator[Stand]:
             line = Line(daemon.port)
             stack.callback(line.close)
             tab = stack.enter_context(open_tab(debugger))
-            attacked = Attacked(tab, line, page, other, kept)
+            attacked = Attacked(tab, line, page, other, elsewhere, kept)
             attacked.prepare()
             tabs.append(attacked)
         yield Stand(elsewhere, tuple(tabs))
@@ -114,6 +114,7 @@ def run(
             for attack in (CONTROL, *chosen):
                 work.put((mode, attack))
     seen: dict[tuple[str, str], Seen] = {}
+    held = read()
 
     def one_after_the_other(attacked: Attacked) -> None:
         while True:
@@ -121,7 +122,8 @@ def run(
                 mode, attack = work.get_nowait()
             except queue.Empty:
                 return
-            seen[mode.name, attack.id] = attacked.attack(mode, attack)
+            expected = held.get(attack.id, {}).get(mode.name, ())
+            seen[mode.name, attack.id] = attacked.attack(mode, attack, expected)
 
     with open_stand() as stand:
         with ThreadPoolExecutor(TABS) as pool:
