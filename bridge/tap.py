@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from twisted.application.service import IService
 
-# Autobahn's parts in C take 50 ms to load; bridge.web.unmasking calls one without that.
+# Autobahn's parts in C take 50 ms to load; bridge.web.websocket.unmasking calls one
+# without that.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from . import __version__

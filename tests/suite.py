@@ -3,8 +3,8 @@ Runs the tests and the checks: ``python -m tests.suite check|test|packages|soak`
 
 Every test runs once: under trial what is tested from inside; under pytest what drives
 daemons, commands and pages from outside, and what runs long. Parts run at the same
-time, about one for each processor. The report of each is in ``artefacts/test``; that of
-pytest is printed last.
+time: one for each processor, and two more since some mostly wait. The report of each is
+in ``artefacts/test``; that of pytest is printed last.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ LARGE_BYTES: Final = 256 * 1024
 """From this size on, a block is a mapping of its own."""
 
 KEPT_BYTES: Final = 2 * 1024 * 1024
-"""So much of the heap stays when it is free: a fetch of 1 MiB, and its text."""
+"""How much of the heap is kept when it is free: a fetch of 1 MiB, and its text."""
 
 _ARENAS: Final = 1
 """How many heaps there may be; only one thread at a time runs Python."""

@@ -64,7 +64,7 @@ def check_status(
     found: os.stat_result, path: Path | str, top: Path | str | None
 ) -> None:
     """
-    Check what is known of a file or a directory, which is no link; see ``check``.
+    Check the status of a file or a directory that is no link; see ``check``.
 
     :raise NotOwnError: Another user owns it, or may write it.
     """

@@ -35,7 +35,7 @@ def names_bus(environ: Mapping[str, str]) -> bool:
     """
     Whether a session bus may appear where this environment leads.
 
-    A process's environment stays as it is, so one that leads nowhere always will.
+    A process's environment does not change, so where it leads nowhere, none ever will.
     """
     return bool(environ.get(VARIABLE) or os.path.isabs(environ.get(RUNTIME, "")))
 

@@ -36,7 +36,7 @@ class OutputCase(SynchronousTestCase):
     def logger(self, *args: Any, **kwargs: Any) -> Logger:
         """Make a logger that writes to the stream."""
         output = Output(self.stream, *args, **kwargs)
-        return Logger("bridge.web.socket.Socket", observer=LogPublisher(output))
+        return Logger("bridge.web.site.Site", observer=LogPublisher(output))
 
     def written(self) -> str:
         """Return what was written."""
@@ -52,7 +52,7 @@ class TextTests(OutputCase):
         self.assertRegex(
             self.written(),
             r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO  "
-            r"\[web\.socket\] a socket\n\Z",
+            r"\[web\.site\] a socket\n\Z",
         )
 
     def test_traceback(self) -> None:
@@ -60,7 +60,7 @@ class TextTests(OutputCase):
         broken = Failure(ZeroDivisionError("by nothing"))
         self.logger("text", no_secrets).failure("it broke", broken)
         first, *rest = self.written().splitlines()
-        self.assertIn("ERROR [web.socket] it broke", first)
+        self.assertIn("ERROR [web.site] it broke", first)
         self.assertIn("ZeroDivisionError: by nothing", self.written())
         for line in rest:
             self.assertTrue(line.startswith("    "), line)
@@ -107,7 +107,7 @@ class JsonTests(OutputCase):
         line = self.line()
         self.assertEqual(list(line), ["time", "level", "source", "message"])
         self.assertEqual(line["level"], "warn")
-        self.assertEqual(line["source"], "web.socket")
+        self.assertEqual(line["source"], "web.site")
         self.assertEqual(line["message"], "a\nb")
 
     def test_traceback(self) -> None:
@@ -131,8 +131,8 @@ class JournalTests(OutputCase):
         source.critical("f")
         self.assertEqual(
             self.written(),
-            "<7>[web.socket] a\n<6>[web.socket] b\n<4>[web.socket] c\n<4>    d\n"
-            "<3>[web.socket] e\n<3>[web.socket] f\n",
+            "<7>[web.site] a\n<6>[web.site] b\n<4>[web.site] c\n<4>    d\n"
+            "<3>[web.site] e\n<3>[web.site] f\n",
         )
 
     def test_json(self) -> None:
@@ -184,7 +184,7 @@ class EventTests(SynchronousTestCase):
         for namespace, source in (
             ("bridge", "bridge"),
             ("bridge.rpc.hub.Hub", "rpc.hub"),
-            ("bridge.web.socket._Socket", "web.socket"),
+            ("bridge.web.site._Site", "web.site"),
             ("bridge.services.state", "services.state"),
             ("twisted.web.server.Site", "twisted.web.server"),
             ("log_legacy", "twisted"),

@@ -108,7 +108,7 @@ class BuilderContract:
         raise NotImplementedError
 
     async def test_report(self):
-        """A report names the plugins once each, sorted."""
+        """A report names the plugins, sorted."""
         report = await self.subject.build({"bb": None, "aa": None})
         self.assertIsInstance(report, Report)
         self.assertEqual((report.ok, report.errors), (True, []))

@@ -18,7 +18,7 @@ TABLE_FILE: Final = "build/static-plugins.ts"
 """Where the table is, below the data directory."""
 
 FREEZE_FILE: Final = "build/freeze.js"
-"""Where the module of ``prelude`` is, which the table imports before any plugin."""
+"""Where the prelude is, which the table imports first; see ``confinement.prelude``."""
 
 
 def plugin_of(directory: str) -> str:

@@ -211,7 +211,7 @@ def temporary_copy(
     Make a verified copy that needs no directory of the caller's.
 
     :param source: See ``verified_copy``.
-    :param copied: This, or ``HeldCopy.get``.
+    :param copied: Makes the copy: ``verified_copy``, or ``HeldCopy.get``.
     :raise BundlerError: There is no bundler, or it is not what the checksum file says.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """

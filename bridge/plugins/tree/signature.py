@@ -29,7 +29,7 @@ from .jsontext import syntax_refusal, unknown_field
 SIGNATURE_VERSION: Final = 1
 
 _KEPT: Final = 256
-"""Of how many signatures the result is remembered; each build asks for all again."""
+"""How many signatures' results are remembered; each build asks for all of them."""
 
 _Digits64 = Annotated[str, Text(64, like=r"[0-9A-Fa-f]+", least=64)]
 

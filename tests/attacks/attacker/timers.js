@@ -1,4 +1,4 @@
-// With `window` in it, since the result of a text is lost.
+// It marks the page, since the result of a text is lost.
 const CODE = "globalThis.document.documentElement.lang = 'DEFACED'";
 
 /** Evaluates text with `setTimeout`. */

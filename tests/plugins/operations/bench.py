@@ -193,20 +193,22 @@ class FakeBuilder:
     events: list[str] = field(factory=list)
     outcomes: list[Any] = field(factory=list)
 
-    def build(self, ids: Mapping[str, str | None]) -> Deferred[Report]:
+    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
         """See ``Builds``."""
-        self.events.append(" ".join(["run", *ids]))
+        self.events.append(" ".join(["run", *trees]))
         outcome: Any = self.outcomes.pop(0) if self.outcomes else None
         if isinstance(outcome, Deferred):
-            return outcome.addCallback(lambda _: self.report(ids))
+            return outcome.addCallback(lambda _: self.report(trees))
         if isinstance(outcome, Exception):
             return fail(outcome)
-        return succeed(self.report(ids, outcome))
+        return succeed(self.report(trees, outcome))
 
-    def report(self, ids: Mapping[str, str | None], error: str | None = None) -> Report:
+    def report(
+        self, trees: Mapping[str, str | None], error: str | None = None
+    ) -> Report:
         """Return the report of a run."""
         errors = [] if error is None else [error]
-        plugins = sorted(map(plugin_of, set(ids)))
+        plugins = sorted(map(plugin_of, trees))
         return Report(ok=error is None, duration_ms=1, plugins=plugins, errors=errors)
 
 

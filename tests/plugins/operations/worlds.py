@@ -43,20 +43,22 @@ class PublishingBuilder(FakeBuilder):
     bench: Any = None
     broken: bool = False
 
-    def build(self, directories: Mapping[str, str | None]) -> Deferred[Report]:
+    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
         """See ``FakeBuilder.build``."""
-        if self.broken and LATER in [code_of(self.bench, d) for d in directories]:
+        if self.broken and LATER in [code_of(self.bench, name) for name in trees]:
             self.outcomes = ["no such module"]
-        return super().build(directories)
+        return super().build(trees)
 
-    def report(self, ids: Mapping[str, str | None], error: str | None = None) -> Report:
+    def report(
+        self, trees: Mapping[str, str | None], error: str | None = None
+    ) -> Report:
         """See ``FakeBuilder.report``."""
         if error is None:
-            published = {name: code_of(self.bench, name) for name in ids}
+            published = {name: code_of(self.bench, name) for name in trees}
             temporary = self.bench.data.root.with_name("bundle.tmp")
             temporary.write_text(json.dumps(published))
             temporary.replace(temporary.with_name("bundle"))
-        return super().report(ids, error)
+        return super().report(trees, error)
 
 
 def code_of(bench: Bench, plugin_id: str) -> str:

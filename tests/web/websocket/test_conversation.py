@@ -1,4 +1,4 @@
-"""Tests for bridge.web.conversation."""
+"""Tests for bridge.web.websocket.conversation."""
 
 from __future__ import annotations
 

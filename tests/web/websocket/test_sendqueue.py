@@ -1,4 +1,4 @@
-"""Tests for bridge.web.sendqueue."""
+"""Tests for bridge.web.websocket.sendqueue."""
 
 from __future__ import annotations
 

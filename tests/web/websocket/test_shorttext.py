@@ -1,4 +1,4 @@
-"""Tests for bridge.web.shorttext; and that Autobahn reads the same."""
+"""Tests for bridge.web.websocket.shorttext; and that Autobahn reads the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests for bridge.web.unmasking."""
+"""Tests for bridge.web.websocket.unmasking."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-Each plugin alone: its own bundle, checked, and bound to the scope of its permissions.
+Each plugin alone: its own bundle, checked, and bound to a scope of its own.
 
 This comes before the host's bundle, which imports the results instead of the plugins'
 own files.  A plugin whose tree is still the one that was bound by an earlier build is
-not bound again.  The functions block, unless they are coroutines.
+not bound again.  The functions block.
 """
 
 from __future__ import annotations

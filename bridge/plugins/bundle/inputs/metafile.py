@@ -34,7 +34,7 @@ _BOUND: Final = f"{BOUND}/"
 # A module that a package's `browser` map leaves out: an empty one stands for it.
 _DISABLED: Final = "(disabled):"
 
-# What a file of each room may import; a plugin's own room and `API` are a plugin's.
+# What a file of each area may import; a plugin's own area and `API` are a plugin's.
 _REACH: Final = {
     API: (API, PACKAGES),
     HOST: (API, HOST, PACKAGES, TABLE_FILE),
@@ -66,28 +66,30 @@ def check_metafile(
     Check everything a bundle was made of.
 
     :param text: The metafile, its paths relative to the data directory.
-    :param plugins: The ids of the plugins of this build.
+    :param plugins: The directories of this build's plugins below ``plugins/``.
     :param outputs: The names of the files the bundler was to write.
     :param read: Return the bytes of a file it read; used to find the line of an import
         that is refused.
     :return: The files it read, relative to the data directory, with ``/``.
     :raise BuildError: Naming the file that has no business in the bundle.
     """
-    try:
-        given = parse_metafile(text)
-    except ValueError:
-        raise BuildError("the bundler's metafile cannot be read") from None
+    given = _parsed(text)
     if not given.inputs:
         raise BuildError("the bundler's metafile names no inputs")
-    first = {edge.target: edge for edge in reversed(given.edges)}
-    rules = _Rules(plugins, read, first)
-    rules.check_patterns(given.edges)
-    for file in given.inputs:
-        rules.check_input(file)
-    rules.check_edges([edge for edge in given.edges if not edge.external])
-    rules.check_left([edge for edge in given.edges if edge.external], given.left)
+    _Rules(plugins, read, _first(given)).check(given, given.left)
     _check_outputs(given.outputs, outputs)
     return _files(given)
+
+
+def _parsed(text: bytes) -> Metafile:
+    try:
+        return parse_metafile(text)
+    except ValueError:
+        raise BuildError("the bundler's metafile cannot be read") from None
+
+
+def _first(given: Metafile) -> dict[str, Edge]:
+    return {edge.target: edge for edge in reversed(given.edges)}
 
 
 def _files(given: Metafile) -> frozenset[str]:
@@ -105,25 +107,16 @@ def check_alone(
     Check what plugins were made of that are bundled without the host, each alone.
 
     :param text: The metafile, its paths relative to the data directory.
-    :param plugins: Their directories below ``plugins/``.
+    :param plugins: See ``check_metafile``.
     :param api: The module that is left for the host's bundle.
     :param read: See ``check_metafile``.
     :return: The files that were read; each is its plugin's own.
     :raise BuildError: Naming the file that has no business in a plugin's bundle.
     """
-    try:
-        given = parse_metafile(text)
-    except ValueError:
-        raise BuildError("the bundler's metafile cannot be read") from None
-    first = {edge.target: edge for edge in reversed(given.edges)}
+    given = _parsed(text)
     entries = frozenset(f"{PLUGINS}{plugin}/{ENTRY_FILE}" for plugin in plugins)
-    rules = _Rules(plugins, read, first, entries, shared=())
-    rules.check_patterns(given.edges)
-    for file in given.inputs:
-        rules.check_input(file)
-    rules.check_edges([edge for edge in given.edges if not edge.external])
-    left = given.left - {api}
-    rules.check_left([edge for edge in given.edges if edge.external], left)
+    rules = _Rules(plugins, read, _first(given), entries, shared=())
+    rules.check(given, given.left - {api})
     return _files(given)
 
 
@@ -144,7 +137,7 @@ class _Rules:
 
     :ivar first: The first import of each file.
     :ivar entries: The files that no import has to name.
-    :ivar shared: The rooms that every plugin may import from.
+    :ivar shared: The areas that every plugin may import from.
     """
 
     plugins: Collection[str]
@@ -152,6 +145,18 @@ class _Rules:
     first: dict[str, Edge]
     entries: frozenset[str] = frozenset()
     shared: tuple[str, ...] = (API,)
+
+    def check(self, given: Metafile, left: Collection[str]) -> None:
+        """
+        Check every file and every import.
+
+        :param left: What is left for the browser to import that should not be.
+        """
+        self.check_patterns(given.edges)
+        for file in given.inputs:
+            self.check_input(file)
+        self.check_edges([edge for edge in given.edges if not edge.external])
+        self.check_left([edge for edge in given.edges if edge.external], left)
 
     def check_patterns(self, edges: Collection[Edge]) -> None:
         """
@@ -168,10 +173,10 @@ class _Rules:
     def check_input(self, given: Input) -> None:
         """Check that a file may be in the bundle at all."""
         named = given.path.removeprefix(_DISABLED)
-        room = _room(named, self.plugins)
-        if room is None:
+        area = _area(named, self.plugins)
+        if area is None:
             # Nothing of a module that was left out is in the bundle; who may name one
-            # outside every room is a question of the import.
+            # outside every area is a question of the import.
             if named == given.path:
                 raise self._refusal(
                     given.path,
@@ -181,8 +186,8 @@ class _Rules:
                 )
         elif named.lower().endswith(".css"):
             raise self._refusal(given.path, _STYLES)
-        elif room.startswith(PLUGINS):
-            why = _why_not(named.removeprefix(room), given.as_data)
+        elif area.startswith(PLUGINS):
+            why = _why_not(named.removeprefix(area), given.as_data)
             if why is None and given.path not in self.entries | self.first.keys():
                 why = "which no import names"
             if why is not None:
@@ -210,20 +215,20 @@ class _Rules:
             raise BuildError("the bundle imports what no file of it imports")
 
     def _is_plugins(self, path: str) -> bool:
-        room = _room(path.removeprefix(_DISABLED), self.plugins)
-        return room is not None and room.startswith((PLUGINS, _BOUND))
+        area = _area(path.removeprefix(_DISABLED), self.plugins)
+        return area is not None and area.startswith((PLUGINS, _BOUND))
 
     def _may_import(self, edge: Edge) -> bool:
-        room = _room(edge.importer.removeprefix(_DISABLED), self.plugins)
+        area = _area(edge.importer.removeprefix(_DISABLED), self.plugins)
         named = edge.target.removeprefix(_DISABLED)
-        to = _room(named, self.plugins)
-        if room == TABLE_FILE:
+        to = _area(named, self.plugins)
+        if area == TABLE_FILE:
             return _in_table(named, to)
-        if room is not None and room.startswith((PLUGINS, _BOUND)):
-            return to is not None and to in (*self.shared, room)
+        if area is not None and area.startswith((PLUGINS, _BOUND)):
+            return to is not None and to in (*self.shared, area)
         if to is None:
             return named != edge.target
-        return to in _REACH.get(room or "", ())
+        return to in _REACH.get(area or "", ())
 
     def _refusal(self, path: str, why: str, mark: str = ",") -> BuildError:
         edge = self.first.get(path)
@@ -241,15 +246,15 @@ class _Rules:
         return place_of(edge, self.read)
 
 
-def _room(path: str, plugins: Collection[str]) -> str | None:
-    """The room a file is in, as the start of its path; ``None`` for no room."""
+def _area(path: str, plugins: Collection[str]) -> str | None:
+    """The area a file is in, as the start of its path; ``None`` for no area."""
     if path in (TABLE_FILE, FREEZE_FILE):
         return path
     if ".." in path and ".." in path.split("/"):
         return None
-    for room in (API, HOST, PACKAGES):
-        if path.startswith(room):
-            return room
+    for area in (API, HOST, PACKAGES):
+        if path.startswith(area):
+            return area
     for start in (PLUGINS, _BOUND):
         plugin_id, slash, _ = path.removeprefix(start).partition("/")
         if path.startswith(start) and slash and plugin_id in plugins:
@@ -280,13 +285,13 @@ def _why_not(inside: str, as_data: bool) -> str | None:
     return next((words for holds, words in reasons if holds), None)
 
 
-def _in_table(path: str, room: str | None) -> bool:
+def _in_table(path: str, area: str | None) -> bool:
     if path == FREEZE_FILE:
         return True
-    if room is None:
+    if area is None:
         return False
-    files = (BOUND_ENTRY,) if room.startswith(_BOUND) else (ENTRY_FILE, MANIFEST_FILE)
-    return path in {room + name for name in files}
+    files = (BOUND_ENTRY,) if area.startswith(_BOUND) else (ENTRY_FILE, MANIFEST_FILE)
+    return path in {area + name for name in files}
 
 
 def _shown_path(path: str) -> str:

@@ -86,7 +86,7 @@ def _decoded(pieces: list[bytes]) -> list[Any]:
 
 
 def _batches(values: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
-    """Group values: many short ones together, which takes less time, not long ones."""
+    """Group short values: a call of ``json`` costs more than one of them."""
     batch: list[T] = []
     total = 0
     for value in values:

@@ -162,7 +162,7 @@ def _shared_flags(loader: str, is_mapped: bool) -> list[Encoded]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _mark_flag(mark: str, name: str) -> Encoded:
-    """Many names are in many files."""
+    # Many names are in many files.
     return encoded(f"--define:{name}={mark}{name}")
 
 

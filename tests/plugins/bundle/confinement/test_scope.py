@@ -63,12 +63,12 @@ class TextTests(SynchronousTestCase):
         self.assertIn("  Node: page.Node,\n", text)
         self.assertNotIn("fetch", text)
 
-    def test_helpers(self) -> None:
-        """Helpers are there where something needs them."""
-        for name, helper in (
+    def test_wrappers(self) -> None:
+        """What makes wrappers is there where something needs it."""
+        for name, maker in (
             ("setTimeout", "timer"),
             ("clearInterval", "timer"),
             ("console", "members"),
         ):
-            self.assertIn(f"const {helper} = ", scope_text([name], dom=False))
-            self.assertNotIn(f"const {helper} = ", scope_text(["Map"], dom=False))
+            self.assertIn(f"const {maker} = ", scope_text([name], dom=False))
+            self.assertNotIn(f"const {maker} = ", scope_text(["Map"], dom=False))

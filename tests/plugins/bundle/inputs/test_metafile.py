@@ -100,8 +100,8 @@ class MetafileTests(SynchronousTestCase):
         self.assertNotIn("(disabled):fs", inputs)
         self.assertEqual(len(inputs), 9)
 
-    def test_attack_import_by_room(self):
-        """No room reaches further than it may."""
+    def test_attack_import_by_area(self):
+        """No area reaches further than it may."""
         package = "host/node_modules/pk/i.js"
         for path, target in (
             (MAIN, ENTRY),
@@ -127,8 +127,8 @@ class MetafileTests(SynchronousTestCase):
                     f"{path} may not import {named}",
                 )
 
-    def test_attack_input_of_no_room(self):
-        """A file outside every room is refused, however its path is written."""
+    def test_attack_input_of_no_area(self):
+        """A file outside every area is refused, however its path is written."""
         for path in (
             "state.json",
             "token",
@@ -245,7 +245,7 @@ class MetafileTests(SynchronousTestCase):
             self.check(metafile((MAIN, f"plugins/aa/{name}")))
 
     def test_style_sheet(self):
-        """A style sheet is refused by its name, in every room."""
+        """A style sheet is refused by its name, in every area."""
         for path, sheet in ((MAIN, "plugins/aa/a.css"), (ENTRY, f"{ENTRY}.module.css")):
             self.assertEqual(
                 self.refused(metafile((path, sheet))),
@@ -337,14 +337,14 @@ class MetafileTests(SynchronousTestCase):
     @settings(deadline=None)
     @given(st.text(st.characters(codec="utf-8"), max_size=60), st.text(max_size=9))
     def test_any_path(self, path, plugin_id):
-        """Whatever an input is called, it is in a room or it is refused."""
+        """Whatever an input is called, it is in a area or it is refused."""
         try:
             text = metafile((MAIN, path))
             read = check_metafile(text, ["aa", plugin_id], OUTPUTS, unread)
         except (BuildError, TypeError):
             return
-        rooms = ("host/", "plugins/aa/", f"plugins/{plugin_id}/", TABLE)
-        self.assertTrue(all(name.startswith(rooms) for name in read))
+        areas = ("host/", "plugins/aa/", f"plugins/{plugin_id}/", TABLE)
+        self.assertTrue(all(name.startswith(areas) for name in read))
         self.assertFalse(any(".." in name.split("/") for name in read))
 
 

@@ -31,7 +31,7 @@ export class GatedNative implements Native {
     if (service !== "notify") {
       throw new PermissionError("a plugin may only use the service notify");
     }
-    // Read once: of an object it may be another one the second time.
+    // Read once: an object could become another text each time.
     const name = String(method);
     await this.#gate.pass("native", `${service}/${name}`);
     return this.#caller.call(service, name, params);
