@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
@@ -53,6 +54,7 @@ TSCONFIG = {
 def packed() -> tuple[TemporaryDirectory[str], dict[str, Any]]:
     """Pack a copy of the package; return its directory and npm's report."""
     scratch = TemporaryDirectory()
+    atexit.register(scratch.cleanup)
     copy = Path(scratch.name) / "packages" / "api"
     shutil.copytree(API, copy, ignore=shutil.ignore_patterns("dist", "node_modules"))
     shutil.copy(REFERENCE / "tsconfig.json", scratch.name)

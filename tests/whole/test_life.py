@@ -250,7 +250,7 @@ class LifeTests(SynchronousTestCase):
             rotated = time.monotonic()
             self.assertEqual(page.closed_with(), (1001, "token_rotated"))
             # It takes milliseconds; the rest is for a machine that is busy.
-            self.assertLess(time.monotonic() - rotated, 5)
+            self.assertLess(time.monotonic() - rotated, 30)
             self.assertNotEqual(ended.stdout.strip(), old)
             with daemon.page() as again:
                 self.assertEqual(again.welcome["type"], "welcome")

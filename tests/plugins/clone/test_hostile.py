@@ -170,7 +170,8 @@ class HostilePackTests(CloneTestCase):
         started = time.monotonic()
         message = self.refusal(server.url, self.cloner(server.ca_file))
         self.assertIn("too large when unpacked", message)
-        self.assertLess(time.monotonic() - started, 5)
+        # Less than its deadline, even on a machine that is busy.
+        self.assertLess(time.monotonic() - started, 30)
 
     def test_served_pack(self) -> None:
         """The server of these tests is believed when its pack is good."""
