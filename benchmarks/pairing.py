@@ -91,7 +91,7 @@ def pair(home: Path) -> Pairing:
 
 
 def measure(rounds: int = ROUNDS) -> list[Pairing]:
-    """Pair with so many daemons; one before them may compile modules."""
+    """Pair with a new daemon each round; the first, which may compile, is left out."""
     with tempfile.TemporaryDirectory() as home:
         return [pair(Path(home)) for _ in range(rounds + 1)][1:]
 

@@ -15,6 +15,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 CACHE: Final = ROOT / ".cache" / "npm"
 INSTALL_SECONDS: Final = 300.0
+RUN_SECONDS: Final = 60.0
 
 TYPESCRIPT: Final = "typescript@5.9.3"
 ESBUILD_VERSION: Final = "0.28.2"
@@ -42,6 +43,22 @@ def npm_package(spec: str) -> Path:
 def node() -> str:
     """The path of Node.js; an ``AssertionError`` has the fix."""
     return _tool("node")
+
+
+def run_node(*arguments: str | Path) -> str:
+    """
+    Run Node.js; return what it prints.
+
+    :raise CalledProcessError: It failed.
+    """
+    run = subprocess.run(
+        [node(), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=RUN_SECONDS,
+    )
+    return run.stdout
 
 
 def npm() -> str:

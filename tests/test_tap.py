@@ -111,7 +111,7 @@ class DaemonTests(TestCase):
         self.assertGreater(gc.get_freeze_count(), 10_000)
 
     async def timers(self, environ):
-        """Name the timers of an idle daemon of ours, in such an environment."""
+        """Name the timers that the idle daemon has set, with these variables."""
         self.patch(os, "environ", {**os.environ, VARIABLE: "", RUNTIME: "", **environ})
         before = set(reactor.getDelayedCalls())
         daemon = self.start("--sink=freedesktop")

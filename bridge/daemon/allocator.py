@@ -33,9 +33,9 @@ def map_large_blocks() -> None:
     ones in the heap, which can't shrink below the last of these, and a daemon's memory
     grows with every few large frames.  With another C library, nothing is changed.
 
-    A fixed threshold also keeps glibc from raising the one above which it returns the
-    end of the heap.  That is 128 KiB, so each fetch would return its memory, and get it
-    back page by page.
+    A fixed threshold also keeps glibc from raising another: how much of the heap's
+    end may be free before it is returned.  At its default of 128 KiB, each fetch would
+    return its memory and get it back page by page.
     """
     if sys.platform != "linux":
         return

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import Any
 
-from ..npm import node
+from ..npm import run_node
 from ..plugins.bundle.workshop import BuildCase
 from .bundling import REFERENCE
-
-SECONDS = 60.0
 
 # The real entry needs a document; this one is the runtime with a daemon that answers.
 ENTRY = """\
@@ -80,14 +77,7 @@ class LazyTests(BuildCase):
         """Build a bundle of all plugins, run it, and return what it prints."""
         report = await self.shop.build("aa", "bb", "cc", "dd")
         self.assertEqual((report.errors, self.shop.warnings), ([], []))
-        run = subprocess.run(
-            [node(), str(self.shop.bundle), *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=SECONDS,
-        )
-        *evaluated, last = run.stdout.splitlines()
+        *evaluated, last = run_node(self.shop.bundle, *arguments).splitlines()
         return {**json.loads(last), "evaluated": evaluated}
 
     async def test_throws_while_it_is_loaded(self) -> None:

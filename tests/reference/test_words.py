@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval.wording import MEANINGS, PAGE_CONTENT
 from bridge.settings.host import load_profile
 
-from ..npm import esbuild, node
+from ..npm import esbuild, run_node
 from .bundling import REFERENCE
 
 SECONDS = 60.0
@@ -36,14 +36,8 @@ def words_of_the_page() -> tuple[dict[str, dict[str, object]], dict[str, object]
             capture_output=True,
             timeout=SECONDS,
         )
-        run = subprocess.run(
-            [node(), str(code)],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=SECONDS,
-        )
-    table, content = json.loads(run.stdout)
+        printed = run_node(code)
+    table, content = json.loads(printed)
     return table, content
 
 

@@ -91,7 +91,7 @@ class Reading:
     _found: dict[str, list[tuple[int, str]]] = Factory(dict)
 
     def queries(self) -> SourceQueries:
-        """Return what to ask first: everything, without places."""
+        """Return what to ask first: every source, without a map."""
         return SourceQueries(self.questions, self.mark)
 
     def check(self, queries: SourceQueries) -> None:
@@ -108,7 +108,7 @@ class Reading:
                 self._found[question.name] = hits
 
     def broken(self) -> SourceQueries:
-        """Return what to ask then: those that break a rule, for the places."""
+        """Return what to ask next: the sources that break a rule, for their lines."""
         broken = [one for one in self.questions if self._found[one.name]]
         mapped = [evolve(one, is_mapped=True) for one in broken[:POLICY_HITS]]
         return SourceQueries(mapped, self.mark)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-
-from ...npm import node
+from ...npm import run_node
 from .workshop import BuildCase
 
 NEITHER = "which is neither source nor data; these are called NAME.ts"
@@ -19,14 +17,7 @@ class StrictTests(BuildCase):
 
     def run_bundle(self) -> list[str]:
         """Run what was published, as a script; give the lines it writes."""
-        run = subprocess.run(
-            [node(), str(self.shop.bundle)],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-        return run.stdout.splitlines()
+        return run_node(self.shop.bundle).splitlines()
 
     async def test_attack_this_of_a_plain_function(self):
         """Nowhere is it the window, in no kind of module and no directory."""

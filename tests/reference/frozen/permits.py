@@ -8,16 +8,14 @@ what the property leads to.
 from __future__ import annotations
 
 import json
-import subprocess
 from functools import cache
 from typing import Any, Final
 
-from ...npm import node, npm_package
+from ...npm import npm_package, run_node
 
 SES_PACKAGE: Final = "ses@1.15.0"
 """The package and its exact version."""
 
-_SECONDS: Final = 60.0
 _PRINT: Final = """\
 const { permitted, initialGlobalPropertyNames, universalPropertyNames } =
   await import(process.argv[1]);
@@ -36,9 +34,6 @@ def permits() -> dict[str, Any]:
         name of an intrinsic, or an object of the same form.
     """
     source = npm_package(SES_PACKAGE) / "src" / "permits.js"
-    command = [node(), "--input-type=module", "--eval", _PRINT, "--", str(source)]
-    run = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=_SECONDS
-    )
-    found: dict[str, Any] = json.loads(run.stdout)
+    printed = run_node("--input-type=module", "--eval", _PRINT, "--", source)
+    found: dict[str, Any] = json.loads(printed)
     return found

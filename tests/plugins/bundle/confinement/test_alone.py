@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from unittest import mock
 
 from attrs import evolve
@@ -14,7 +13,7 @@ from bridge.plugins.bundle.confinement.alone import Confinement
 from bridge.plugins.policy.reader.encoding import PacketError
 from bridge.plugins.policy.reader.service import TooComplexError
 
-from ....npm import node
+from ....npm import run_node
 from ..workshop import BuildCase
 
 RUN = """\
@@ -47,14 +46,7 @@ class RunCase(BuildCase):
         self.shop.plugin("aa", main__ts=code, **files)
         report = await self.shop.build("aa")
         self.assertEqual(report.errors, [])
-        run = subprocess.run(
-            [node(), str(self.shop.bundle)],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-        return json.loads(run.stdout)
+        return json.loads(run_node(self.shop.bundle))
 
 
 class BoundTests(RunCase):

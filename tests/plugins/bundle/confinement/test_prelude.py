@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import Any
 
 from attrs import evolve
@@ -12,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.bundle.confinement.prelude import prelude_text
 from bridge.plugins.bundle.confinement.scope import shared_names
 
-from ....npm import node
+from ....npm import run_node
 from ..workshop import BuildCase
 
 KINDS = "[() => {}, async () => {}, function* () {}, async function* () {}]"
@@ -27,14 +26,6 @@ void definePlugin;
 """
 
 
-def run(*command: str) -> str:
-    """Run Node.js; return what is printed."""
-    done = subprocess.run(
-        [node(), *command], capture_output=True, text=True, check=True, timeout=60
-    )
-    return done.stdout
-
-
 class PreludeTests(SynchronousTestCase):
     """The module alone."""
 
@@ -42,7 +33,7 @@ class PreludeTests(SynchronousTestCase):
         """Return the value of an expression, evaluated after the module."""
         script = f"'use strict'; {before}; {{ {prelude_text()} }}\n"
         shown = f"console.log(JSON.stringify({code}))"
-        return json.loads(run(flag, "--eval", script + shown))
+        return json.loads(run_node(flag, "--eval", script + shown))
 
     def test_names(self) -> None:
         """It knows everything that scopes hand out as the page has it."""
@@ -140,7 +131,7 @@ class BuildTests(BuildCase):
         self.shop.plugin("aa", main__ts=code)
         report = await self.shop.build("aa")
         self.assertEqual(report.errors, [])
-        return run(str(self.shop.bundle)).splitlines()[-1]
+        return run_node(self.shop.bundle).splitlines()[-1]
 
     async def test_before_plugins(self) -> None:
         """It has run before the first plugin is evaluated, whatever the table is."""
