@@ -14,7 +14,7 @@ from .modes import MODES
 from .outcomes import LOOT, Outcomes
 from .running import run
 
-FEWEST = 80
+FEWEST = 150
 
 
 def taken(found: Outcomes) -> set[str]:

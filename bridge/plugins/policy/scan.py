@@ -232,7 +232,7 @@ def _too_complex(question: Question) -> Hit:
 def _ordered(survey: Survey, reading: Reading, stopped: Hit | None) -> Iterator[Hit]:
     yield from survey.before
     for source in survey.sources:
-        constructs = [] if stopped else reading.hits(source.name)
+        constructs = reading.hits(source.name)
         yield from _source_hits(source, constructs)
     if stopped is not None:
         yield stopped

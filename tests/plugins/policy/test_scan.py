@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.policy.hits import Hit
 from bridge.plugins.policy.reader.queries import SourceQueries
 from bridge.plugins.policy.reader.transform import Question
 from bridge.plugins.policy.rules.table import UNKNOWN
-from bridge.plugins.policy.scan import Reading
+from bridge.plugins.policy.scan import Reading, Source, Survey, all_hits
 from bridge.protocol.limits import POLICY_HITS
 
 from .disguises import ACCEPTED, ACCEPTED_TSX, REFUSED, SNIPPETS
@@ -72,6 +73,14 @@ class ReadingTests(SynchronousTestCase):
         converse(queries)
         reading.check(queries)
         self.assertEqual(reading.hits("0.ts"), [(1, "eval")])
+
+    def test_attack_too_complex_only_then(self) -> None:
+        """What was found stays where the second reading does not get to its end."""
+        reading = self.read("export {}", "\neval('')")
+        sources = [Source(name, b"", []) for name in ("0.ts", "1.ts")]
+        stopped = Hit("1.ts", 1, "too complex to check")
+        found = all_hits(Survey(sources=sources), reading, stopped)
+        self.assertEqual(found, [Hit("1.ts", 1, "eval"), stopped])
 
 
 class CorpusTests(SynchronousTestCase):
