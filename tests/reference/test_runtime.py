@@ -212,6 +212,10 @@ class SchemaTests(ScenarioTestCase):
         """The choices that are shown are those that were checked: texts."""
         self.prove()
 
+    def test_attack_keys_that_all_objects_have(self) -> None:
+        """A field that every form has is refused; the page would not show it."""
+        self.prove()
+
     def test_schemas_that_break_a_rule(self) -> None:
         """Every rule of a schema is enforced, by field and rule."""
         self.prove()
