@@ -68,6 +68,10 @@ class SwitchTests(ScenarioTestCase):
         """A plugin without it runs until the page is reloaded."""
         self.prove()
 
+    def test_attack_promise_with_methods_of_its_own(self) -> None:
+        """A plugin that is switched off cannot keep the page from ending it."""
+        self.prove()
+
     def test_deactivate_that_fails(self) -> None:
         """A plugin that fails to stop, or never ends, cannot start again."""
         self.prove()

@@ -216,7 +216,6 @@ class AttackTests(RebuildingCase):
         scope = (self.bound / "aa" / "scope.js").read_text()
         self.assertNotIn("document", scope)
 
-
     async def test_attack_tree_that_cannot_be_verified_again(self):
         """What was bound from a tree that no digest fits is not kept, either."""
         verified = self.digest("aa")
