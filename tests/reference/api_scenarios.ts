@@ -418,6 +418,19 @@ export const apiScenarios = {
     equal(Object.getPrototypeOf((read[0] as never as { options: object }).options), Array.prototype);
   },
 
+  attack_keys_that_all_objects_have() {
+    const field = { type: "number", label: "x", default: 1 };
+    for (const key of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+      let message = "";
+      try {
+        readSchema({ a: field, [key]: field });
+      } catch (e) {
+        message = (e as Error).message;
+      }
+      equal(message, `settings: no key is called ${key}`);
+    }
+  },
+
   schemas_that_break_a_rule() {
     const number = { type: "number", label: "x", default: 1 };
     const choice = { type: "choice", label: "x", default: "a" };

@@ -162,6 +162,16 @@ export const hostScenarios = {
     equal(daemon.state.get("grants:some-plugin"), [{ kind: "native", target: "notify/targets" }]);
   },
 
+  async attack_method_by_another_name() {
+    const daemon = new Daemon();
+    const api = native(daemon, [false]);
+    equal(await refusal(api.call("notify", "send")), "PermissionError");
+    for (const method of ["send/2", "send/", "/send", "send ", "send\n", "", "se\u0000nd"]) {
+      equal(await refusal(api.call("notify", method)), "BridgeError bad_request");
+    }
+    equal(daemon.asked, ["state/get host grants:some-plugin"]);
+  },
+
   async undeclared_permission() {
     const daemon = new Daemon();
     const api = native(daemon, [true], ["network"]);

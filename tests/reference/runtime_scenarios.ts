@@ -180,6 +180,19 @@ export const runtimeScenarios = {
     equal(events.length, 2);
   },
 
+  async attack_promise_with_methods_of_its_own() {
+    const ended = Promise.resolve();
+    // It ends the page's own timer, and never resolves.
+    const then = () => ({ finally: (forget: () => void) => forget() });
+    Object.defineProperty(ended, "then", { value: then });
+    const page = await connected([noting("some-plugin", [], { deactivate: () => ended })]);
+    const switched = page.runtime.setEnabled("some-plugin", false);
+    await quiet();
+    await page.world.pass(5_000);
+    equal(await switched, "reload");
+    equal(stages(page), ["some-plugin off"]);
+  },
+
   async deactivate_that_fails() {
     const never = new Promise<void>(nothing);
     for (const deactivate of [fail, () => never]) {

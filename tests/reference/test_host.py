@@ -108,6 +108,10 @@ class PermissionTests(ScenarioTestCase):
         """The method that is called is the one that the user was asked about."""
         self.prove()
 
+    def test_attack_method_by_another_name(self) -> None:
+        """A method whose name has more in it than letters is not asked about."""
+        self.prove()
+
     def test_undeclared_permission(self) -> None:
         """Without ``native`` in the manifest nothing is sent."""
         self.prove()

@@ -68,6 +68,10 @@ class SwitchTests(ScenarioTestCase):
         """A plugin without it runs until the page is reloaded."""
         self.prove()
 
+    def test_attack_promise_with_methods_of_its_own(self) -> None:
+        """A plugin that is switched off cannot keep the page from ending it."""
+        self.prove()
+
     def test_deactivate_that_fails(self) -> None:
         """A plugin that fails to stop, or never ends, cannot start again."""
         self.prove()
@@ -210,6 +214,10 @@ class SchemaTests(ScenarioTestCase):
 
     def test_attack_choices_that_change(self) -> None:
         """The choices that are shown are those that were checked: texts."""
+        self.prove()
+
+    def test_attack_keys_that_all_objects_have(self) -> None:
+        """A field that every form has is refused; the page would not show it."""
         self.prove()
 
     def test_schemas_that_break_a_rule(self) -> None:

@@ -12,6 +12,7 @@ import {
   RefusedError,
   TimeoutError,
 } from "../../../bridge/reference/packages/client/src/index.js";
+import { LIMITS } from "../../../bridge/reference/packages/client/src/protocol.js";
 import { World, failure, settle } from "./world.js";
 
 const HOST = { ns: "host" };
@@ -391,4 +392,17 @@ test("what is changed after a call is not sent", async () => {
   params.ns = "other";
   world.socket.welcome();
   assert.deepEqual(world.socket.request["params"], HOST);
+});
+
+test("attack: no frame is so long that the daemon closes the socket", async () => {
+  const world = new World();
+  const bridge = await world.connected();
+  const set = (value: string) => bridge.call("state/set", { ...HOST, key: "a", value });
+  const longest = LIMITS.frameBytes;
+  const around = JSON.stringify({ ...HOST, key: "a", value: "" }).length;
+  const error = await failure(set("x".repeat(longest - around)));
+  assert.ok(error instanceof RefusedError);
+  assert.equal(world.socket.requests.length, 0);
+  void set("x".repeat(longest - around - 1_024));
+  assert.ok(JSON.stringify(world.socket.request).length <= longest);
 });

@@ -198,6 +198,24 @@ class AttackTests(RebuildingCase):
         self.assertEqual(await self.good("aa"), [["aa"]])
         self.assertNotIn(b"another", self.shop.bundle.read_bytes())
 
+    async def test_attack_other_manifest_than_verified(self):
+        """A manifest that is exchanged while its tree is bound grants nothing."""
+        self.shop.write("plugins/aa/main.ts", "export default [document];")
+        path = self.shop.data.plugins / "aa" / "plugin.json"
+        verified = path.read_text()
+        real = Confinement.bind
+
+        def bind(confinement, bindings):
+            path.write_text('{"id": "aa", "dom": true}')
+            real(confinement, bindings)
+            path.write_text(verified)
+
+        with mock.patch.object(Confinement, "bind", bind):
+            await self.good()
+        self.assertEqual(await self.good(), [])
+        scope = (self.bound / "aa" / "scope.js").read_text()
+        self.assertNotIn("document", scope)
+
     async def test_attack_tree_that_cannot_be_verified_again(self):
         """What was bound from a tree that no digest fits is not kept, either."""
         verified = self.digest("aa")

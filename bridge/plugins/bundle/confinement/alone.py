@@ -115,6 +115,7 @@ class Confinement:
     fresh: list[str] = Factory(list)
     _bundler: str = ""
     _inputs: frozenset[str] = frozenset()
+    _with_dom: frozenset[str] = frozenset()
     _unchanged: frozenset[str] = frozenset()
     _written: dict[str, str] = Factory(dict)
 
@@ -168,6 +169,8 @@ class Confinement:
         try:
             metafile = read_bounded(self.staging / _METAFILE, BUILD_METAFILE_BYTES)
             self._inputs = check_alone(metafile, self.fresh, _API, self._read)
+            # Before the digests: the manifests are part of what must not have changed.
+            self._with_dom = frozenset(filter(self._has_dom, self.fresh))
             self._unchanged = frozenset(filter(self._is_unchanged, self.fresh))
             return Bindings([self._unbound(name) for name in self.fresh])
         except TooLargeError:
@@ -204,7 +207,7 @@ class Confinement:
             (self.root / source.path).unlink()
             names = source.bound_names(answer.code)
             self._write(f"{BOUND}/{name}/{BOUND_ENTRY}", answer.code)
-            scope = scope_text(names, self._has_dom(name))
+            scope = scope_text(names, name in self._with_dom)
             self._write(f"{BOUND}/{name}/{SCOPE_FILE}", scope)
             api = f'export * from "{self._profile.api_module}";\n'
             self._write(f"{BOUND}/{name}/{_API_FILE}", api)

@@ -15,6 +15,10 @@ import type { LIMITS } from "./protocol.js";
 
 // By type, so that a page is not made to load all of the limits for this one.
 const FRAME_BYTES: (typeof LIMITS)["frameBytes"] = 8_388_608;
+// The rest of a frame: its type, its id and its method. The daemon would close a socket
+// with a longer one, and so end the calls of everything on the page.
+const HEAD_BYTES = 1_024;
+const PARAMS_BYTES = FRAME_BYTES - HEAD_BYTES;
 const UTF8_BYTES_PER_UNIT = 3;
 
 export interface CallOptions {
@@ -76,8 +80,8 @@ export class Calls {
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
     const params = JSON.stringify(given);
-    if (isOver(params, FRAME_BYTES)) {
-      throw new RefusedError("bad_request", `params: over ${FRAME_BYTES} bytes of JSON`);
+    if (isOver(params, PARAMS_BYTES)) {
+      throw new RefusedError("bad_request", `params: over ${PARAMS_BYTES} bytes of JSON`);
     }
     let abort = (): void => undefined;
     try {

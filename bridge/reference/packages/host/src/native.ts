@@ -1,4 +1,5 @@
 import {
+  BridgeError,
   type Health,
   type Json,
   type Native,
@@ -12,6 +13,10 @@ import type { Caller } from "./daemon.js";
 import { describe } from "./log.js";
 import type { Gate } from "./permissions.js";
 import { fields, list, text, texts } from "./wire.js";
+
+// Of what follows a slash, the daemon sees nothing: the user would be asked about it as
+// about another method.
+const METHOD = /^[A-Za-z]{1,40}$/;
 
 /** The daemon's `notify` service, behind a plugin's gate. */
 export class GatedNative implements Native {
@@ -33,6 +38,9 @@ export class GatedNative implements Native {
     }
     // Read once: an object could become another text each time.
     const name = String(method);
+    if (!METHOD.test(name)) {
+      throw new BridgeError("bad_request", "method: a name of letters");
+    }
     await this.#gate.pass("native", `${service}/${name}`);
     return this.#caller.call(service, name, params);
   }

@@ -273,7 +273,9 @@ export class Plugins {
   #within<T>(milliseconds: number, work: T | Promise<T>, otherwise: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const forget = this.#parts.later(milliseconds, () => reject(new Error(otherwise)));
-      Promise.resolve(work).then(resolve, reject).finally(forget);
+      // In a promise of the host's: a plugin's may have methods of its own.
+      const own = (async () => work)();
+      own.then(resolve, reject).finally(forget);
     });
   }
 

@@ -34,6 +34,8 @@ export function readSchema(declared: unknown): Schema {
 
 function readField(key: string, field: ReturnType<typeof fields>): KeyedField {
   check(KEY.test(key), "settings", "a key is 1 to 64 of a-z A-Z 0-9 _ . : -");
+  // In a form without it, it would be there all the same.
+  check(!(key in Object.prototype), "settings", `no key is called ${key}`);
   const name = `settings.${key}`;
   const label = text(field["label"]);
   check(label.length >= 1 && label.length <= MOST_LABEL, `${name}.label`, rule(MOST_LABEL));
