@@ -120,7 +120,7 @@ class Staging:
         self.folder = Path(os.path.realpath(self.folder))
         _remove_stale(self.folder)
         self.directory.mkdir(mode=0o700)
-        self.executable = self._bundler.get(self._data.bin, self.directory)
+        self.executable = self._bundler.get(self._data.bin, lambda: self.directory)
         if self._profile.binds_names:
             self.confinement = Confinement(
                 self._profile, trees, self._bound, self.root, self.directory

@@ -107,14 +107,14 @@ def memory_file() -> int | None:
 
 def verified_copy(
     source: Path,
-    private: Path,
+    private: Callable[[], Path],
     in_memory: Callable[[], int | None] = memory_file,
 ) -> Executable:
     """
     Copy the bundler, if it is the one its checksum file names.
 
     :param source: The directory with the binary and its checksum file.
-    :param private: Nobody else's directory, for a copy on disk.
+    :param private: Returns nobody else's directory, if the copy has to be on disk.
     :param in_memory: Makes a file for a copy in memory.
     :raise BundlerError: The binary is not what the checksum file says, or another user
         may have written one of them or their directory.
@@ -130,7 +130,7 @@ def verified_copy(
             os.close(fd)
             raise
         return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd, digest)
-    copy = private / BINARY_NAME
+    copy = private() / BINARY_NAME
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
     fd = os.open(copy, flags, 0o500)
     # Closed before it runs: no system runs a file that is open for writing.
@@ -159,7 +159,7 @@ class HeldCopy:
     _fd: int | None = field(default=None, init=False)
     _of: tuple[str, tuple[int, ...]] | None = field(default=None, init=False)
 
-    def get(self, source: Path, private: Path) -> Executable:
+    def get(self, source: Path, private: Callable[[], Path]) -> Executable:
         """
         Return a verified copy, whose ``close`` leaves this one open.
 
@@ -205,7 +205,8 @@ def _identity(binary: Path) -> tuple[int, ...]:
 
 
 def temporary_copy(
-    source: Path, copied: Callable[[Path, Path], Executable] = verified_copy
+    source: Path,
+    copied: Callable[[Path, Callable[[], Path]], Executable] = verified_copy,
 ) -> Executable:
     """
     Make a verified copy that needs no directory of the caller's.
@@ -219,13 +220,19 @@ def temporary_copy(
         raise BundlerError(
             f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge setup"
         )
-    private = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
+    made: list[Path] = []
+
+    def private() -> Path:
+        made.append(Path(tempfile.mkdtemp(prefix="plugin-bridge-")))
+        return made[0]
+
     try:
         copy = copied(source, private)
     except BaseException:
-        shutil.rmtree(private, ignore_errors=True)
+        for directory in made:
+            shutil.rmtree(directory, ignore_errors=True)
         raise
-    return evolve(copy, directory=private)
+    return evolve(copy, directory=made[0]) if made else copy
 
 
 def _copy(binary: Path, to: int, digest: str) -> None:

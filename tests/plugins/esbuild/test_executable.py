@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import subprocess
+import tempfile
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -49,7 +50,7 @@ class ExecutableCase(SynchronousTestCase):
         """Copy, expect a refusal, and give its words."""
         before = os.listdir("/proc/self/fd")
         with self.assertRaises(BundlerError) as caught:
-            verified_copy(self.source, self.private, in_memory)
+            verified_copy(self.source, lambda: self.private, in_memory)
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         return str(caught.exception)
 
@@ -59,14 +60,14 @@ class CopyTests(ExecutableCase):
 
     def test_in_memory(self):
         """A copy in memory runs, and nothing is on disk."""
-        copy = verified_copy(self.source, self.private)
+        copy = verified_copy(self.source, lambda: self.private)
         self.addCleanup(copy.close)
         self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
         self.assertEqual(list(self.private.iterdir()), [])
 
     def test_attack_change_of_a_copy_in_memory(self):
         """Not even its owner can change it."""
-        copy = verified_copy(self.source, self.private)
+        copy = verified_copy(self.source, lambda: self.private)
         self.addCleanup(copy.close)
         with open(copy.path, "r+b", buffering=0) as file:
             for change in (lambda: file.write(b"x"), lambda: file.truncate(0)):
@@ -75,7 +76,7 @@ class CopyTests(ExecutableCase):
 
     def test_on_disk(self):
         """Without files in memory the copy is on disk, read-only, and runs."""
-        copy = verified_copy(self.source, self.private, lambda: None)
+        copy = verified_copy(self.source, lambda: self.private, lambda: None)
         copy.close()
         self.assertEqual(copy.path, str(self.private / "esbuild"))
         self.assertEqual(os.stat(copy.path).st_mode & 0o777, 0o500)
@@ -195,13 +196,13 @@ class HeldCopyTests(ExecutableCase):
 
     def output(self):
         """Run the copy; what it prints."""
-        copy = self.held.get(self.source, self.private)
+        copy = self.held.get(self.source, lambda: self.private)
         self.addCleanup(copy.close)
         return subprocess.run([copy.path], capture_output=True, check=True).stdout
 
     def test_copied_once(self):
         """It is copied and hashed once, and runs after an earlier one was closed."""
-        self.held.get(self.source, self.private).close()
+        self.held.get(self.source, lambda: self.private).close()
         self.assertEqual((self.output(), self.output()), (b"it runs\n", b"it runs\n"))
         self.assertEqual(self.made, 1)
 
@@ -236,14 +237,14 @@ class HeldCopyTests(ExecutableCase):
     def test_without_memory_files(self):
         """Where a system has none, every build has a copy of its own."""
         held = HeldCopy(lambda: None)
-        copy = held.get(self.source, self.private)
+        copy = held.get(self.source, lambda: self.private)
         self.assertEqual(copy.path, str(self.private / "esbuild"))
         held.close()
 
     def test_for_scans(self):
         """A copy without a directory of the caller's is the held one, too."""
         for copy in (
-            self.held.get(self.source, self.private),
+            self.held.get(self.source, lambda: self.private),
             temporary_copy(self.source, self.held.get),
             temporary_copy(self.source, self.held.get),
         ):
@@ -251,7 +252,15 @@ class HeldCopyTests(ExecutableCase):
             copy.close()
             self.assertFalse(os.path.exists(copy.path))
         self.assertEqual(self.made, 1)
+
+    def test_full_disk(self):
+        """A copy in memory needs no directory, which a full disk has no room for."""
+        self.patch(tempfile, "mkdtemp", self.fail)
+        temporary_copy(self.source, self.held.get).close()
+
+    def test_digest(self):
+        """The copy knows its own digest."""
         digest = hashlib.sha256(SCRIPT).hexdigest()
-        copy = self.held.get(self.source, self.private)
+        copy = self.held.get(self.source, lambda: self.private)
         self.addCleanup(copy.close)
         self.assertEqual(copy.digest, digest)
