@@ -3,8 +3,8 @@ Runs the tests and the checks: ``python -m tests.suite check|test|packages|soak`
 
 Every test runs once: under trial what is tested from inside; under pytest what drives
 daemons, commands and pages from outside, and what runs long. Parts run at the same
-time: one for each processor, and two more since some mostly wait. The report of each is
-in ``artefacts/test``; that of pytest is printed last.
+time: one for each processor, and three more since some mostly wait. The report of each
+is in ``artefacts/test``; that of pytest is printed last.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PACKAGES: Final = (
 WHOLE: Final = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
 )
-QUARTERS: Final = 4
+SIXTHS: Final = 6
 OTHERS: Final = tuple(
     f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging", "model"})
 )
@@ -105,7 +105,7 @@ def units(*, measured: bool) -> list[Part]:
 
 def outside(*options: str) -> list[Part]:
     """What pytest runs, except for packages; the longest part first."""
-    whole = (WHOLE[n::QUARTERS] for n in range(QUARTERS))
+    whole = (WHOLE[n::SIXTHS] for n in range(SIXTHS))
     return [
         _pytest("others", OTHERS, *options),
         *(_pytest(f"whole-{n}", paths, *options) for n, paths in enumerate(whole, 1)),
@@ -252,7 +252,7 @@ def test(*options: str) -> list[str]:
     # last ones are short, so that every processor is busy to the end.
     parts = [longest, second, *waiting, *short, *checks()]
     last = waiting[-1]
-    suite.run(parts, last, waiting=2)
+    suite.run(parts, last, waiting=3)
     suite.measure(measured)
     _end_with(last, suite.failed)
     return suite.failed
