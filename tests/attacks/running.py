@@ -16,13 +16,14 @@ from typing import Final
 
 from attrs import frozen
 
+from ..webserver import serving
 from ..whole.browser import open_browser
 from ..whole.daemon import Daemon, environment, running, set_up
 from .attacked import CONTROL, Attacked, Secrets, Seen
 from .corpus import Attack, attacks
 from .modes import MODES, Mode
 from .outcomes import Outcomes, read
-from .servers import Elsewhere, Line, Site, serving
+from .servers import Elsewhere, Line, Site
 from .tab import open_tab
 
 TABS: Final = 4

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Final
 
@@ -120,21 +119,6 @@ class Elsewhere:
                 self.do_GET()
 
         return Answers
-
-
-@contextmanager
-def serving(answers: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Serve on a port of loopback; gives the address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), answers)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @define(eq=False)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -30,6 +30,7 @@ from ..forge import ForgeProcess, start_forge_process
 from ..freedesktop.buses import program
 from ..freedesktop.session import Session
 from ..reference.bundling import REFERENCE
+from ..webserver import serving
 from .browser import Browser, open_browser
 from .daemon import Daemon, command, environment, run, running, set_up
 
@@ -167,15 +168,8 @@ class _PageHandler(BaseHTTPRequestHandler):
 @contextmanager
 def served_page(theme: Path) -> Iterator[str]:
     """Serve the reference page with the bundle in ``theme``; gives its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_PageHandler, theme))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(partial(_PageHandler, theme)) as address:
+        yield address
 
 
 @define(eq=False)
