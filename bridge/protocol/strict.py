@@ -132,10 +132,11 @@ def check_value(text: bytes, value: Any) -> None:
 
 def _may_break(text: bytes) -> bool:
     """Whether a short text may have what ``check_value`` refuses; strings count."""
+    if len(text) - len(text.translate(None, b"{[0123456789")) < _WIDE_DIGITS:
+        return False  # too few brackets and digits for either
     if text.count(b"{") + text.count(b"[") > JSON_DEPTH:
         return True
-    digits = len(text) - len(text.translate(None, b"0123456789"))
-    return digits >= _WIDE_DIGITS and _WIDE.search(text) is not None
+    return _WIDE.search(text) is not None
 
 
 def _long_integers(text: bytes) -> list[bytes]:

@@ -9,7 +9,7 @@ a rule of ours.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -26,11 +26,10 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from .errors import BridgeError, Code
-from .rules import Rule
+from .rules import Read, Reader, Rule
 from .strict import Size, check_size, check_value
 
 T = TypeVar("T")
-Hook = Callable[[Any, Any], Any]
 
 
 class BrokenRuleError(ValueError):
@@ -47,7 +46,7 @@ def camel(name: str) -> str:
     return head + "".join(word.title() for word in rest)
 
 
-def _exactly(kind: type, also: type | None = None) -> Hook:
+def _exactly(kind: type, also: type | None = None) -> Read:
     """Refuse what cattrs would coerce: ``1`` is not ``"1"``, ``True`` not ``1``."""
 
     def structure(value: Any, _: Any) -> Any:
@@ -157,7 +156,7 @@ def _is_ruled(kind: Any) -> bool:
     return origin is Annotated
 
 
-def _listed(c: Converter, kind: Any) -> Hook:
+def _listed(c: Converter, kind: Any) -> Read:
     (element,) = get_args(kind)
     inner = c.get_structure_hook(element)
 
@@ -176,7 +175,7 @@ def _without_none(kind: Any) -> Any:
     return present
 
 
-def _ruled(c: Converter, kind: Any, ruled: bool) -> Hook:
+def _ruled(c: Converter, kind: Any, ruled: bool) -> Read:
     """Return a hook that knows which rule is broken."""
     if _is_optional(kind):
         present = _without_none(kind)
@@ -199,14 +198,25 @@ def _ruled(c: Converter, kind: Any, ruled: bool) -> Hook:
     return structure
 
 
-def _quickly(c: Converter, kind: Any, ruled: bool) -> Hook:
-    """Return a hook that calls nothing but the rules for a value of the right type."""
+def _quickly(c: Converter, kind: Any, ruled: bool) -> Read:
+    """Return a hook that is one call for an ordinary value of the right type."""
     optional = _is_optional(kind)
-    if optional:
-        kind = _without_none(kind)
-    bare, *rules = get_args(kind) if _is_ruled(kind) else (kind,)
+    present = _without_none(kind) if optional else kind
+    bare, *rules = get_args(present) if _is_ruled(present) else (present,)
+    if not ruled:
+        rules = []
+    others = _checked(c, bare, optional, rules)
+    if not rules:
+        return _of_type(bare, others)
+    if len(rules) == 1 and isinstance(rules[0], Reader):
+        return rules[0].reader(bare, others)
+    return others
+
+
+def _checked(c: Converter, bare: Any, optional: bool, rules: Sequence[Rule]) -> Read:
+    """Return a hook for any value, which does not know which rule is broken."""
     inner = c.get_structure_hook(bare)
-    broken = [rule.broken for rule in rules] if ruled else []
+    broken = [rule.broken for rule in rules]
 
     def structure(value: Any, _: Any) -> Any:
         if type(value) is not bare:
@@ -219,6 +229,11 @@ def _quickly(c: Converter, kind: Any, ruled: bool) -> Hook:
         return value
 
     return structure
+
+
+def _of_type(kind: type[Any], others: Read) -> Read:
+    """Return a hook that accepts this type, and leaves others to another one."""
+    return lambda value, also: value if type(value) is kind else others(value, also)
 
 
 def _refusal(rule: Rule, value: Any) -> str | None:

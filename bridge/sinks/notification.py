@@ -44,6 +44,7 @@ SOUNDS: Final = ("default", "error", "warning")
 SHORTEST_SECONDS: Final = 0.001
 """A shorter time becomes the target's default: no target can show it."""
 
+_SOUNDS_OR_NONE: Final = (*SOUNDS, "")
 _NAME: Final = re.compile(rf"[A-Za-z0-9._+-]{{1,{NOTIFY_ICON_NAME_CHARACTERS}}}")
 _IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 
@@ -96,7 +97,7 @@ class Sound:
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
-        return not value.isprintable() or value.strip() not in ("", *SOUNDS)
+        return not value.isprintable() or value.strip() not in _SOUNDS_OR_NONE
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
