@@ -7,10 +7,10 @@ PYTHON ?= python3
 
 help:
 	@echo "make demo       show the whole process in a browser"
-	@echo "make test       run every check and test, with coverage (ten minutes)"
+	@echo "make test       run the checks and tests, with coverage (ten minutes)"
 	@echo "make check      run the checks and the unit tests (three minutes)"
 	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
-	@echo "make soak       run a page next to every abuse for three minutes, and the model test"
+	@echo "make soak       run a page next to every abuse for three minutes, and what runs long"
 	@echo "make docs       build the site and the manual pages in artefacts/"
 	@echo "make reference  regenerate what the docs take from the code"
 	@echo "make clean      remove .venv, caches and artefacts"
@@ -34,6 +34,7 @@ packages: $(VENV)/installed
 	@$(VENV)/bin/python -m tests.suite packages
 
 # Three minutes of a page next to every abuse: memory, files, threads and timers stay flat.
+# Meanwhile every attack is tried in a browser, and the daemon compared with its model.
 soak: $(VENV)/installed
 	@.ci/system demo
 	@$(VENV)/bin/python -m tests.suite soak

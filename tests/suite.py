@@ -38,14 +38,19 @@ WHOLE: Final = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
 )
 SIXTHS: Final = 6
+LONG: Final = ("attacks", "model")
+"""Run next to the soak: by themselves they take minutes."""
 OTHERS: Final = tuple(
-    f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging", "model"})
+    f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging", *LONG})
 )
-MODEL: Final = ("tests/model",)
 SOAK_MINUTES: Final = 3
 SLOWEST: Final = 20
-ALONE: Final = ("tests.protocol", "tests.schemas", "tests.plugins")
-"""Run by themselves: one is measured by itself, the other takes longest."""
+ALONE: Final = {
+    "plugins": ("tests.plugins",),
+    "commands": ("tests.approval", "tests.cli"),
+    "protocol": ("tests.protocol", "tests.schemas"),
+}
+"""Parts of the units besides the rest; the coverage of one is required to be whole."""
 
 _PYTHON: Final = (sys.executable, "-m")
 _TRIAL: Final = (sys.executable, "-W", "error", "-m", "tests.trial", "--reporter=text")
@@ -94,13 +99,11 @@ def checks() -> list[Part]:
 
 
 def units(*, measured: bool) -> list[Part]:
-    """What trial runs, the longest part first."""
-    rest = tuple(name for name in modules() if name not in ALONE)
-    return [
-        _trial("units", rest, measured=measured),
-        _trial("plugins", ("tests.plugins",), measured=measured),
-        _trial("protocol", ("tests.protocol", "tests.schemas"), measured=measured),
-    ]
+    """What trial runs, the longest parts first."""
+    alone = {name for names in ALONE.values() for name in names}
+    rest = tuple(name for name in modules() if name not in alone)
+    parts = {"units": rest, **ALONE}
+    return [_trial(name, tests, measured=measured) for name, tests in parts.items()]
 
 
 def outside(*options: str) -> list[Part]:
@@ -247,10 +250,10 @@ def test(*options: str) -> list[str]:
     suite = Suite()
     waiting = outside(*options)
     measured = units(measured=True)
-    longest, second, *short = measured
+    *long, short = measured
     # What computes runs next to what waits for daemons, browsers and desktops.  The
     # last ones are short, so that every processor is busy to the end.
-    parts = [longest, second, *waiting, *short, *checks()]
+    parts = [*long, *waiting, short, *checks()]
     last = waiting[-1]
     suite.run(parts, last, waiting=3)
     suite.measure(measured)
@@ -279,18 +282,21 @@ def packages(*options: str) -> list[str]:
     return suite.failed
 
 
-def soaking() -> Part:
-    """What runs a page for some minutes next to every abuse."""
+def soaking() -> list[Part]:
+    """What runs a page for some minutes next to every abuse, and what runs long."""
     command = (*_PYTHON, "benchmarks.soak", f"--minutes={SOAK_MINUTES}")
-    return Part("soak", command)
+    return [
+        Part("soak", command),
+        *(_pytest(name, (f"tests/{name}",)) for name in LONG),
+    ]
 
 
 def soak() -> list[str]:
-    """Run the soak, and compare the daemon with its model; return what failed."""
+    """Run the soak, the attacks and the model; return what failed."""
     suite = Suite()
-    last = soaking()
-    suite.run([last, _pytest("model", MODEL)], last)
-    _end_with(last, suite.failed)
+    parts = soaking()
+    suite.run(parts, parts[0], waiting=1)
+    _end_with(parts[0], suite.failed)
     return suite.failed
 
 
