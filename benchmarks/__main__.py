@@ -25,7 +25,19 @@ from bridge.plugins.installed.trees import Trees
 from bridge.store import Put, Store
 from tests.plugins.operations.bench import PROFILE
 
-from . import idle, install, outbound, pairing, rebuild, sockets, sql, start, state
+from . import (
+    call,
+    idle,
+    install,
+    outbound,
+    pairing,
+    rebuild,
+    sockets,
+    sql,
+    start,
+    state,
+    validation,
+)
 from .start import ROOT
 from .table import Curve, Row, as_text, write
 
@@ -77,6 +89,7 @@ async def in_this_process(reactor: Any) -> list[Row]:
     map_large_blocks()
     gc.collect()
     gc.freeze()
+    rows += _in_memory()
     mine, alone = map(min, await rebuild.measure(reactor))
     name = f"rebuild with {rebuild.PLUGINS} plugins"
     rows.append(Row(name, mine * 1e3, "ms", 1.6, alone * 1e3, "esbuild"))
@@ -95,6 +108,18 @@ async def in_this_process(reactor: Any) -> list[Row]:
         rows.append(Row(f"SQL, {name}", us[0], "us", 2.5, us[1], "sqlite3"))
     for name, (own, base) in (await outbound.measure(reactor, 100)).items():
         rows.append(Row(f"fetch of {name}", min(own), "ms", 1.15, min(base), "treq"))
+    return rows
+
+
+def _in_memory() -> list[Row]:
+    """Compare what needs neither a kernel nor a disk."""
+    with tempfile.TemporaryDirectory() as directory:
+        stack = call.open_stack(Path(directory) / "state.json")
+        rows = [Row("a call, in the process", call.of_a_call(stack, 1), "us", 15)]
+    peers = validation.best_of(validation.measure())
+    ours = peers.pop("plugin-bridge")
+    for peer, theirs in peers.items():
+        rows.append(Row("check of a notification", ours, "us", 8, theirs, peer))
     return rows
 
 
