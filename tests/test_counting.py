@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 import twisted
 
-from .counting import calls_of
+from .counting import calls_made, calls_of
 
 
 async def _waiting(waited: Deferred[None]) -> list[int]:
@@ -46,4 +46,18 @@ class CallsOfTests(SynchronousTestCase):
         """A profiler that was set goes on, also after a failure."""
         before = sys.getprofile()
         self.assertRaises(ZeroDivisionError, calls_of, lambda: 1 // 0)
+        self.assertIs(sys.getprofile(), before)
+
+
+class CallsMadeTests(SynchronousTestCase):
+    """Tests for ``calls_made``."""
+
+    def test_all(self) -> None:
+        """Functions in Python and built in count alike; a profiler stays as it was."""
+        before = sys.getprofile()
+        once = calls_made(lambda: json.loads("7"))
+        twice = calls_made(lambda: (json.loads("7"), json.loads("7")))
+        self.assertGreater(once, 1)
+        # What is called around it counts once.
+        self.assertEqual(twice - once, once - calls_made(lambda: None))
         self.assertIs(sys.getprofile(), before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
 
 from attrs import evolve, frozen
@@ -26,6 +26,7 @@ from ..plugins.installed.trees import Trees
 from ..plugins.operations.rebuild import Builds
 from ..plugins.operations.recovery import recover
 from ..plugins.policy.scan import Scanner
+from ..plugins.tree.digest import TreeDigests
 from ..settings.options import Paths
 from ..store.view import StateView
 
@@ -61,11 +62,11 @@ class ExclusiveBuilder:
 
     _log: ClassVar[Logger] = Logger()
 
-    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
+    def build(self, trees: TreeDigests) -> Deferred[Report]:
         """See ``bridge.plugins.bundle.build.Builder.build``."""
         return Deferred.fromCoroutine(self._build(trees))
 
-    async def _build(self, trees: Mapping[str, str | None]) -> Report:
+    async def _build(self, trees: TreeDigests) -> Report:
         try:
             lock = await self._in_thread(self._lock)
         except (LockedError, OSError) as e:

@@ -7,7 +7,7 @@ bundler, validate what it read, publish.  On failure, the previous bundle stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,6 +24,7 @@ from ..esbuild.pins import BINARY_NAME
 from ..esbuild.process import settled
 from ..policy.reader.encoding import PacketError
 from ..policy.reader.service import TooComplexError, converse
+from ..tree.digest import TreeDigests
 from .bundlerprocess import BuildReactor, arguments, run_bundler
 from .confinement.alone import Bound, own_arguments, too_complex
 from .inputs.metafile import BuildError
@@ -76,21 +77,19 @@ class Builder:
     bundler: HeldCopy = field(factory=HeldCopy)
     bound: dict[str, Bound] = field(factory=dict, init=False)
 
-    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
+    def build(self, trees: TreeDigests) -> Deferred[Report]:
         """
         Build and publish a bundle of these plugins.
 
         A cancelled build has published a whole bundle or nothing, and ends only when
         nothing else is left of it.
 
-        :param trees: The digest of each tree, or ``None`` when it was not verified, by
-            its name below ``plugins/``: the id of an installed plugin, or the directory
-            of a linked tree; one for each plugin.
+        :param trees: What it is to be made of.
         :return: Fires with the report; a failed build is a report too.
         """
         return Deferred.fromCoroutine(self._build(dict(sorted(trees.items()))))
 
-    async def _build(self, trees: Mapping[str, str | None]) -> Report:
+    async def _build(self, trees: TreeDigests) -> Report:
         started = self.reactor.seconds()
         errors = []
         try:
@@ -103,7 +102,7 @@ class Builder:
         ids = sorted(map(plugin_of, trees))
         return Report(not errors, duration, ids, errors)
 
-    async def _publish(self, trees: Mapping[str, str | None]) -> None:
+    async def _publish(self, trees: TreeDigests) -> None:
         folder = self.theme_dir / self.profile.theme_name
         staging = Staging(
             self.profile, self.data, folder, self.version, self.bundler, self.bound
@@ -127,7 +126,7 @@ class _BuildRun:
     builder: Builder
     staging: Staging
 
-    async def steps(self, trees: Mapping[str, str | None]) -> None:
+    async def steps(self, trees: TreeDigests) -> None:
         """Run every step in order."""
         b, staging = self.builder, self.staging
         executable = await self.begin(trees)
@@ -168,7 +167,7 @@ class _BuildRun:
         await self.in_thread(confinement.bind, bindings)
         return warnings
 
-    async def begin(self, trees: Mapping[str, str | None]) -> Executable:
+    async def begin(self, trees: TreeDigests) -> Executable:
         """
         Prepare, as soon as no other daemon builds into the same theme directory.
 

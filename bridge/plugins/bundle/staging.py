@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,7 @@ from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
 from ...settings.host import HostProfile
 from ...system.files import sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
+from ..tree.digest import TreeDigests
 from ..tree.files import TooLargeError, read_bounded, read_own
 from .bundlerprocess import METAFILE
 from .confinement.alone import Bound, Confinement
@@ -102,7 +103,7 @@ class Staging:
             return False
         return True
 
-    def prepare(self, trees: Mapping[str, str | None]) -> Executable:
+    def prepare(self, trees: TreeDigests) -> Executable:
         """
         Verify the bundler, and create the files it needs; call after ``claim``.
 
@@ -129,7 +130,7 @@ class Staging:
         self._write_table(trees)
         return self.executable
 
-    def begin(self, trees: Mapping[str, str | None]) -> Executable | None:
+    def begin(self, trees: TreeDigests) -> Executable | None:
         """Claim the theme's folder and prepare; ``None`` while it is another's."""
         return self.prepare(trees) if self.claim() else None
 

@@ -8,7 +8,7 @@ in the report.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -28,6 +28,7 @@ from ..bundle.build import Report
 from ..bundle.published import INFO_FILE
 from ..installed.records import read_records
 from ..installed.trees import Trees
+from ..tree.digest import TreeDigests
 from ..tree.files import read_bounded
 from .underway.operations import Operations
 from .underway.progress import Audience
@@ -36,7 +37,7 @@ from .underway.progress import Audience
 class Builds(Protocol):
     """Makes bundles; see ``Builder``."""
 
-    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
+    def build(self, trees: TreeDigests) -> Deferred[Report]:
         """Build a bundle of these; a failed build is a report too."""
 
 
@@ -167,7 +168,7 @@ class Rebuild:
         report = await self._run(sound)
         return evolve(report, errors=[*report.errors, *left_out])
 
-    async def _run(self, sound: Mapping[str, str | None]) -> Report:
+    async def _run(self, sound: TreeDigests) -> Report:
         if self._cut:
             self.stale = True
             raise shutting_down()

@@ -21,6 +21,14 @@ from .files import NotRegularError, open_regular, shown
 
 SIGNATURE_FILE: Final = "plugin.sig"
 
+TreeDigests = Mapping[str, str | None]
+"""
+The trees of a build: the digest of each, or ``None`` when it was not verified.
+
+Each is called by its name below ``plugins/``: the id of an installed plugin, or the
+directory of a linked tree; there is one for each plugin.
+"""
+
 _CHUNK_BYTES: Final = MIB
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from types import FrameType
 from typing import Final
 
 from bridge.protocol.limits import KIB
@@ -42,25 +39,3 @@ SOURCES: Final = {
     "regular expressions": "x = [window,\n" + repeated("/[/]/,", 64 * KIB) + "]",
 }
 """By what they are made of; none of them is honest."""
-
-
-def calls_made(call: Callable[[], object]) -> int:
-    """
-    Call, and count every call of a function that this makes.
-
-    How busy the machine is changes nothing about it.
-    """
-    made = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal made
-        if event.endswith("call"):
-            made += 1
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        call()
-    finally:
-        sys.setprofile(before)
-    return made

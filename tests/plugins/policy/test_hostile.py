@@ -8,7 +8,8 @@ from bridge.plugins.policy.javascript.constructs import output_hits
 from bridge.plugins.policy.reader.transform import has_pragma
 from bridge.protocol.limits import KIB
 
-from .hostile import SOURCES, calls_made, repeated
+from ...counting import calls_made
+from .hostile import SOURCES, repeated
 from .scanning import MARK, read_source, scan_source
 
 CALLS = 30

@@ -28,7 +28,7 @@ from ....settings.host import HostProfile
 from ...esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ...policy.reader.encoding import PacketError
 from ...policy.reader.service import TooComplexError
-from ...tree.digest import tree_digest
+from ...tree.digest import TreeDigests, tree_digest
 from ...tree.files import TooLargeError, read_bounded, shown
 from ...tree.manifest import DOM_FIELD, ENTRY_FILE, MANIFEST_FILE
 from ..inputs.metafile import PLUGINS, TOO_LARGE, BuildError, check_alone
@@ -108,7 +108,7 @@ class Confinement:
     """
 
     _profile: HostProfile
-    _trees: Mapping[str, str | None]
+    _trees: TreeDigests
     _kept: dict[str, Bound]
     root: Path
     staging: Path
