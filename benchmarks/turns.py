@@ -58,16 +58,19 @@ class Poller:
 def serve() -> None:
     """Run a daemon whose turns are noted; every server answers it with 16 MiB."""
     from twisted.internet import reactor
+    from twisted.internet.task import deferLater
     from twisted.internet.threads import deferToThread
 
     from bridge.cli.main import main
-    from bridge.outbound.bodytext import read_text
+    from bridge.outbound.bodytext import JsonText
     from bridge.outbound.fetcher import Fetched, HttpFetcher
 
     async def fetch(self: Any, request: Any, caller: Any) -> Fetched:
-        body = [b"x" * (64 * 1024)] * 256
-        read = await deferToThread(read_text, body, False)
-        return Fetched(200, [], read)
+        text, packet = JsonText(), b"x" * (64 * 1024)
+        for _ in range(256):
+            text.add(packet)
+            await deferLater(noted, 0)
+        return Fetched(200, [], await deferToThread(text.whole))
 
     HttpFetcher.fetch = fetch  # type: ignore[method-assign]
     noted: Any = reactor

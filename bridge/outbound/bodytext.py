@@ -1,8 +1,9 @@
 """
 The bytes of a body to the text of an answer.
 
-It runs in a thread, and in small steps: a body of 16 MiB must not hold the
-interpreter long enough for the daemon to stall.
+A body that is not compressed becomes text as it is received.  One that is compressed is
+inflated in a thread, in small steps: a body of 16 MiB must not hold the interpreter
+long enough for the daemon to stall.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import orjson
+from attrs import define, field
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_JSON_BYTES
@@ -21,6 +23,7 @@ _STEP_BYTES: Final = 256 * 1024
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
 _RAW: Final = -zlib.MAX_WBITS
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_Decoder: Final = codecs.getincrementaldecoder("utf-8")
 INFLATED: Final = frozenset({"gzip", "x-gzip", "deflate"})
 """The content codings that are understood (RFC 9110, section 8.4.1)."""
 
@@ -47,44 +50,67 @@ def unknown_coding() -> BridgeError:
     return BridgeError(Code.BAD_REQUEST, message)
 
 
-def read_text(pieces: Sequence[bytes], inflated: bool) -> orjson.Fragment:
+@define(eq=False, repr=False)
+class JsonText:
     """
-    Read a body as strict UTF-8, whatever charset it claims.
+    Strict UTF-8, whatever charset it claims, written as a JSON string.
 
-    :param inflated: Whether it comes by gzip or deflate, and is to be inflated first.
-    :return: The text as JSON, written already: to write it would hold the
-        interpreter for long.
+    :ivar size: How many bytes were added.
+    """
+
+    size: int = field(default=0, init=False)
+    _decoder: codecs.IncrementalDecoder = field(factory=_Decoder, init=False)
+    _written: list[bytes | memoryview] = field(factory=lambda: [b'"'], init=False)
+    _json_size: int = field(default=2, init=False)
+
+    def add(self, piece: bytes) -> None:
+        """
+        Write the next bytes.  A packet of 64 KiB takes a millisecond at most.
+
+        :raise BridgeError: ``bad_request``: it is too large or not text.
+        """
+        self.size += len(piece)
+        if self.size > OUTBOUND_RESPONSE_BYTES:
+            raise too_large()
+        # Without its quotes, and without a copy.
+        written = memoryview(orjson.dumps(self._decoded(piece)))[1:-1]
+        self._json_size += len(written)
+        if self._json_size > OUTBOUND_RESPONSE_JSON_BYTES:
+            raise _too_large_as_json()
+        self._written.append(written)
+
+    def whole(self) -> orjson.Fragment:
+        """
+        Return the text as JSON, written already: to write it would hold the interpreter
+        for long.
+
+        :raise BridgeError: ``bad_request``: it ends within a character.
+        """
+        self._decoded(b"", final=True)
+        self._written.append(b'"')
+        return orjson.Fragment(b"".join(self._written))
+
+    def _decoded(self, piece: bytes, *, final: bool = False) -> str:
+        try:
+            return self._decoder.decode(piece, final)
+        except UnicodeDecodeError:
+            raise not_text() from None
+
+
+def inflated_text(pieces: Sequence[bytes]) -> orjson.Fragment:
+    """
+    Inflate a body that comes by gzip or deflate, and read it as text.  Blocks.
+
     :raise BridgeError: ``bad_request``: it is too large or not text; ``unavailable``:
         it breaks off, or does not match its coding.
     """
-    steps = _inflated(pieces) if inflated else _sliced(pieces)
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    written: list[bytes | memoryview] = [b'"']
-    size, json_size = 0, 2
+    text = JsonText()
     try:
-        for step in steps:
-            size += len(step)
-            if size > OUTBOUND_RESPONSE_BYTES:
-                raise too_large()
-            # Without its quotes, and without a copy.
-            piece = memoryview(orjson.dumps(decoder.decode(step)))[1:-1]
-            json_size += len(piece)
-            if json_size > OUTBOUND_RESPONSE_JSON_BYTES:
-                raise _too_large_as_json()
-            written.append(piece)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        raise not_text() from None
+        for step in _inflated(pieces):
+            text.add(step)
     except zlib.error:
         raise BridgeError(Code.UNAVAILABLE, "the response cannot be inflated") from None
-    written.append(b'"')
-    return orjson.Fragment(b"".join(written))
-
-
-def _sliced(pieces: Sequence[bytes]) -> Iterator[bytes]:
-    for piece in pieces:
-        for start in range(0, len(piece), _STEP_BYTES):
-            yield piece[start : start + _STEP_BYTES]
+    return text.whole()
 
 
 def _inflated(pieces: Sequence[bytes]) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from attrs import define, field, frozen
 from orjson import Fragment
@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
 from ..protocol.limits import (
+    MIB,
     OUTBOUND_ADDRESSES,
     OUTBOUND_AT_ONCE,
     OUTBOUND_AT_ONCE_PER_CALLER,
@@ -20,12 +21,15 @@ from ..protocol.limits import (
     OUTBOUND_WAITING_PER_CALLER,
 )
 from .addresspolicy import AddressPolicy
-from .bodytext import INFLATED, read_text, unknown_coding
+from .bodytext import INFLATED, JsonText, inflated_text, unknown_coding
 from .checkedrequest import CheckedRequest
 from .resolver import LookUp, SystemNames
 
 if TYPE_CHECKING:
     from .httpclient import HttpClient, ReceivedResponse
+
+# What is copied within a millisecond or so: to have a thread do it takes longer.
+_SHORT_BYTES: Final = MIB
 
 
 @frozen(eq=False, repr=False)
@@ -204,13 +208,22 @@ class HttpFetcher:
 
     async def _read(self, reply: ReceivedResponse) -> Fetched:
         inflated = reply.coding in INFLATED
-        if reply.pieces and not inflated and reply.coding not in ("", "identity"):
+        if isinstance(reply.body, JsonText):
+            text = await self._whole(reply.body)
+        elif reply.body and not inflated:
             raise unknown_coding()
-        text = await self._call(read_text, reply.pieces, inflated)
+        else:
+            text = await self._call(inflated_text, reply.body)
         # These describe the bytes received, not the text that is passed on.
         gone = ("content-encoding", "content-length") if inflated else ()
         headers = [header for header in reply.headers if header[0] not in gone]
         return Fetched(reply.status, headers, text)
+
+    async def _whole(self, body: JsonText) -> Fragment:
+        if body.size <= _SHORT_BYTES:
+            return body.whole()
+        text: Fragment = await self._call(body.whole)
+        return text
 
 
 def _of(caller: object, fetches: Sequence[_Fetch]) -> int:

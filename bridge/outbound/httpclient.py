@@ -9,7 +9,7 @@ read from the environment.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attrs import define, field
@@ -43,7 +43,7 @@ from ..net.certificates import certificates
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_PIECES
 from .agent import ANY_URL, CheckedAgent
-from .bodytext import too_large
+from .bodytext import JsonText, too_large
 from .checkedrequest import CheckedRequest
 from .endpoint import CheckedEndpoint
 from .target import refused
@@ -59,13 +59,13 @@ class ReceivedResponse:
 
     :ivar headers: Names in lower case, with every value in the order received.
     :ivar coding: The body's content coding, in lower case; empty for none.
-    :ivar pieces: The body, as it came.
+    :ivar body: The body: as text when it has no coding, else as it came.
     """
 
     status: int
     headers: list[tuple[str, list[str]]]
     coding: str
-    pieces: list[bytes]
+    body: JsonText | list[bytes]
 
 
 @implementer(IBodyProducer)
@@ -98,22 +98,33 @@ class _Body:
 class _Collector(Protocol):
     """Keeps a body, up to the limit."""
 
-    def __init__(self) -> None:
-        self.pieces: list[bytes] = []
+    def __init__(self, body: JsonText | list[bytes]) -> None:
+        self.body = body
         self.until_closed = False
         self.whole: Deferred[None] = Deferred()
         self._size = 0
+        self._pieces = 0
 
     def dataReceived(self, data: bytes) -> None:
         if self.whole.called:
             return
+        try:
+            self._add(data)
+        except BridgeError as e:
+            self.whole.errback(e)
+
+    def _add(self, data: bytes) -> None:
         self._size += len(data)
-        self.pieces.append(data)
+        self._pieces += 1
         if self._size > OUTBOUND_RESPONSE_BYTES:
-            self.whole.errback(too_large())
-        elif len(self.pieces) > OUTBOUND_RESPONSE_PIECES:
+            raise too_large()
+        if self._pieces > OUTBOUND_RESPONSE_PIECES:
             # Chunks of a byte or so: to parse them takes all of the reactor's time.
-            self.whole.errback(_unavailable("the response comes in too many chunks"))
+            raise _unavailable("the response comes in too many chunks")
+        if isinstance(self.body, JsonText):
+            self.body.add(data)
+        else:
+            self.body.append(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self.whole.called:
@@ -193,13 +204,15 @@ class HttpClient:
         length = response.length
         if length is not UNKNOWN_LENGTH and length > OUTBOUND_RESPONSE_BYTES:
             raise too_large()
-        collector = _Collector()
+        coding = _coding(response)
+        collector = _Collector([] if coding else JsonText())
         answer.deliverBody(collector)
         await collector.whole
         connection = endpoint.connection
         if collector.until_closed and connection and not connection.orderly:
             raise _unavailable(_BROKE_OFF)
-        return _reply(response, collector.pieces)
+        headers = list(_headers(response))
+        return ReceivedResponse(response.code, headers, coding, collector.body)
 
 
 def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> HttpClient:
@@ -213,16 +226,19 @@ def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> HttpCli
     return HttpClient(reactor, trustRootFromCertificates(loaded))
 
 
-def _reply(response: IResponse, pieces: list[bytes]) -> ReceivedResponse:
-    headers = []
+def _headers(response: IResponse) -> Iterator[tuple[str, list[str]]]:
     for name, values in response.headers.getAllRawHeaders():
         read = [value.decode("latin-1") for value in values]
         # The page makes a Response of them, which takes no others.
         if _NAME.fullmatch(name) and not any("\0" in value for value in read):
-            headers.append((name.decode("ascii").lower(), read))
+            yield name.decode("ascii").lower(), read
+
+
+def _coding(response: IResponse) -> str:
+    """Return the content coding (RFC 9110, section 8.4); empty for none."""
     codings = response.headers.getRawHeaders(b"content-encoding", [])
     coding = b", ".join(codings).decode("latin-1").strip().lower()
-    return ReceivedResponse(response.code, headers, coding, pieces)
+    return "" if coding == "identity" else coding
 
 
 def _describe(error: Exception) -> str:

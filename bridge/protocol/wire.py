@@ -166,7 +166,16 @@ def _listed(c: Converter, kind: Any) -> Read:
             raise TypeError
         return [inner(item, element) for item in value]
 
-    return structure
+    def names(value: Any, also: Any) -> Any:
+        if type(value) is list:
+            for item in value:
+                if type(item) is not str:
+                    break
+            else:
+                return value
+        return structure(value, also)
+
+    return names if element is str and not c.detailed_validation else structure
 
 
 def _without_none(kind: Any) -> Any:

@@ -8,6 +8,7 @@ import zlib
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from orjson import Fragment
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.outbound import bodytext
@@ -20,13 +21,23 @@ def pieces_of(body: bytes, size: int) -> list[bytes]:
     return [body[start : start + size] for start in range(0, len(body), size)]
 
 
+def text_of(pieces: list[bytes], inflated: bool) -> Fragment:
+    """Read a body, as it is received or inflated."""
+    if inflated:
+        return bodytext.inflated_text(pieces)
+    text = bodytext.JsonText()
+    for piece in pieces:
+        text.add(piece)
+    return text.whole()
+
+
 class ReadTests(SynchronousTestCase):
-    """Tests for ``read_text``."""
+    """Tests for ``JsonText`` and ``inflated_text``."""
 
     def read(self, body: bytes, inflated: bool = False, size: int = 7) -> object:
         """Read a body that comes in pieces: its text, or the refusal."""
         try:
-            return loads(dumps(bodytext.read_text(pieces_of(body, size), inflated)))
+            return loads(dumps(text_of(pieces_of(body, size), inflated)))
         except BridgeError as error:
             return error.message
 
@@ -90,5 +101,5 @@ class ReadTests(SynchronousTestCase):
     def test_json(self) -> None:
         """What is written is JSON, also of what has to be escaped."""
         body = '"\\\n\x00é😀\u2028</script>'
-        written = bodytext.read_text([body.encode("utf-8")], False)
+        written = text_of([body.encode("utf-8")], False)
         self.assertEqual(json.loads(dumps({"a": written}))["a"], body)

@@ -185,6 +185,13 @@ class BodyTests(OutboundCase):
             )
             self.assertEqual(answer, NOT_TEXT)
 
+    async def test_attack_binary_without_end(self):
+        """What is not text is refused as soon as it is received, not at its end."""
+        answer = await self.refused(
+            sending(HEAD, b"Content-Length: 1000000\r\n\r\nMZ\xff\xff")
+        )
+        self.assertEqual(answer, NOT_TEXT)
+
     async def test_attack_cut_short(self):
         """A connection that closes within the body."""
         for answer in (
