@@ -241,7 +241,8 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 def check() -> list[str]:
     """Run the checks, and the units without coverage; return what failed."""
     suite = Suite()
-    suite.run([*units(measured=False), *checks()])
+    # One part of the units mostly waits.
+    suite.run([*units(measured=False), *checks()], waiting=1)
     return suite.failed
 
 
