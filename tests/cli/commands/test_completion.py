@@ -35,7 +35,7 @@ DIRS = {"bin", "data"}
 
 # zsh keeps what a completion adds to itself; so "compadd" reports it first.
 ZSH = """
-PS1=; autoload -Uz compinit; fpath=({root} $fpath); compinit -u -D
+PS1=; autoload -Uz compinit; fpath=({root} $fpath); compinit -u -d {root}/dump
 compadd() {{
     local -a hits
     [[ "$*" == *-[OAD]* ]] || builtin compadd -O hits "$@"

@@ -7,6 +7,7 @@ As a program (``python -m``) it interrupts one, such as ``update broken``.
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import shutil
@@ -199,6 +200,9 @@ def main() -> None:
     """Interrupt one operation in every way, and print the numbers of old and new."""
     silent: Any = [lambda event: None]
     globalLogBeginner.beginLoggingTo(silent, redirectStandardIO=False)
+    # A collection in a child would copy every page of memory that it has of this one.
+    gc.freeze()
+    gc.disable()
     with tempfile.TemporaryDirectory(dir=in_memory()) as directory:
         world = World.make(Path(directory), sys.argv[1], "broken" in sys.argv[2:])
         ways = in_every_way(world)
