@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 import zlib
 
 from hypothesis import given, settings
@@ -91,6 +92,16 @@ class ReadTests(SynchronousTestCase):
         bomb = zlib.compress(b"\0" * 400 * bodytext._STEP_BYTES, 9)
         self.assertEqual(self.read(bomb, True, 1 << 20), bodytext.too_large().message)
         self.assertLessEqual(sum(inflated), 11 * bodytext._STEP_BYTES)
+
+    def test_attack_a_few_bytes_at_a_time(self) -> None:
+        """A body in many small pieces takes little more memory than they have."""
+        pieces = pieces_of(b"xyz" * 4096, 3)
+        text = bodytext.JsonText()
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        for piece in pieces:
+            text.add(piece)
+        self.assertLess(tracemalloc.get_traced_memory()[0], 80 * len(pieces))
 
     def test_too_large_as_json(self) -> None:
         """A body of 16 MiB that is twice as large as JSON is refused for that."""
