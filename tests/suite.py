@@ -3,7 +3,7 @@ Runs the tests and the checks: ``python -m tests.suite check|test|packages|soak`
 
 Every test runs once: under trial what is tested from inside; under pytest what drives
 daemons, commands and pages from outside, and what runs long. Parts run at the same
-time: one for each processor, and three more since some mostly wait. The report of each
+time: one for each processor, and some more where parts mostly wait. The report of each
 is in ``artefacts/test``; that of pytest is printed last.
 """
 
@@ -39,7 +39,7 @@ WHOLE: Final = tuple(
 )
 SIXTHS: Final = 6
 LONG: Final = ("attacks", "model")
-"""Run next to the soak: by themselves they take minutes."""
+"""Run next to the soak, since each takes a minute or more."""
 OTHERS: Final = tuple(
     f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging", *LONG})
 )

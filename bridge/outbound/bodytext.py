@@ -20,7 +20,7 @@ from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_JSON_BYTES
 
 _STEP_BYTES: Final = 256 * 1024
-_SHORT_BYTES: Final = 32 * 1024
+_BLOCK_BYTES: Final = 64 * 1024
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
 _RAW: Final = -zlib.MAX_WBITS
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -45,8 +45,7 @@ def not_text() -> BridgeError:
     return BridgeError(Code.BAD_REQUEST, "the response: not text in UTF-8")
 
 
-def unknown_coding() -> BridgeError:
-    """Return the refusal of a body in a content coding that was not requested."""
+def _unknown_coding() -> BridgeError:
     message = "the response: its Content-Encoding is neither gzip nor deflate"
     return BridgeError(Code.BAD_REQUEST, message)
 
@@ -56,13 +55,15 @@ class JsonText:
     """
     Strict UTF-8, whatever charset it claims, written as a JSON string.
 
-    :ivar size: How many bytes were added.
+    :ivar size: How many bytes of JSON were written.
     """
 
-    size: int = field(default=0, init=False)
+    size: int = field(default=2, init=False)
+    _received: int = field(default=0, init=False)
     _decoder: codecs.IncrementalDecoder = field(factory=_Decoder, init=False)
-    _written: list[bytes | memoryview] = field(factory=lambda: [b'"'], init=False)
-    _json_size: int = field(default=2, init=False)
+    # Only bytes, no views: to join bytes, the interpreter is released.
+    _blocks: list[bytes] = field(factory=list, init=False)
+    _last: bytearray = field(factory=lambda: bytearray(b'"'), init=False)
 
     def add(self, piece: bytes) -> None:
         """
@@ -70,18 +71,18 @@ class JsonText:
 
         :raise BridgeError: ``bad_request``: it is too large or not text.
         """
-        self.size += len(piece)
-        if self.size > OUTBOUND_RESPONSE_BYTES:
+        self._received += len(piece)
+        if self._received > OUTBOUND_RESPONSE_BYTES:
             raise too_large()
         text = orjson.dumps(self._decoded(piece))
-        # Without its quotes.  A view would keep all that orjson reserved: 16 times as
-        # much, which is most of the memory where a body comes in small pieces.
-        short = len(text) < _SHORT_BYTES
-        written = text[1:-1] if short else memoryview(text)[1:-1]
-        self._json_size += len(written)
-        if self._json_size > OUTBOUND_RESPONSE_JSON_BYTES:
+        self.size += len(text) - 2
+        if self.size > OUTBOUND_RESPONSE_JSON_BYTES:
             raise _too_large_as_json()
-        self._written.append(written)
+        # Copied without its quotes: orjson has reserved 16 times as much as it wrote.
+        self._last += memoryview(text)[1:-1]
+        if len(self._last) >= _BLOCK_BYTES:
+            self._blocks.append(bytes(self._last))
+            self._last.clear()
 
     def whole(self) -> orjson.Fragment:
         """
@@ -91,8 +92,12 @@ class JsonText:
         :raise BridgeError: ``bad_request``: it ends within a character.
         """
         self._decoded(b"", final=True)
-        self._written.append(b'"')
-        return orjson.Fragment(b"".join(self._written))
+        return orjson.Fragment(b"".join((*self._blocks, bytes(self._last), b'"')))
+
+    def clear(self) -> None:
+        """Free its memory, which a traceback would keep."""
+        self._blocks.clear()
+        self._last.clear()
 
     def _decoded(self, piece: bytes, *, final: bool = False) -> str:
         try:
@@ -101,20 +106,49 @@ class JsonText:
             raise not_text() from None
 
 
-def inflated_text(pieces: Sequence[bytes]) -> orjson.Fragment:
-    """
-    Inflate a body that comes by gzip or deflate, and read it as text.  Blocks.
+@define(eq=False, repr=False)
+class CodedBody:
+    """A body with a content coding, kept as it is received."""
 
-    :raise BridgeError: ``bad_request``: it is too large or not text; ``unavailable``:
-        it breaks off, or does not match its coding.
-    """
-    text = JsonText()
-    try:
-        for step in _inflated(pieces):
-            text.add(step)
-    except zlib.error:
-        raise BridgeError(Code.UNAVAILABLE, "the response cannot be inflated") from None
-    return text.whole()
+    _coding: str
+    _size: int = field(default=0, init=False)
+    _pieces: list[bytes] = field(factory=list, init=False)
+
+    def add(self, piece: bytes) -> None:
+        """
+        Keep the next bytes.
+
+        :raise BridgeError: ``bad_request``: it is too large.
+        """
+        self._size += len(piece)
+        if self._size > OUTBOUND_RESPONSE_BYTES:
+            raise too_large()
+        self._pieces.append(piece)
+
+    def whole(self) -> orjson.Fragment:
+        """
+        Inflate it, and return its text as JSON.  Blocks.
+
+        :raise BridgeError: ``bad_request``: its coding was not requested, or it is too
+            large or not text; ``unavailable``: it breaks off, or does not match its
+            coding.
+        """
+        if self._pieces and self._coding not in INFLATED:
+            raise _unknown_coding()
+        text = JsonText()
+        try:
+            for step in _inflated(self._pieces):
+                text.add(step)
+            return text.whole()
+        except zlib.error:
+            message = "the response cannot be inflated"
+            raise BridgeError(Code.UNAVAILABLE, message) from None
+        finally:
+            text.clear()
+
+    def clear(self) -> None:
+        """Free its memory, which a traceback would keep."""
+        self._pieces.clear()
 
 
 def _inflated(pieces: Sequence[bytes]) -> Iterator[bytes]:

@@ -21,14 +21,14 @@ from ..protocol.limits import (
     OUTBOUND_WAITING_PER_CALLER,
 )
 from .addresspolicy import AddressPolicy
-from .bodytext import INFLATED, JsonText, inflated_text, unknown_coding
+from .bodytext import INFLATED, CodedBody, JsonText
 from .checkedrequest import CheckedRequest
 from .resolver import LookUp, SystemNames
 
 if TYPE_CHECKING:
     from .httpclient import HttpClient, ReceivedResponse
 
-# What is copied within a millisecond or so: to have a thread do it takes longer.
+# Put together within a millisecond: to have a thread do it takes longer.
 _SHORT_BYTES: Final = MIB
 
 
@@ -207,20 +207,20 @@ class HttpFetcher:
         return addresses
 
     async def _read(self, reply: ReceivedResponse) -> Fetched:
-        inflated = reply.coding in INFLATED
-        if isinstance(reply.body, JsonText):
-            text = await self._whole(reply.body)
-        elif reply.body and not inflated:
-            raise unknown_coding()
-        else:
-            text = await self._call(inflated_text, reply.body)
+        try:
+            text = await self._text(reply.body)
+        finally:
+            # The frames of a traceback keep it until garbage is collected.
+            reply.body.clear()
         # These describe the bytes received, not the text that is passed on.
-        gone = ("content-encoding", "content-length") if inflated else ()
+        gone = (
+            ("content-encoding", "content-length") if reply.coding in INFLATED else ()
+        )
         headers = [header for header in reply.headers if header[0] not in gone]
         return Fetched(reply.status, headers, text)
 
-    async def _whole(self, body: JsonText) -> Fragment:
-        if body.size <= _SHORT_BYTES:
+    async def _text(self, body: JsonText | CodedBody) -> Fragment:
+        if isinstance(body, JsonText) and body.size <= _SHORT_BYTES:
             return body.whole()
         text: Fragment = await self._call(body.whole)
         return text

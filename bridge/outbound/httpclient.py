@@ -43,7 +43,7 @@ from ..net.certificates import certificates
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_PIECES
 from .agent import ANY_URL, CheckedAgent
-from .bodytext import JsonText, too_large
+from .bodytext import CodedBody, JsonText, too_large
 from .checkedrequest import CheckedRequest
 from .endpoint import CheckedEndpoint
 from .target import refused
@@ -59,13 +59,13 @@ class ReceivedResponse:
 
     :ivar headers: Names in lower case, with every value in the order received.
     :ivar coding: The body's content coding, in lower case; empty for none.
-    :ivar body: The body: as text when it has no coding, else as it came.
+    :ivar body: What was received of the body: all of it.
     """
 
     status: int
     headers: list[tuple[str, list[str]]]
     coding: str
-    body: JsonText | list[bytes]
+    body: JsonText | CodedBody
 
 
 @implementer(IBodyProducer)
@@ -96,13 +96,12 @@ class _Body:
 
 
 class _Collector(Protocol):
-    """Keeps a body, up to the limit."""
+    """Receives a body."""
 
-    def __init__(self, body: JsonText | list[bytes]) -> None:
+    def __init__(self, body: JsonText | CodedBody) -> None:
         self.body = body
         self.until_closed = False
         self.whole: Deferred[None] = Deferred()
-        self._size = 0
         self._pieces = 0
 
     def dataReceived(self, data: bytes) -> None:
@@ -114,17 +113,11 @@ class _Collector(Protocol):
             self.whole.errback(e)
 
     def _add(self, data: bytes) -> None:
-        self._size += len(data)
         self._pieces += 1
-        if self._size > OUTBOUND_RESPONSE_BYTES:
-            raise too_large()
         if self._pieces > OUTBOUND_RESPONSE_PIECES:
             # Chunks of a byte or so: to parse them takes all of the reactor's time.
             raise _unavailable("the response comes in too many chunks")
-        if isinstance(self.body, JsonText):
-            self.body.add(data)
-        else:
-            self.body.append(data)
+        self.body.add(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self.whole.called:
@@ -205,12 +198,14 @@ class HttpClient:
         if length is not UNKNOWN_LENGTH and length > OUTBOUND_RESPONSE_BYTES:
             raise too_large()
         coding = _coding(response)
-        collector = _Collector([] if coding else JsonText())
+        collector = _Collector(CodedBody(coding) if coding else JsonText())
         answer.deliverBody(collector)
-        await collector.whole
-        connection = endpoint.connection
-        if collector.until_closed and connection and not connection.orderly:
-            raise _unavailable(_BROKE_OFF)
+        try:
+            await _end(collector, endpoint)
+        except BaseException:
+            # The frames of the traceback keep it until garbage is collected.
+            collector.body.clear()
+            raise
         headers = list(_headers(response))
         return ReceivedResponse(response.code, headers, coding, collector.body)
 
@@ -224,6 +219,14 @@ def make_client(reactor: Any, trusted: Sequence[bytes] | None = None) -> HttpCli
     texts = certificates() if trusted is None else trusted
     loaded = [Certificate.loadPEM(text) for text in texts]
     return HttpClient(reactor, trustRootFromCertificates(loaded))
+
+
+async def _end(collector: _Collector, endpoint: CheckedEndpoint) -> None:
+    """Wait until the body was received whole."""
+    await collector.whole
+    connection = endpoint.connection
+    if collector.until_closed and connection and not connection.orderly:
+        raise _unavailable(_BROKE_OFF)
 
 
 def _headers(response: IResponse) -> Iterator[tuple[str, list[str]]]:

@@ -276,7 +276,13 @@ class OneOf:
     def reader(self, kind: type[Any], others: Read) -> Read:
         """See ``Reader.reader``."""
         allowed = self.allowed
-        return lambda value, also: value if value in allowed else others(value, also)
+
+        def read(value: Any, also: Any) -> Any:
+            if type(value) is str and value in allowed:
+                return value
+            return others(value, also)
+
+        return read
 
     def describe(self) -> str:
         """See ``Rule.describe``."""

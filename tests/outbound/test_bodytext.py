@@ -24,16 +24,14 @@ def pieces_of(body: bytes, size: int) -> list[bytes]:
 
 def text_of(pieces: list[bytes], inflated: bool) -> Fragment:
     """Read a body, as it is received or inflated."""
-    if inflated:
-        return bodytext.inflated_text(pieces)
-    text = bodytext.JsonText()
+    text = bodytext.CodedBody("gzip") if inflated else bodytext.JsonText()
     for piece in pieces:
         text.add(piece)
     return text.whole()
 
 
 class ReadTests(SynchronousTestCase):
-    """Tests for ``JsonText`` and ``inflated_text``."""
+    """Tests for ``JsonText`` and ``CodedBody``."""
 
     def read(self, body: bytes, inflated: bool = False, size: int = 7) -> object:
         """Read a body that comes in pieces: its text, or the refusal."""

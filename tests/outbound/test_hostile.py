@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
+import tracemalloc
 import zlib
 
 from twisted.internet import reactor, task
@@ -191,6 +193,33 @@ class BodyTests(OutboundCase):
             sending(HEAD, b"Content-Length: 1000000\r\n\r\nMZ\xff\xff")
         )
         self.assertEqual(answer, NOT_TEXT)
+
+    async def test_attack_refused_bodies_fill_memory(self):
+        """What was received of a refused body is freed at once, not as garbage."""
+        body = bytes(range(32, 127)) * 10_000
+        short = HEAD + b"Content-Length: 1000000\r\n\r\n" + body
+        coded = b"Content-Encoding: gzip"
+        refused = {
+            NOT_TEXT: (
+                responding(body + b"\xff"),
+                responding(body + b"\xc3"),
+                responding(gzip.compress(body + b"\xff", 0), coded),
+            ),
+            BROKE_OFF: (sending(short, close=True),),
+            UNKNOWN_CODING: (responding(body, b"Content-Encoding: br"),),
+        }
+        await self.refused(responding(b"\xff"))  # loads what it needs
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        for refusal, answers in refused.items():
+            for answer in answers:
+                before = tracemalloc.get_traced_memory()[0]
+                self.assertEqual(await self.refused(answer), refusal)
+                kept = tracemalloc.get_traced_memory()[0] - before
+                self.assertLess(kept, len(body) // 2, refusal)
 
     async def test_attack_cut_short(self):
         """A connection that closes within the body."""
