@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import orjson
 from attrs import fields, has
@@ -58,6 +58,7 @@ def _exactly(kind: type, also: type | None = None) -> Read:
 
 
 _IGNORES_UNKNOWN = "__bridge_ignores_unknown__"
+_STRING: Final = frozenset({str})
 
 
 def ignores_unknown(kind: type[T]) -> type[T]:
@@ -167,12 +168,8 @@ def _listed(c: Converter, kind: Any) -> Read:
         return [inner(item, element) for item in value]
 
     def strings(value: Any, also: Any) -> Any:
-        if type(value) is list:
-            for item in value:
-                if type(item) is not str:
-                    break
-            else:
-                return value  # the request's own list, which nothing else changes
+        if type(value) is list and _STRING.issuperset(map(type, value)):
+            return value  # the request's own list, which nothing else changes
         return structure(value, also)
 
     return strings if element is str and not c.detailed_validation else structure

@@ -30,6 +30,8 @@ class HostileNameTests(OutboundCase):
 
     def zone(self, table: Any) -> NameServer:
         """Start a name server."""
+        # Of a random port that is taken, the resolver would leave the socket behind.
+        self.patch(dns, "randomSource", lambda: 0)
         server = NameServer(table)
         self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
         return server

@@ -51,6 +51,7 @@ class Note:
     loud: bool = False
     places: list[Place] = field(factory=list)
     value: Any = None
+    words: list[str] = field(factory=list)
 
 
 notes = st.fixed_dictionaries(
@@ -69,6 +70,7 @@ notes = st.fixed_dictionaries(
             st.fixed_dictionaries({"town": st.text(max_size=6)}) | values, max_size=2
         ),
         "value": values,
+        "words": st.lists(st.text(max_size=2) | values, max_size=2) | values,
         "other": st.just(1),
     },
 )
@@ -97,6 +99,8 @@ class StructureTests(SynchronousTestCase):
             ({"title": "a", "sinks": "abc"}, "sinks: wrong type"),
             ({"title": "a", "sinks": ["abcd"]}, "sinks: at most 3 characters"),
             ({"title": "a", "sinks": ["a"] * 3}, "sinks: at most 2 entries"),
+            ({"title": "a", "words": ["a", 1]}, "words: wrong type"),
+            ({"title": "a", "words": "ab"}, "words: wrong type"),
             ({"title": "a", "count": 1.0}, "count: wrong type"),
             ({"title": "a", "count": True}, "count: wrong type"),
             ({"title": "a", "loud": 1}, "loud: wrong type"),
@@ -126,6 +130,7 @@ class StructureTests(SynchronousTestCase):
                 "byName": {"b": {"c": 1.5}},
                 "places": [{"town": "d"}],
                 "value": [None, {"any": "thing"}],
+                "words": ["", "e"],
             },
             Note,
         )
@@ -138,6 +143,7 @@ class StructureTests(SynchronousTestCase):
                 {"b": {"c": 1.5}},
                 places=[Place("d")],
                 value=[None, {"any": "thing"}],
+                words=["", "e"],
             ),
         )
 
