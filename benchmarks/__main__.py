@@ -115,7 +115,8 @@ def _in_memory() -> list[Row]:
     """Compare what needs neither a kernel nor a disk."""
     with tempfile.TemporaryDirectory() as directory:
         stack = call.open_stack(Path(directory) / "state.json")
-        rows = [Row("a call, in the process", call.of_a_call(stack, 1), "us", 15)]
+        one = min(call.of_a_call(stack, 1) for _ in range(10))
+    rows = [Row("a call, in the process", one, "us", 15)]
     peers = validation.best_of(validation.measure())
     ours = peers.pop("plugin-bridge")
     for peer, theirs in peers.items():
