@@ -127,6 +127,8 @@ def soaking(home: Path, round_seconds: float) -> Iterator[Soak]:
         )
         watched = stack.enter_context(probed(home, reached.http, *options))
         tally, daemon = Tally(), watched.daemon
+        # Loads what answers it.  Else one of the abuses would, in any round.
+        daemon.call_by_http("plugins", "list", {})
         author = Author(daemon, tally, forge.url(PLUGIN_ID), PLUGIN_ID)
         pages: list[PageThread] = [
             *(author, Meter(daemon, tally, 0.03), Visitor(daemon, tally, reached)),
