@@ -10,6 +10,7 @@ leaves the machine.  The product contains none of this.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import json
 import signal
@@ -18,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from attrs import asdict, frozen
 
@@ -38,10 +39,34 @@ class Inside:
     :ivar timers: The reactor's delayed calls, without the probe's own.
     :ivar blocks: The interpreter's allocated blocks of memory: what it still refers to,
         whatever the allocator has given back.
+    :ivar heap: The bytes that the C library has handed out; 0 for one that can't count.
     """
 
     timers: int
     blocks: int
+    heap: int
+
+
+class _MallInfo(ctypes.Structure):
+    """``struct mallinfo2`` of glibc 2.33, see mallinfo(3)."""
+
+    _fields_: ClassVar = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks"),
+            *("uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+def heap_bytes() -> int:
+    """Return the bytes that the C library has handed out, in its heaps or mapped."""
+    count: Any = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if count is None:
+        return 0
+    count.restype = _MallInfo
+    counted = count()
+    return int(counted.uordblks + counted.hblkhd)
 
 
 def serve(file: Path, port: int, arguments: list[str]) -> int:
@@ -59,7 +84,8 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
 
     def write() -> None:
         # Its own call is not among them while it runs.
-        counted = Inside(len(clock.getDelayedCalls()), sys.getallocatedblocks())
+        timers = len(clock.getDelayedCalls())
+        counted = Inside(timers, sys.getallocatedblocks(), heap_bytes())
         new = file.with_suffix(".new")
         new.write_text(json.dumps(asdict(counted)), "ascii")
         new.replace(file)

@@ -103,6 +103,7 @@ class Soak:
             threads=len(os.listdir(f"/proc/{daemon.process.pid}/task")),
             timers=inside.timers,
             blocks=inside.blocks,
+            heap=round(inside.heap / 2**20, 2),
             p99=round(statistics.quantiles(trips, n=100)[98], 2) if enough else None,
         )
 

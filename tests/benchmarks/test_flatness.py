@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.flatness import COUNTS, Sample, compare
+from benchmarks.flatness import COUNTS, SHARES, Sample, compare
 
 STEADY = Sample(
     seconds=0.0,
@@ -23,6 +23,7 @@ STEADY = Sample(
     threads=12,
     timers=5,
     blocks=500_000,
+    heap=20.0,
     p99=2.0,
 )
 
@@ -58,19 +59,21 @@ class CompareTests(SynchronousTestCase):
     def test_steady(self) -> None:
         """What does not change is flat, and everything is compared."""
         names = {change.name for change in compare(soak(4, lambda _: {}))}
-        self.assertEqual(names, {"memory", "blocks", *COUNTS})
+        self.assertEqual(names, {*SHARES, *COUNTS})
         self.assertEqual(self.uneven(soak(4, lambda _: {})), set())
 
     def test_leak_of_memory(self) -> None:
         """What is a little in each round is too much over the soak."""
-        for name, step in (("memory", 2.0), ("blocks", 2000)):
+        for name, share in SHARES.items():
+            step = getattr(STEADY, name) * share / 5
             samples = soak(10, partial(growing, name, step))
             self.assertEqual(self.uneven(samples), {name})
 
     def test_memory_within_the_limit(self) -> None:
         """Less than its share is flat, and so is any shrinking."""
-        for name, step in (("memory", 1.3), ("blocks", 1000)):
-            for each in (step, -5 * step):
+        for name, share in SHARES.items():
+            step = getattr(STEADY, name) * share / 7
+            for each in (step, -2 * step):
                 samples = soak(10, partial(growing, name, each))
                 self.assertEqual(self.uneven(samples), set())
 
@@ -112,7 +115,7 @@ class CompareTests(SynchronousTestCase):
         with self.assertRaises(ValueError):
             compare(samples)
 
-    @given(st.integers(4, 12), st.floats(0.11, 1.0))
+    @given(st.integers(4, 12), st.floats(0.21, 1.0))
     def test_any_growth(self, rounds: int, growth: float) -> None:
         """However many rounds there are, growth between the thirds is found."""
         samples = soak(
