@@ -20,9 +20,10 @@ from typing import Final
 
 from attrs import frozen
 
+from tests.ports import free_port
 from tests.rawsocket import text
 
-from .start import ROOT, free_port
+from .start import ROOT
 
 ROUNDS: Final = 9
 PATIENCE_SECONDS: Final = 30.0

@@ -23,9 +23,10 @@ from typing import Final
 
 from attrs import frozen
 
+from tests.ports import free_port
 from tests.whole.daemon import environment
 
-from .start import ROOT, free_port
+from .start import ROOT
 
 HERE: Final = Path(__file__).parent
 SCRATCH: Final = ROOT / ".cache" / "benchmarks"

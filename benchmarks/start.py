@@ -20,6 +20,8 @@ from typing import Final
 
 from attrs import frozen
 
+from tests.ports import free_port
+
 ROUNDS = 9
 PATIENCE_SECONDS = 30.0
 ROOT = Path(__file__).parents[1]
@@ -40,13 +42,6 @@ class Start:
 
     seconds: float
     mebibytes: float
-
-
-def free_port() -> int:
-    """Return a port that nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def start(arguments: tuple[str, ...], path: str, home: Path) -> Start:
