@@ -110,14 +110,14 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "rate",
-        "requests per second on each page's socket",
+        "requests per second on each page's socket, and of all requests over HTTP",
         "NUMBER",
         f"{limits.RATE_PER_SECOND:g}",
         values.positive,
     ),
     Option(
         "burst",
-        "requests at once on each page's socket before --rate applies",
+        "requests at once on each page's socket, or over HTTP, before --rate applies",
         "NUMBER",
         str(limits.RATE_BURST),
         values.whole(1, 1_000_000),
