@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import frozen
 
-SHARES: Final = {"blocks": 0.02, "heap": 0.1, "memory": 0.2}
+SHARES: Final = {"blocks": 0.02, "heap": 0.05, "memory": 0.2}
 """
 By how much each may grow.  The first two are what is in use.  What is resident is also
 what the allocators keep of peaks, which are higher when abuses and a page's work meet:
