@@ -212,11 +212,11 @@ class HttpFetcher:
         finally:
             # The frames of a traceback keep it until garbage is collected.
             reply.body.clear()
-        # These describe the bytes received, not the text that is passed on.
-        gone = (
-            ("content-encoding", "content-length") if reply.coding in INFLATED else ()
-        )
-        headers = [header for header in reply.headers if header[0] not in gone]
+        headers = reply.headers
+        if reply.coding in INFLATED:
+            # These describe the bytes received, not the text that is passed on.
+            gone = ("content-encoding", "content-length")
+            headers = [header for header in headers if header[0] not in gone]
         return Fetched(reply.status, headers, text)
 
     async def _text(self, body: JsonText | CodedBody) -> Fragment:
