@@ -108,12 +108,19 @@ def check_tree(top: Path) -> None:
         except OSError:
             continue
         for entry in entries:
-            _check_entry(entry, top)
+            check_entry(entry, top)
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
 
 
-def _check_entry(entry: os.DirEntry[str], top: Path) -> None:
+def check_entry(entry: os.DirEntry[str], top: Path) -> None:
+    """
+    Check what was found in a directory; see ``check``.
+
+    :raise NotOwnError: Another user owns it, or may write it.
+    """
+    if not has_owners():
+        return
     if entry.is_symlink():
         check(entry.path, top)
         return

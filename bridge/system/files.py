@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -52,10 +53,23 @@ def sync_files(paths: Sequence[Path | str]) -> None:
         for path in paths:
             _sync_file(path)
         return
+    with syncing(paths):
+        pass
+
+
+@contextlib.contextmanager
+def syncing(paths: Sequence[Path | str]) -> Iterator[None]:
+    """
+    Sync files in other threads while the body runs; see ``sync_files``.
+
+    At its end they are synced, unless it fails.
+    """
     from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
 
     with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as threads:
-        list(threads.map(_sync_file, paths))
+        syncs = threads.map(_sync_file, paths)
+        yield
+        list(syncs)
 
 
 def _sync_file(path: Path | str) -> None:

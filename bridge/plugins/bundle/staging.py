@@ -22,16 +22,16 @@ from attrs import define, field
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
 from ...datadir.ownership import write_file
 from ...datadir.paths import DataDir, DataDirError
-from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, MIB
+from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, KIB
 from ...settings.host import HostProfile
-from ...system.files import sync_directory, sync_files
+from ...system.files import NO_LINK, sync_directory, syncing
 from ..esbuild.executable import Executable, HeldCopy
 from ..tree.digest import TreeDigests
 from ..tree.files import TooLargeError, read_bounded, read_own
 from .bundlerprocess import METAFILE
 from .confinement.alone import Bound, Confinement
 from .confinement.prelude import prelude_text
-from .inputs.files import check_files
+from .inputs.files import Contents, check_files
 from .inputs.metafile import TOO_LARGE, BuildError, check_metafile
 from .inputs.sourcemap import check_map, map_pieces, parse_map
 from .plugintable import FREEZE_FILE, TABLE_FILE, plugin_of, table_text
@@ -44,6 +44,7 @@ from .prerequisites import (
 )
 from .published import INFO_FILE, STAGING_PREFIX
 
+_BUFFER_BYTES: Final = 64 * KIB
 _PREVIOUS: Final = ".previous"
 _MISSING: Final = {
     BUNDLER_BINARY: "bundler missing",
@@ -82,6 +83,11 @@ class Staging:
     def bundle(self) -> str:
         """The bundle's file name."""
         return f"{self._profile.bundle_name}.js"
+
+    @property
+    def _published(self) -> tuple[str, ...]:
+        """What is published, in this order."""
+        return INFO_FILE, f"{self.bundle}.map", self.bundle
 
     def claim(self) -> bool:
         """
@@ -148,18 +154,39 @@ class Staging:
         :raise BuildError: Naming the file that has no business in the bundle.
         :raise OSError: Something could not be read or written.
         """
+        contents = Contents(str(self.root))
         try:
-            metafile = read_bounded(self.directory / METAFILE, BUILD_METAFILE_BYTES)
-            written = (self.bundle, f"{self.bundle}.map")
-            inputs = check_metafile(metafile, directories, written, self._read)
+            inputs = sources = self._check_inputs(directories, contents)
             if self.confinement is not None:
-                self.confinement.check_unchanged(inputs)
-                inputs |= self.confinement.inputs
-            check_files(str(self.root), inputs)
-            self._make_portable(inputs)
-            bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
+                self.confinement.check_unchanged(inputs, contents.read)
+                sources = self.confinement.sources(inputs)
+                inputs = self.confinement.looked_at(inputs)
+            self._make_portable(sources, contents)
+            self._write_info(directories)
         except TooLargeError:
             raise BuildError(TOO_LARGE) from None
+        # All that is published is written; the disk needs no interpreter.
+        with syncing([self.directory / name for name in self._published]):
+            check_files(contents.root, inputs)
+
+    def _check_inputs(
+        self, directories: Sequence[str], contents: Contents
+    ) -> frozenset[str]:
+        """Check what was read, by the metafile."""
+        metafile = read_bounded(self.directory / METAFILE, BUILD_METAFILE_BYTES)
+        written = (self.bundle, f"{self.bundle}.map")
+        return check_metafile(metafile, directories, written, contents.read)
+
+    def _make_portable(self, inputs: Collection[str], contents: Contents) -> None:
+        path = self.directory / f"{self.bundle}.map"
+        text = read_bounded(path, BUILD_BUNDLE_BYTES)
+        here = str(self.directory)
+        checked = check_map(parse_map(text), here, contents.root, inputs, contents.read)
+        # In place: a file system may take long to make a file.
+        _write(path, map_pieces(checked))
+
+    def _write_info(self, directories: Sequence[str]) -> None:
+        bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
         info = {
             "author": self._profile.info_author,
             "version": self._version,
@@ -171,19 +198,6 @@ class Staging:
             info["dev"] = sorted(map(plugin_of, linked))
         text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
         _write(self.directory / INFO_FILE, [text.encode()])
-        names = (self.bundle, f"{self.bundle}.map", INFO_FILE)
-        sync_files([self.directory / name for name in names])
-
-    def _make_portable(self, inputs: Collection[str]) -> None:
-        path = self.directory / f"{self.bundle}.map"
-        text = read_bounded(path, BUILD_BUNDLE_BYTES)
-        here, root = str(self.directory), str(self.root)
-        checked = check_map(parse_map(text), here, root, inputs, self._read)
-        path.unlink()
-        _write(path, map_pieces(checked))
-
-    def _read(self, path: str) -> bytes:
-        return read_bounded(os.path.join(self.root, path), BUILD_BUNDLE_BYTES)
 
     def finish(self, directories: Sequence[str]) -> None:
         """Check what was made, publish it, and remove the rest; see each of these."""
@@ -201,13 +215,13 @@ class Staging:
 
         :raise OSError: It could not be done, and the previous files are as before.
         """
-        alongside = (INFO_FILE, f"{self.bundle}.map")
+        *alongside, _ = self._published
         for name in alongside:
             with contextlib.suppress(FileNotFoundError):
                 _keep(self.folder / name, self._previous(name))
         done: list[str] = []
         try:
-            for name in (*alongside, self.bundle):
+            for name in self._published:
                 os.replace(self.directory / name, self.folder / name)
                 done.append(name)
         except OSError:
@@ -300,5 +314,10 @@ def _keep(path: Path, name: Path) -> None:
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    with path.open("xb", buffering=MIB) as file:
+    """Write a file of the bundler's again, or one that is not there; no link."""
+    with open(path, "wb", buffering=_BUFFER_BYTES, opener=_no_link) as file:
         file.writelines(pieces)
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | NO_LINK, 0o666)

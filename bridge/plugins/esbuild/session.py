@@ -98,7 +98,7 @@ def spawn(
 
     def run() -> None:
         # Only this thread changes its working directory, and ends.
-        if ctypes.CDLL(None).unshare(_CLONE_FS) != 0:
+        if _libc().unshare(_CLONE_FS) != 0:
             return
         try:
             os.chdir(directory)
@@ -110,7 +110,7 @@ def spawn(
                     file_actions=_file_actions(terminal),
                     setsid=True,
                     setsigmask=(),
-                    setsigdef=_ignored_signals(),
+                    setsigdef=_signals(),
                 )
             )
         except (OSError, NotImplementedError):
@@ -123,6 +123,17 @@ def spawn(
         # Python 3.11 does not end before they are.
         thread.join(_JOIN_SECONDS)
     return spawned[0] if spawned else None
+
+
+@cache
+def _libc() -> Any:
+    return ctypes.CDLL(None)
+
+
+@cache
+def _signals() -> frozenset[int]:
+    """Return what a process may ignore: it would inherit what this one ignores."""
+    return frozenset(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}
 
 
 def _file_actions(terminal: str) -> list[tuple[Any, ...]]:
@@ -144,12 +155,3 @@ def _is_inherited(fd: int) -> bool:
         return os.get_inheritable(fd)
     except OSError:
         return False  # it was the listing's own, or another thread's
-
-
-def _ignored_signals() -> list[int]:
-    """Return the signals that this process ignores, which a child would inherit."""
-    return [
-        number
-        for number in signal.valid_signals()
-        if signal.getsignal(number) == signal.SIG_IGN
-    ]

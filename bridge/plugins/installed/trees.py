@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
 
-from ...datadir.ownership import NotOwnError, check, check_tree
+from ...datadir.ownership import NotOwnError, check, check_entry
 from ...datadir.paths import DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.text import timestamp
@@ -260,8 +260,16 @@ class Trees:
             )
         # It was accepted; that the clock was set back since changes nothing.
         root = self._root(plugin_id)
-        _own(check_tree, root)
-        signed = verify_tree(root, plugin_id, self._profile, now=math.inf)
+        try:
+            signed = verify_tree(
+                root,
+                plugin_id,
+                self._profile,
+                now=math.inf,
+                look=lambda entry: check_entry(entry, root),
+            )
+        except NotOwnError as e:
+            raise _not_own(e) from None
         if signed.key_id != record.key_id:
             raise plugin_error(
                 Prefix.NOT_TRUSTED,
@@ -294,11 +302,14 @@ class Trees:
 
     def _root(self, plugin_id: str) -> Path:
         root = self._data.plugin(plugin_id)
-        if root.is_symlink() or not root.is_dir():
+        if not _is_directory(root):
             raise plugin_error(
                 Prefix.NOT_INSTALLED, "its directory is gone; uninstall it"
             )
-        _own(check, root)
+        try:
+            check(root)
+        except NotOwnError as e:
+            raise _not_own(e) from None
         return root
 
 
@@ -306,11 +317,16 @@ def _id(entry: ListEntry) -> str:
     return entry.id
 
 
-def _own(check: Callable[[Path], None], root: Path) -> None:
+def _is_directory(path: Path) -> bool:
+    """Whether a path is a directory, and no link to one."""
     try:
-        check(root)
-    except NotOwnError as e:
-        raise plugin_error(Prefix.NOT_TRUSTED, str(e)) from None
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _not_own(error: NotOwnError) -> BridgeError:
+    return plugin_error(Prefix.NOT_TRUSTED, str(error))
 
 
 def iso_time(milliseconds: int) -> str:

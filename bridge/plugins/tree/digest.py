@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, Final
 
 from attrs import define, field
 
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_OBJECTS, MIB, TREE_BYTES, TREE_FILES
-from .files import NotRegularError, open_regular, shown
+from .files import NotRegularError, open_descriptor, shown
 
 SIGNATURE_FILE: Final = "plugin.sig"
 
@@ -28,6 +28,9 @@ The trees of a build: the digest of each, or ``None`` when it was not verified.
 Each is called by its name below ``plugins/``: the id of an installed plugin, or the
 directory of a linked tree; there is one for each plugin.
 """
+
+Look = Callable[["os.DirEntry[str]"], Any]
+"""Accepts each file and directory that is found in a tree, or raises."""
 
 _CHUNK_BYTES: Final = MIB
 
@@ -71,21 +74,26 @@ class _TreeHash:
         return self._hash.hexdigest()
 
 
-def tree_digest(root: Path, tree_domain: str) -> str:
+def tree_digest(root: Path, tree_domain: str, look: Look | None = None) -> str:
     """
     The digest of every file below ``root`` but ``.git/`` and ``plugin.sig``.
 
     :param tree_domain: ``HostProfile.tree_domain``.
+    :param look: Called for each entry, ``.git`` and the signature too, before any file
+        is read.
     :return: 64 lower-case hexadecimal digits.
     :raise BridgeError: ``unsigned``: a link, a device, an unreadable file, or a
         name or a size that cannot be signed.
     """
-    tree = _TreeHash(tree_domain)
-    for path in sorted(_paths(root)):
+    tree, start = _TreeHash(tree_domain), os.path.join(root, "")
+    for path in sorted(_paths(start, look)):
         name = path.decode()
         try:
-            with open_regular(os.path.join(root, name)) as file:
-                tree.add(path, os.fstat(file.fileno()).st_size, _chunks(file))
+            fd, size = open_descriptor(start + name)
+            try:
+                tree.add(path, size, _chunks(fd, size))
+            finally:
+                os.close(fd)
         except NotRegularError:
             raise unsigned(f"{shown(name)} is not a regular file") from None
         except OSError:
@@ -107,24 +115,35 @@ def files_digest(files: Mapping[str, bytes], tree_domain: str) -> str:
     return tree.digest()
 
 
-def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK_BYTES):
+def _chunks(fd: int, size: int) -> Iterator[bytes]:
+    """The content of a file, or what there is beyond its size."""
+    # One byte more is asked for than there should be: so the end is seen.
+    while chunk := os.read(fd, min(size, _CHUNK_BYTES) + 1):
         yield chunk
+        size -= len(chunk)
+        if size == 0:
+            return
 
 
-def _paths(root: Path) -> list[bytes]:
+def _paths(start: str, look: Look | None) -> list[bytes]:
     """What is signed, as relative UTF-8 paths with ``/``, in no order."""
     found: list[bytes] = []
     folders = [""]
     # The list grows while it is walked: by the folders found in a folder.
     for folder in folders:
-        try:
-            with os.scandir(os.path.join(root, folder)) as entries:
-                for entry in entries:
-                    _sort_in(entry, folder, found, folders)
-        except OSError:
-            raise unsigned(f"{shown(folder) or 'the tree'} cannot be read") from None
+        for entry in _entries(start + folder, folder):
+            if look is not None:
+                look(entry)
+            _sort_in(entry, folder, found, folders)
     return found
+
+
+def _entries(directory: str, folder: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            yield from entries
+    except OSError:
+        raise unsigned(f"{shown(folder) or 'the tree'} cannot be read") from None
 
 
 def _sort_in(

@@ -40,11 +40,15 @@ def open_regular(path: Path | str) -> BinaryIO:
     :raise NotRegularError: It is not a regular file.
     :raise OSError: It cannot be read.
     """
-    return os.fdopen(_opened(path)[0], "rb")
+    return os.fdopen(open_descriptor(path)[0], "rb")
 
 
-def _opened(path: Path | str) -> tuple[int, int]:
-    """Open a regular file; return its descriptor and how many bytes it has."""
+def open_descriptor(path: Path | str) -> tuple[int, int]:
+    """
+    Open a file as ``open_regular`` does; return its descriptor and its size in bytes.
+
+    A file object costs as much as reading a small file.
+    """
     if not NO_LINK and os.path.islink(path):
         raise NotRegularError
     try:
@@ -82,7 +86,7 @@ def read_own(path: Path, most: int) -> bytes:
 
     :param most: Bytes.
     """
-    fd, size = _opened(path)
+    fd, size = open_descriptor(path)
     try:
         check_open(path, fd)
         return _bounded(fd, size, most)
@@ -98,7 +102,7 @@ def read_bounded(path: Path | str, most: int) -> bytes:
     :raise TooLargeError: It is larger; no more than ``most`` bytes and one were read.
     :raise OSError: See ``open_regular``.
     """
-    fd, size = _opened(path)
+    fd, size = open_descriptor(path)
     try:
         return _bounded(fd, size, most)
     finally:
@@ -107,11 +111,14 @@ def read_bounded(path: Path | str, most: int) -> bytes:
 
 def _bounded(fd: int, size: int, most: int) -> bytes:
     """
-    Read to the end.  A file object, which costs as much as reading, is not needed.
+    Read to the end.
 
     :param size: What is probably there.
     """
     content = os.read(fd, min(size, most) + 1)
+    # One byte more was asked for than there should be: it ends where it should.
+    if len(content) == size <= most:
+        return content
     while len(content) <= most and (
         more := os.read(fd, min(most + 1 - len(content), MIB))
     ):

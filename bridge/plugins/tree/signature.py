@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from ...protocol.limits import SIGNATURE_BYTES, SIGNED_AHEAD_SECONDS
 from ...protocol.rules import Between, OneOf, Text
 from ...protocol.wire import camel, converter, loads_unique, structure, unstructure
 from ...settings.host import HostProfile
-from .digest import SIGNATURE_FILE, files_digest, tree_digest, unsigned
+from .digest import SIGNATURE_FILE, Look, files_digest, tree_digest, unsigned
 from .files import NotRegularError, TooLargeError, read_bounded
 from .jsontext import syntax_refusal, unknown_field
 
@@ -77,6 +78,7 @@ class Signed:
     digest: str
 
 
+@lru_cache(maxsize=_KEPT)
 def key_id(public_key: str) -> str:
     """
     The fingerprint of a public key: eight groups of four hexadecimal digits.
@@ -128,7 +130,13 @@ def _check_format(value: Any, content: bytes) -> None:
         raise unsigned(unknown_field(SIGNATURE_FILE, content, value, _FIELDS))
 
 
-def verify_tree(root: Path, plugin_id: str, profile: HostProfile, now: float) -> Signed:
+def verify_tree(
+    root: Path,
+    plugin_id: str,
+    profile: HostProfile,
+    now: float,
+    look: Look | None = None,
+) -> Signed:
     """
     Verify that the tree at ``root`` is as its author signed it.
 
@@ -136,11 +144,12 @@ def verify_tree(root: Path, plugin_id: str, profile: HostProfile, now: float) ->
 
     :param plugin_id: The manifest's.
     :param now: Seconds since the epoch.
+    :param look: See ``tree_digest``.
     :raise BridgeError: ``unsigned``, saying why.
     """
     signature = load_signature(root)
     _check_plugin(signature, plugin_id)
-    digest = tree_digest(root, profile.tree_domain)
+    digest = tree_digest(root, profile.tree_domain, look)
     return verify(signature, digest, plugin_id, profile, now)
 
 
@@ -151,7 +160,7 @@ def load_signature(root: Path) -> SignatureFile:
     :raise BridgeError: ``unsigned``: missing, or not usable.
     """
     try:
-        content = read_bounded(root / SIGNATURE_FILE, SIGNATURE_BYTES)
+        content = read_bounded(os.path.join(root, SIGNATURE_FILE), SIGNATURE_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise unsigned(f"there is no {SIGNATURE_FILE} at the root") from None
     except NotRegularError:

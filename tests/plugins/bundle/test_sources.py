@@ -315,6 +315,9 @@ class ScannedTests(BuildCase):
             '{"inputs": {"build/static-plugins.ts": {"imports": '
             '[{"path": "plugins/aa/main.ts"}]}, "plugins/aa/main.ts": {"imports": '
             '[{"path": "plugins/aa/Main.ts"}]}, "plugins/aa/Main.ts": {}}}\nE\n'
+            ';; --outfile=*) : > "${a#*=}"; cat > "${a#*=}.map" <<E\n'
+            '{"version": 3, "sources": [], "sourcesContent": [], "names": [], '
+            '"mappings": ""}\nE\n'
             "esac; done\n"
         )
         self.shop.replace_bundler(script)

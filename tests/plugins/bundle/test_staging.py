@@ -21,6 +21,18 @@ class StagingTests(SynchronousTestCase):
             self.shop.profile, self.shop.data, self.shop.folder, "1.0.0"
         )
 
+    def bundled(self, path: str) -> None:
+        """Write what the bundler does that has read one file."""
+        bundle = self.staging.directory / self.staging.bundle
+        bundle.write_text("")
+        bundle.with_name(f"{bundle.name}.map").write_text(
+            '{"version": 3, "sources": [], "sourcesContent": [], "names": [], '
+            '"mappings": ""}'
+        )
+        bundle.with_name("meta.json").write_text(
+            f'{{"inputs": {{"{path}": {{}}}}, "outputs": {{}}}}'
+        )
+
     def test_private(self):
         """Its directory is nobody else's, and inside the theme's folder."""
         self.assertTrue(self.staging.claim())
@@ -62,9 +74,7 @@ class StagingTests(SynchronousTestCase):
         self.shop.write("secret.ts", "")
         link = self.shop.data.root / "host/packages/host/src/x.ts"
         link.symlink_to("../../../../secret.ts")
-        (self.staging.directory / "meta.json").write_text(
-            '{"inputs": {"host/packages/host/src/x.ts": {}}, "outputs": {}}'
-        )
+        self.bundled("host/packages/host/src/x.ts")
         with self.assertRaises(BuildError) as caught:
             self.staging.check([])
         self.assertEqual(
@@ -78,9 +88,7 @@ class StagingTests(SynchronousTestCase):
         self.staging.prepare({})
         self.addCleanup(self.staging.discard)
         entry = "host/packages/host/src/index.ts"
-        (self.staging.directory / "meta.json").write_text(
-            f'{{"inputs": {{"{entry}": {{}}}}, "outputs": {{}}}}'
-        )
+        self.bundled(entry)
         root = self.shop.data.root.resolve()
         for path in (
             "host/packages/host/src/index.ts",

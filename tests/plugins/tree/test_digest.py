@@ -191,8 +191,8 @@ class RefusedTests(TreeTestCase):
         real = module._chunks
         for longer in (True, False):
 
-            def raced(file, longer=longer):
-                yield from real(file) if longer else ()
+            def raced(fd, size, longer=longer):
+                yield from real(fd, size) if longer else ()
                 yield b"more"
 
             self.patch(module, "_chunks", raced)
@@ -204,7 +204,7 @@ class RefusedTests(TreeTestCase):
         def refuse(path):
             raise PermissionError
 
-        self.patch(module, "open_regular", refuse)
+        self.patch(module, "open_descriptor", refuse)
         self.assert_refused("main.ts cannot be read")
         self.root = self.root / "nowhere"
         self.assert_refused("the tree cannot be read")

@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+import stat
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from attrs import Factory, define, frozen
 
+from ....datadir.ownership import check
 from ....protocol.errors import BridgeError
 from ....protocol.limits import (
     BUILD_BUNDLE_BYTES,
@@ -119,12 +121,6 @@ class Confinement:
     _unchanged: frozenset[str] = frozenset()
     _written: dict[str, str] = Factory(dict)
 
-    @property
-    def inputs(self) -> frozenset[str]:
-        """The files of the plugins that their bundles were made of."""
-        kept = (one.inputs for one in self._kept.values())
-        return self._inputs.union(*kept)
-
     def prepare(self, bundler: str) -> None:
         """
         Remove what an earlier build left, except for what this build can use.
@@ -146,11 +142,11 @@ class Confinement:
 
     def _is_usable(self, name: str) -> bool:
         """Whether a plugin was bound from this tree, and its files are still there."""
-        kept, folder = self._kept[name], self.root / BOUND / name
+        kept, folder = self._kept[name], os.path.join(self.root, BOUND, name)
         if (kept.tree, kept.bundler) != (self._trees.get(name), self._bundler):
             return False
         try:
-            if folder.is_symlink() or sorted(os.listdir(folder)) != _WRITTEN:
+            if not _is_own(folder) or sorted(os.listdir(folder)) != _WRITTEN:
                 return False
             return all(
                 _digest(self._read(path)) == digest
@@ -224,17 +220,40 @@ class Confinement:
                 {path: self._written[path] for path in paths},
             )
 
-    def check_unchanged(self, inputs: frozenset[str]) -> None:
+    def check_unchanged(
+        self, inputs: frozenset[str], read: Callable[[str], bytes]
+    ) -> None:
         """
         Check that the bundler read what was written here.
 
         :param inputs: What it read for the host's bundle.
+        :param read: Returns the bytes of such a file.
         :raise BuildError: Naming the file that is another.
         """
         for path in sorted(inputs):
             known = self._written.get(path)
-            if path.startswith(BOUND) and _digest(self._read(path)) != known:
+            if path.startswith(BOUND) and _digest(read(path)) != known:
                 raise BuildError(f"{shown(path)} was changed during the build")
+
+    def looked_at(self, inputs: frozenset[str]) -> frozenset[str]:
+        """
+        Return the files whose place has to be checked, now that they were read.
+
+        Of what is bound the digests are known. A plugin that was bound by an earlier
+        build was not read by this one, and its whole tree was verified before.
+
+        :param inputs: What the bundler read for the host's bundle.
+        """
+        return self._inputs.union(p for p in inputs if not p.startswith(BOUND))
+
+    def sources(self, inputs: frozenset[str]) -> frozenset[str]:
+        """
+        Return the files that the bundle was made of, those of bound plugins too.
+
+        :param inputs: What the bundler read for the host's bundle.
+        """
+        kept = (one.inputs for one in self._kept.values())
+        return inputs.union(self._inputs, *kept)
 
     def _unbound(self, name: str) -> Unbound:
         path = f"{BOUND}/{name}/{_OWN}"
@@ -249,7 +268,7 @@ class Confinement:
         return type(manifest) is dict and manifest.get(DOM_FIELD) is True
 
     def _read(self, path: str) -> bytes:
-        return read_bounded(os.path.join(self.root, path), BUILD_BUNDLE_BYTES)
+        return read_bounded(f"{self.root}{os.sep}{path}", BUILD_BUNDLE_BYTES)
 
     def _write(self, path: str, text: str) -> None:
         # Not synced: the next build writes it again.
@@ -267,7 +286,7 @@ def too_complex(error: TooComplexError, directories: Sequence[str]) -> BuildErro
 
 def _empty(folder: Path, but: Collection[str]) -> None:
     """Make a private directory, or remove everything in it except some names."""
-    if folder.is_symlink() or not but:
+    if not but or not _is_own(folder):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         return
@@ -277,6 +296,15 @@ def _empty(folder: Path, but: Collection[str]) -> None:
                 entry.unlink()
             else:
                 shutil.rmtree(entry)
+
+
+def _is_own(folder: Path | str) -> bool:
+    """Whether this is a directory, no link, that nobody else can write to."""
+    try:
+        check(folder)
+        return stat.S_ISDIR(os.lstat(folder).st_mode)
+    except OSError:
+        return False
 
 
 def _private(path: str, flags: int) -> int:

@@ -1,7 +1,7 @@
 """
 The files that a bundle was made of, as they are on the disk.
 
-Each is looked at once, and each directory on the way to it: that no symbolic link leads
+To be checked, each is looked at once, and each directory on the way to it: that no symbolic link leads
 there, that it is spelled as the bundler named it, and that nobody else can have written
 it.  Everything here blocks.
 """
@@ -13,14 +13,47 @@ import stat
 from collections.abc import Collection
 from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory, define, frozen
 
 from ....datadir.ownership import NotOwnError, check, check_status
+from ....protocol.limits import BUILD_BUNDLE_BYTES, KIB, MIB
 from ....system.users import has_owners
-from ...tree.files import shown
+from ...tree.files import read_bounded, shown
 from .metafile import PLUGINS, BuildError
 
+_SMALL_BYTES: Final = 16 * KIB
 _NO_NAMES: Final = ("", os.curdir, os.pardir)
+_PACKAGE: Final = "package.json"
+
+
+@define
+class Contents:
+    """
+    The files below a directory; small ones are kept, since some are read twice.
+
+    :ivar root: The directory.
+    """
+
+    root: str
+    _kept: dict[str, bytes] = Factory(dict)
+    _room: int = MIB
+
+    def read(self, path: str) -> bytes:
+        """
+        Read a file.
+
+        :param path: Relative to the root, with ``/``.
+        :raise TooLargeError: It is larger than a bundle may be.
+        :raise OSError: It can't be read, or is no regular file.
+        """
+        content = self._kept.get(path)
+        if content is None:
+            place = f"{self.root}{os.sep}{path}"
+            content = read_bounded(place, BUILD_BUNDLE_BYTES)
+            if len(content) <= min(_SMALL_BYTES, self._room):
+                self._kept[path] = content
+                self._room -= len(content)
+        return content
 
 
 def check_files(root: str, inputs: Collection[str]) -> None:
@@ -34,96 +67,100 @@ def check_files(root: str, inputs: Collection[str]) -> None:
     """
     checked = _Checked(root)
     for path in sorted(inputs):
-        if not checked.is_real(path):
-            raise BuildError(f"{shown(path)} is reached through a symbolic link")
-        if path.startswith(PLUGINS) and not checked.is_spelled(path):
-            raise BuildError(f"{shown(path)} is spelled differently on the disk")
-        checked.check_owners(path)
+        checked.check(path)
 
 
 @frozen
 class _Checked:
-    """What is known of files and directories, by their paths relative to the root."""
+    """
+    What was found good, so that each file and directory is looked at once.
+
+    :ivar folders: The directories that are good, by their paths relative to the root.
+    :ivar names: The names in a directory.
+    """
 
     root: str
-    _real: dict[str, bool] = Factory(dict)
-    _found: dict[str, os.stat_result | None] = Factory(dict)
-    _names: dict[str, frozenset[str]] = Factory(dict)
-    _own: set[str] = Factory(set)
+    folders: set[str] = Factory(lambda: {""})
+    names: dict[str, frozenset[str]] = Factory(dict)
 
-    def is_real(self, path: str) -> bool:
-        """Whether a path is the real one of a file below the root."""
-        folder, _, name = path.rpartition("/")
-        if folder and folder not in self._real:
-            self._real[folder] = self.is_real(folder)
-        is_there = not folder or self._real[folder]
-        return is_there and name not in _NO_NAMES and not self._leads_elsewhere(path)
-
-    def _leads_elsewhere(self, path: str) -> bool:
-        if not has_owners():
-            # On Windows other things than links do, and a name has two spellings.
-            place = self._place(path)
-            return os.path.realpath(place) != place
-        found = self._stat(path)
-        return found is not None and stat.S_ISLNK(found.st_mode)
-
-    def is_spelled(self, path: str) -> bool:
+    def check(self, path: str) -> None:
         """
-        Whether every part of a path is in its directory's listing, letter by letter.
+        Check an input, and the directories it is in.
+
+        :raise BuildError: It may not be used.
+        """
+        folder = path.rpartition("/")[0]
+        if folder not in self.folders:
+            self._check_folder(folder, path)
+        self._check_part(path, path)
+
+    def _check_folder(self, folder: str, path: str) -> None:
+        """Check a directory on the way to an input, and those above it."""
+        above = folder.rpartition("/")[0]
+        if above not in self.folders:
+            self._check_folder(above, path)
+        self._check_part(folder, path)
+        if not path.startswith(PLUGINS) or _PACKAGE in self._listing(folder):
+            self._check_package(f"{folder}/{_PACKAGE}", path)
+        self.folders.add(folder)
+
+    def _check_part(self, part: str, path: str) -> None:
+        """
+        Check a part of the way to an input; the directory it is in is good.
+
+        :param part: Its path.
+        :param path: The input's.
+        """
+        folder, _, name = part.rpartition("/")
+        place = self._place(part)
+        found = _status(place)
+        if name in _NO_NAMES or _leads_elsewhere(place, found):
+            raise BuildError(f"{shown(path)} is reached through a symbolic link")
+        if path.startswith(PLUGINS) and name not in self._listing(folder):
+            raise BuildError(f"{shown(path)} is spelled differently on the disk")
+        if found is not None and has_owners():
+            try:
+                check_status(found, place, self._top(path))
+            except NotOwnError as e:
+                raise BuildError(str(e)) from None
+
+    def _listing(self, folder: str) -> frozenset[str]:
+        """
+        List a directory on the way to a plugin's file.
 
         A system that is lenient about names opens ``main.ts`` when there is a
         ``Main.TS``, which was scanned under its own name: as another kind of file, or
         not at all.
         """
-        folder, _, name = path.rpartition("/")
-        if folder not in self._names:
-            self._names[folder] = frozenset(os.listdir(self._place(folder)))
-        return name in self._names[folder] and (not folder or self.is_spelled(folder))
+        if folder not in self.names:
+            self.names[folder] = frozenset(os.listdir(self._place(folder)))
+        return self.names[folder]
 
-    def check_owners(self, path: str) -> None:
-        """
-        Check who may have written a file, its directories and their packages.
-
-        :param path: A real one.
-        :raise BuildError: Somebody else may.
-        """
-        top = self._place("/".join(_top(path)))
-        folder = path.rpartition("/")[0]
-        while folder and folder not in self._own:
-            self._own.add(folder)
-            self._check_own(folder, top)
-            self._check_package(self._place(f"{folder}/package.json"), top)
-            folder = folder.rpartition("/")[0]
-        self._check_own(path, top)
-
-    def _check_own(self, path: str, top: str) -> None:
-        found = self._stat(path)
-        if found is None or not has_owners():
-            return
+    def _check_package(self, package: str, path: str) -> None:
         try:
-            check_status(found, self._place(path), top)
+            check(self._place(package), self._top(path))
         except NotOwnError as e:
             raise BuildError(str(e)) from None
 
-    def _check_package(self, place: str, top: str) -> None:
-        try:
-            check(place, top)
-        except NotOwnError as e:
-            raise BuildError(str(e)) from None
-
-    def _stat(self, path: str) -> os.stat_result | None:
-        """Look at a path, once; ``None`` when nothing is there."""
-        if path not in self._found:
-            try:
-                self._found[path] = os.lstat(self._place(path))
-            except (FileNotFoundError, NotADirectoryError):
-                self._found[path] = None
-        return self._found[path]
+    def _top(self, path: str) -> str:
+        """Return the place of a whole: of a plugin's tree, or of ``host``."""
+        parts = path.split("/")[: 2 if path.startswith(PLUGINS) else 1]
+        return self._place("/".join(parts))
 
     def _place(self, path: str) -> str:
         return f"{self.root}{os.sep}{path}"
 
 
-def _top(path: str) -> list[str]:
-    """Return what of an input's path names a whole: a plugin's tree, or ``host``."""
-    return path.split("/")[: 2 if path.startswith(PLUGINS) else 1]
+def _status(place: str) -> os.stat_result | None:
+    """Look at a path; ``None`` when nothing is there."""
+    try:
+        return os.lstat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _leads_elsewhere(place: str, found: os.stat_result | None) -> bool:
+    if not has_owners():
+        # On Windows other things than links do, and a name has two spellings.
+        return os.path.realpath(place) != place
+    return found is not None and stat.S_ISLNK(found.st_mode)

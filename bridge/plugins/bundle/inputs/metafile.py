@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from ....protocol.limits import BUILD_BUNDLE_BYTES
 from ...esbuild.executable import BundlerError
@@ -145,6 +145,7 @@ class _Rules:
     first: dict[str, Edge]
     entries: frozenset[str] = frozenset()
     shared: tuple[str, ...] = (API,)
+    _areas: dict[str, str | None] = Factory(dict)
 
     def check(self, given: Metafile, left: Collection[str]) -> None:
         """
@@ -173,7 +174,7 @@ class _Rules:
     def check_input(self, given: Input) -> None:
         """Check that a file may be in the bundle at all."""
         named = given.path.removeprefix(_DISABLED)
-        area = _area(named, self.plugins)
+        area = self._area(named)
         if area is None:
             # Nothing of a module that was left out is in the bundle; who may name one
             # outside every area is a question of the import.
@@ -188,7 +189,8 @@ class _Rules:
             raise self._refusal(given.path, _STYLES)
         elif area.startswith(PLUGINS):
             why = _why_not(named.removeprefix(area), given.as_data)
-            if why is None and given.path not in self.entries | self.first.keys():
+            imported = given.path in self.first or given.path in self.entries
+            if why is None and not imported:
                 why = "which no import names"
             if why is not None:
                 raise self._refusal(given.path, why)
@@ -215,13 +217,13 @@ class _Rules:
             raise BuildError("the bundle imports what no file of it imports")
 
     def _is_plugins(self, path: str) -> bool:
-        area = _area(path.removeprefix(_DISABLED), self.plugins)
+        area = self._area(path.removeprefix(_DISABLED))
         return area is not None and area.startswith((PLUGINS, _BOUND))
 
     def _may_import(self, edge: Edge) -> bool:
-        area = _area(edge.importer.removeprefix(_DISABLED), self.plugins)
+        area = self._area(edge.importer.removeprefix(_DISABLED))
         named = edge.target.removeprefix(_DISABLED)
-        to = _area(named, self.plugins)
+        to = self._area(named)
         if area == TABLE_FILE:
             return _in_table(named, to)
         if area is not None and area.startswith((PLUGINS, _BOUND)):
@@ -229,6 +231,12 @@ class _Rules:
         if to is None:
             return named != edge.target
         return to in _REACH.get(area or "", ())
+
+    def _area(self, path: str) -> str | None:
+        """See ``_area``; each file is asked for by every import of it."""
+        if path not in self._areas:
+            self._areas[path] = _area(path, self.plugins)
+        return self._areas[path]
 
     def _refusal(self, path: str, why: str, mark: str = ",") -> BuildError:
         edge = self.first.get(path)

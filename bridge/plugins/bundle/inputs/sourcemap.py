@@ -4,8 +4,8 @@ The bundle's source map: checked against the files it names, and made portable.
 The bundler follows ``sourceMappingURL`` comments without an entry in its metafile, so a
 map may bring in a file from anywhere, or one that never was.  Nothing here does I/O.
 
-A map can be tens of megabytes: it is read and written one string at a time, since
-the decoder and the encoder let no other thread run while they work on a value.
+A map can be tens of megabytes: such a one is read and written one string at a time,
+since the decoder and the encoder let no other thread run while they work on a value.
 """
 
 from __future__ import annotations
@@ -23,13 +23,20 @@ from ....protocol.limits import KIB, MIB
 from ...tree.files import shown
 from .metafile import PACKAGES, PLUGINS, BuildError
 
+_VERSION: Final = 3
+_LISTS: Final = ("sources", "sourcesContent", "names")
+_FIELDS: Final = {"version", "mappings", *_LISTS}
+
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _AFTER: Final = re.compile(rb"[ \t\r\n]*+(?:(\])|,[ \t\r\n]*+)")
 _PLAIN: Final = re.compile(rb"null|[0-9]{1,9}")
+# A way down that leads where it says.
+_STRAIGHT: Final = re.compile(r"(?:[A-Za-z0-9@_-][A-Za-z0-9@_.-]*+(?:/(?!\Z))?)++")
 _MAPPING_CHARACTERS: Final = (
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/,;"
 )
 _BATCH_BYTES: Final = 16 * KIB
+_AT_ONCE_BYTES: Final = 256 * KIB
 _QUOTE: Final = ord(b'"')
 _BACKSLASH: Final = ord(b"\\")
 
@@ -58,19 +65,23 @@ def parse_map(text: bytes) -> SourceMap:
     :raise BuildError: It is none, or has fields the bundler does not write.
     """
     try:
-        return _parsed(dict(_members(text)))
-    except (ValueError, LookupError):
+        small = len(text) <= _AT_ONCE_BYTES
+        return _made(json.loads(text) if small else dict(_members(text)))
+    except (ValueError, LookupError, RecursionError):
         raise BuildError("the bundler's source map cannot be read") from None
 
 
-def _parsed(fields: dict[str, Any]) -> SourceMap:
-    if fields.pop("version") != b"3":
+def _made(fields: Any) -> SourceMap:
+    if type(fields) is not dict or fields.keys() != _FIELDS:
         raise ValueError
-    lists = (fields.pop("sources"), fields.pop("sourcesContent"), fields.pop("names"))
-    mappings = fields.pop("mappings")
-    if fields or type(mappings) is not bytes or {list} != set(map(type, lists)):
+    version, mappings = fields["version"], fields["mappings"]
+    lists = sources, contents, names = [fields[key] for key in _LISTS]
+    if (
+        type(version) is not int
+        or version != _VERSION
+        or {list} != set(map(type, lists))
+    ):
         raise ValueError
-    sources, contents, names = map(_decoded, lists)
     if len(sources) != len(contents) or not _strings([*sources, *names]):
         raise ValueError
     if not _strings([content for content in contents if content is not None]):
@@ -103,26 +114,30 @@ def _strings(values: list[Any]) -> bool:
     return all(type(value) is str for value in values)
 
 
-def _mappings(piece: bytes) -> bytes:
-    if piece[:1] != b'"':
+def _mappings(value: Any) -> bytes:
+    if type(value) is str:
+        value = value.encode()
+    if type(value) is not bytes:
         raise ValueError
-    for at in range(1, len(piece) - 1, MIB):
-        if piece[at : min(at + MIB, len(piece) - 1)].translate(
-            None, _MAPPING_CHARACTERS
-        ):
+    for at in range(0, len(value), MIB):
+        if value[at : at + MIB].translate(None, _MAPPING_CHARACTERS):
             raise ValueError
-    return piece[1:-1]
+    return value
 
 
-def _members(text: bytes) -> Iterator[tuple[str, bytes | list[bytes]]]:
-    """The members of an object, each value in pieces still to be decoded."""
+def _members(text: bytes) -> Iterator[tuple[str, Any]]:
+    """The members of an object; of strings, what is between the quotes."""
     at = _past(b"{", text, _space(text, 0))
     while True:
         name, at = _atom(text, at)
         at = _past(b":", text, _space(text, at))
-        value: bytes | list[bytes]
-        value, at = (_list if text[at : at + 1] == b"[" else _atom)(text, at)
-        yield str(json.loads(name)), value
+        if text[at : at + 1] == b"[":
+            pieces, at = _list(text, at)
+            yield json.loads(name), _decoded(pieces)
+        else:
+            value, at = _atom(text, at)
+            plain = value[0] != _QUOTE
+            yield json.loads(name), json.loads(value) if plain else value[1:-1]
         at = _space(text, at)
         if text[at : at + 1] == b"}":
             break
@@ -201,7 +216,13 @@ def check_map(
         not reveal that path.
     :raise BuildError: A source is no part of the build, or differs from its file.
     """
-    names = [_resolved(directory, root, source) for source in given.sources]
+    way = os.path.relpath(root, directory).replace(os.sep, "/") + "/"
+    names = [
+        rest
+        if source.startswith(way) and _STRAIGHT.fullmatch(rest := source[len(way) :])
+        else _resolved(directory, root, source)
+        for source in given.sources
+    ]
     contents: list[str | None] = []
     for name, content in zip(names, given.contents, strict=True):
         if name not in inputs:

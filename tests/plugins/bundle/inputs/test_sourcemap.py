@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from typing import ClassVar
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.bundle.inputs import sourcemap
 from bridge.plugins.bundle.inputs.metafile import BuildError
 from bridge.plugins.bundle.inputs.sourcemap import (
     SourceMap,
@@ -42,32 +44,42 @@ def written(given_map: SourceMap, **more: object) -> dict[str, object]:
 
 
 class ParsingTests(SynchronousTestCase):
-    """Maps as text."""
+    """Maps as text: short ones, which are decoded at once, and the same in pieces."""
+
+    large = False
+
+    def parse(self, text: bytes) -> SourceMap:
+        """Read a map, as if it were large."""
+        with mock.patch.object(sourcemap, "_AT_ONCE_BYTES", -1 if self.large else 1e9):
+            return parse_map(text)
 
     def refused(self, text: str) -> None:
-        """Reading it must be refused."""
-        with self.assertRaises(BuildError) as caught:
-            parse_map(text.encode())
-        self.assertEqual(
-            str(caught.exception), "the bundler's source map cannot be read"
-        )
+        """Reading it must be refused, either way."""
+        for self.large in (False, True):
+            with self.assertRaises(BuildError) as caught:
+                self.parse(text.encode())
+            self.assertEqual(
+                str(caught.exception), "the bundler's source map cannot be read"
+            )
 
     @settings(deadline=None)
     @given(maps, st.sampled_from([None, 1]), st.booleans())
     def test_any_map(self, made, indent, ascii_only):
         """A map is read however its JSON is laid out, and written back the same."""
         text = json.dumps(written(made), indent=indent, ensure_ascii=ascii_only)
-        self.assertEqual(parse_map(f" {text}\n".encode()), made)
-        self.assertEqual(parse_map(b"".join(map_pieces(made))), made)
+        for self.large in (False, True):
+            self.assertEqual(self.parse(f" {text}\n".encode()), made)
+            self.assertEqual(self.parse(b"".join(map_pieces(made))), made)
 
     @settings(deadline=None)
     @given(st.text(alphabet='{}[]",:0123456789ntrue \\sources', max_size=60))
     def test_any_text(self, text):
         """Any text is a map or is refused, and nothing else."""
-        try:
-            parse_map(text.encode())
-        except BuildError:
-            pass
+        for self.large in (False, True):
+            try:
+                self.parse(text.encode())
+            except BuildError:
+                pass
 
     @settings(deadline=None)
     @given(maps, st.data())
@@ -91,13 +103,25 @@ class ParsingTests(SynchronousTestCase):
             written(empty, mappings='A"'),
             written(empty, version=True),
             written(empty, version=[3]),
+            written(empty, version=3.0),
+            written(empty, mappings="\xe4"),
             written(empty, names=[[]]),
             written(empty, names={}),
             {"version": 3},
         ):
             with self.subTest(fields=fields):
                 self.refused(json.dumps(fields))
-        for text in ("", "[]", "{}", "{}x", '{"version":3}{}', "{[]: 1}", '{"a" 1}'):
+        deep = "[" * 100_000
+        for text in (
+            "",
+            "[]",
+            "{}",
+            "{}x",
+            '{"version":3}{}',
+            "{[]: 1}",
+            '{"a" 1}',
+            deep,
+        ):
             with self.subTest(text=text):
                 self.refused(text)
 
