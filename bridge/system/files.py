@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 """Refuses a symbolic link at the end of a path; nothing on Windows."""
@@ -53,23 +56,28 @@ def sync_files(paths: Sequence[Path | str]) -> None:
         for path in paths:
             _sync_file(path)
         return
-    with syncing(paths):
-        pass
+    with syncing(min(len(paths), _SYNCED_AT_ONCE)) as sync:
+        for path in paths:
+            sync(path)
 
 
 @contextlib.contextmanager
-def syncing(paths: Sequence[Path | str]) -> Iterator[None]:
+def syncing(threads: int = 1) -> Iterator[Callable[[Path | str], Any]]:
     """
-    Sync files in other threads while the body runs; see ``sync_files``.
+    Sync files while something else is done; see ``sync_files``.
 
-    At its end they are synced, unless it fails.
+    The body gets a function that accepts a file and returns at once. At the end of the
+    body all are synced, unless it fails.
+
+    :param threads: How many files are synced at once.
     """
     from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
 
-    with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as threads:
-        syncs = threads.map(_sync_file, paths)
-        yield
-        list(syncs)
+    with ThreadPoolExecutor(threads, "sync") as pool:
+        syncs: list[Future[None]] = []
+        yield lambda path: syncs.append(pool.submit(_sync_file, path))
+        for each in syncs:
+            each.result()
 
 
 def _sync_file(path: Path | str) -> None:

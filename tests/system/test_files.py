@@ -8,7 +8,16 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.system.files import BINARY, NO_LINK, NO_WAIT, make_private, sync_directory
+from bridge.system import files as systemfiles
+from bridge.system.files import (
+    BINARY,
+    NO_LINK,
+    NO_WAIT,
+    make_private,
+    sync_directory,
+    sync_files,
+    syncing,
+)
 
 
 class FilesTests(SynchronousTestCase):
@@ -46,3 +55,64 @@ class FilesTests(SynchronousTestCase):
         self.assertRaises(OSError, sync_directory, gone)
         with mock.patch.object(os, "name", "nt"):
             sync_directory(gone)
+
+
+class SyncingTests(SynchronousTestCase):
+    """Files that are synced in other threads."""
+
+    def setUp(self) -> None:
+        """Note which files are synced, once the system has."""
+        self.synced: list[str] = []
+        real = systemfiles._sync_file
+
+        def sync(path: Path | str) -> None:
+            real(path)
+            self.synced.append(Path(path).name)
+
+        self.patch(systemfiles, "_sync_file", sync)
+        self.root = Path(self.mktemp())
+        self.root.mkdir()
+        self.paths = [self.root / name for name in "abc"]
+        for path in self.paths:
+            path.touch()
+
+    def test_all(self) -> None:
+        """However many there are, all are synced when it returns."""
+        for count in range(4):
+            self.synced.clear()
+            sync_files(self.paths[:count])
+            self.assertEqual(sorted(self.synced), ["a", "b", "c"][:count])
+
+    def test_while_something_else_is_done(self) -> None:
+        """At the end of the body all are synced, in their order."""
+        with syncing() as sync:
+            for path in self.paths:
+                sync(path)
+        self.assertEqual(self.synced, ["a", "b", "c"])
+
+    def test_one_that_cannot_be(self) -> None:
+        """That one could not be synced is an error, when all were tried."""
+        self.paths.insert(1, self.root / "gone")
+        with self.assertRaises(FileNotFoundError), syncing() as sync:
+            for path in self.paths:
+                sync(path)
+        self.assertEqual(self.synced, ["a", "b", "c"])
+
+    def test_body_that_fails(self) -> None:
+        """The body's own error counts, and no thread is left."""
+
+        def fail() -> None:
+            with syncing() as sync:
+                sync(self.root / "gone")
+                sync(self.paths[0])
+                raise ZeroDivisionError
+
+        self.assertRaises(ZeroDivisionError, fail)
+        self.assertEqual(self.synced, ["a"])
+
+    def test_attack_link(self) -> None:
+        """A link in the place of a file is refused."""
+        link = self.root / "link"
+        link.symlink_to("a")
+        self.assertRaises(OSError, sync_files, [link])
+        self.assertRaises(OSError, sync_files, [link, *self.paths])

@@ -85,9 +85,8 @@ class Staging:
         return f"{self._profile.bundle_name}.js"
 
     @property
-    def _published(self) -> tuple[str, ...]:
-        """What is published, in this order."""
-        return INFO_FILE, f"{self.bundle}.map", self.bundle
+    def _map(self) -> str:
+        return f"{self.bundle}.map"
 
     def claim(self) -> bool:
         """
@@ -157,28 +156,31 @@ class Staging:
         contents = Contents(str(self.root))
         try:
             inputs = sources = self._check_inputs(directories, contents)
-            if self.confinement is not None:
-                self.confinement.check_unchanged(inputs, contents.read)
-                sources = self.confinement.sources(inputs)
-                inputs = self.confinement.looked_at(inputs)
-            self._make_portable(sources, contents)
-            self._write_info(directories)
+            # The disk writes while this goes on.
+            with syncing() as sync:
+                self._write_info(directories)
+                sync(self.directory / self.bundle)
+                sync(self.directory / INFO_FILE)
+                if self.confinement is not None:
+                    self.confinement.check_unchanged(inputs, contents.read)
+                    sources = self.confinement.sources(inputs)
+                    inputs = self.confinement.looked_at(inputs)
+                self._make_portable(sources, contents)
+                sync(self.directory / self._map)
+                check_files(contents.root, inputs)
         except TooLargeError:
             raise BuildError(TOO_LARGE) from None
-        # All that is published is written; the disk needs no interpreter.
-        with syncing([self.directory / name for name in self._published]):
-            check_files(contents.root, inputs)
 
     def _check_inputs(
         self, directories: Sequence[str], contents: Contents
     ) -> frozenset[str]:
         """Check what was read, by the metafile."""
         metafile = read_bounded(self.directory / METAFILE, BUILD_METAFILE_BYTES)
-        written = (self.bundle, f"{self.bundle}.map")
+        written = (self.bundle, self._map)
         return check_metafile(metafile, directories, written, contents.read)
 
     def _make_portable(self, inputs: Collection[str], contents: Contents) -> None:
-        path = self.directory / f"{self.bundle}.map"
+        path = self.directory / self._map
         text = read_bounded(path, BUILD_BUNDLE_BYTES)
         here = str(self.directory)
         checked = check_map(parse_map(text), here, contents.root, inputs, contents.read)
@@ -215,13 +217,13 @@ class Staging:
 
         :raise OSError: It could not be done, and the previous files are as before.
         """
-        *alongside, _ = self._published
+        alongside = (INFO_FILE, self._map)
         for name in alongside:
             with contextlib.suppress(FileNotFoundError):
                 _keep(self.folder / name, self._previous(name))
         done: list[str] = []
         try:
-            for name in self._published:
+            for name in (*alongside, self.bundle):
                 os.replace(self.directory / name, self.folder / name)
                 done.append(name)
         except OSError:

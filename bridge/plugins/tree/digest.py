@@ -134,7 +134,10 @@ def _paths(start: str, look: Look | None) -> list[bytes]:
         for entry in _entries(start + folder, folder):
             if look is not None:
                 look(entry)
-            _sort_in(entry, folder, found, folders)
+            try:
+                _sort_in(entry, folder, found, folders)
+            except OSError:
+                raise _unreadable(folder) from None
     return found
 
 
@@ -143,7 +146,11 @@ def _entries(directory: str, folder: str) -> Iterator[os.DirEntry[str]]:
         with os.scandir(directory) as entries:
             yield from entries
     except OSError:
-        raise unsigned(f"{shown(folder) or 'the tree'} cannot be read") from None
+        raise _unreadable(folder) from None
+
+
+def _unreadable(folder: str) -> BridgeError:
+    return unsigned(f"{shown(folder) or 'the tree'} cannot be read")
 
 
 def _sort_in(

@@ -134,6 +134,7 @@ class AttackTests(RebuildingCase):
             lambda: (self.bound / "aa" / "scope.js").write_text("export {};"),
             lambda: (self.bound / "aa" / "package.json").write_text("{}"),
             (self.bound / "aa" / "x").mkdir,
+            lambda: main.parent.chmod(0o777),
             main.unlink,
             replace,
             redirect,
@@ -144,6 +145,7 @@ class AttackTests(RebuildingCase):
             self.assertEqual(await self.good(), [["aa"]])
             self.assertEqual(self.shop.published(), before)
             self.assertFalse(main.is_symlink() or main.parent.is_symlink())
+            self.assertEqual(main.parent.stat().st_mode & 0o022, 0)
             if outside.is_file():
                 outside.unlink()
 
@@ -158,6 +160,13 @@ class AttackTests(RebuildingCase):
             sorted(path.name for path in self.bound.iterdir()), ["aa", "bb"]
         )
         self.assertTrue((self.shop.data.plugins / "aa" / "main.ts").exists())
+
+    async def test_attack_directory_open_to_others(self):
+        """All is bound again where others could have written."""
+        await self.good()
+        self.bound.chmod(0o777)
+        self.assertEqual(await self.good(), [["aa", "bb"]])
+        self.assertEqual(self.bound.stat().st_mode & 0o022, 0)
 
     async def test_attack_directory_elsewhere(self):
         """A link in the place of all of it is not followed."""

@@ -129,12 +129,14 @@ class Confinement:
         :raise OSError: It could not be done.
         """
         self._bundler = bundler
+        bound = self.root / BOUND
+        if not _is_own(bound):
+            self._kept.clear()
         for name in [name for name in self._kept if not self._is_usable(name)]:
             del self._kept[name]
         for one in self._kept.values():
             self._written.update(one.written)
         self.fresh = [name for name in self._trees if name not in self._kept]
-        bound = self.root / BOUND
         _empty(bound, self._kept)
         for name in self.fresh:
             # Otherwise the bundler would make it, for others to write to as well.
@@ -286,7 +288,7 @@ def too_complex(error: TooComplexError, directories: Sequence[str]) -> BuildErro
 
 def _empty(folder: Path, but: Collection[str]) -> None:
     """Make a private directory, or remove everything in it except some names."""
-    if not but or not _is_own(folder):
+    if not but:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         return

@@ -1,7 +1,7 @@
 """
 The files that a bundle was made of, as they are on the disk.
 
-To be checked, each is looked at once, and each directory on the way to it: that no symbolic link leads
+Each is checked once, and each directory on the way to it: that no symbolic link leads
 there, that it is spelled as the bundler named it, and that nobody else can have written
 it.  Everything here blocks.
 """

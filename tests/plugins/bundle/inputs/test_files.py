@@ -8,8 +8,9 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.inputs import files as inputfiles
-from bridge.plugins.bundle.inputs.files import check_files
+from bridge.plugins.bundle.inputs.files import Contents, check_files
 from bridge.plugins.bundle.inputs.metafile import BuildError
+from bridge.plugins.tree.files import NotRegularError, TooLargeError
 
 from ....directories import fresh_directory, planted
 
@@ -105,3 +106,53 @@ class CheckFilesTests(SynchronousTestCase):
         with mock.patch.object(os, "lstat", lstat):
             check_files(str(self.root), [f"plugins/aa/src/{name}" for name in names])
         self.assertEqual(len(looked), len(set(looked)))
+
+
+class ContentsTests(SynchronousTestCase):
+    """Files that are read while a bundle is checked."""
+
+    def setUp(self) -> None:
+        """Make a directory, and count what is opened."""
+        self.root = fresh_directory(self)
+        self.contents = Contents(str(self.root))
+        self.opened: list[str] = []
+        real = inputfiles.read_bounded
+
+        def read(path: str, most: int) -> bytes:
+            self.opened.append(os.path.relpath(path, self.root))
+            return real(path, most)
+
+        self.patch(inputfiles, "read_bounded", read)
+
+    def test_small(self) -> None:
+        """A small file is opened once, and stays what it was."""
+        (self.root / "x").mkdir()
+        (self.root / "x" / "a").write_bytes(b"1")
+        self.assertEqual(self.contents.read("x/a"), b"1")
+        (self.root / "x" / "a").write_bytes(b"2")
+        self.assertEqual(self.contents.read("x/a"), b"1")
+        self.assertEqual(self.opened, ["x/a"])
+
+    def test_attack_memory(self) -> None:
+        """Large files are not kept, nor any number of small ones."""
+        (self.root / "large").write_bytes(bytes(16 * 1024 + 1))
+        (self.root / "small").write_bytes(bytes(16 * 1024))
+        for _ in range(2):
+            self.contents.read("large")
+        self.assertEqual(self.opened, ["large"] * 2)
+        for n in range(65):
+            os.replace(self.root / "small", self.root / f"{n}")
+            self.contents.read(f"{n}")
+            os.replace(self.root / f"{n}", self.root / "small")
+        self.opened.clear()
+        self.assertEqual(self.contents.read("63"), bytes(16 * 1024))
+        self.assertEqual(self.opened, [])
+        self.assertRaises(FileNotFoundError, self.contents.read, "64")
+
+    def test_refused(self) -> None:
+        """A link is no file of a bundle, and one can be too large."""
+        (self.root / "link").symlink_to("nowhere")
+        self.assertRaises(NotRegularError, self.contents.read, "link")
+        (self.root / "a").write_bytes(b"12")
+        with mock.patch.object(inputfiles, "BUILD_BUNDLE_BYTES", 1):
+            self.assertRaises(TooLargeError, self.contents.read, "a")
