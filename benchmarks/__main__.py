@@ -20,9 +20,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
 from bridge.concurrency.threads import Pool
-from bridge.daemon.allocator import map_large_blocks
 from bridge.plugins.installed.trees import Trees
 from bridge.store import Put, Store
+from bridge.system.memory import map_large_blocks
 from tests.plugins.operations.bench import PROFILE
 
 from . import (

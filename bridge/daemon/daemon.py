@@ -21,8 +21,8 @@ from ..datadir.paths import write_atomically
 from ..datadir.token import PairingToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
+from ..system.memory import map_large_blocks, trim_after_loading
 from ..system.processes import on_hangup
-from .allocator import map_large_blocks, return_free_memory
 from .filewatch import FileWatch
 from .late import Late
 from .listening import Listening
@@ -149,7 +149,7 @@ class Daemon(Service):
         parts.prepare()
         for pool in self._pools:
             pool.start()
-        return_free_memory()
+        trim_after_loading()
         self._settling = parts.settle()
         self._settling.addBoth(lambda _: self._log_banner(parts.banner))
         self._settling.addErrback(self._banner_failed)

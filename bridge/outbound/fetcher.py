@@ -20,6 +20,7 @@ from ..protocol.limits import (
     OUTBOUND_WAITING,
     OUTBOUND_WAITING_PER_CALLER,
 )
+from ..system.memory import trim_after_loading
 from .addresspolicy import AddressPolicy
 from .bodytext import INFLATED, CodedBody, JsonText
 from .checkedrequest import CheckedRequest
@@ -242,6 +243,7 @@ def make_fetcher(
     def make() -> HttpClient:
         from .httpclient import make_client
 
+        trim_after_loading()
         return make_client(reactor, reach.trusted)
 
     look_up = reach.look_up or SystemNames(reactor.callFromThread).look_up

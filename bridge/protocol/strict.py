@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from itertools import islice
 from typing import Any, Self
 
@@ -160,6 +159,8 @@ def _is_kept(digits: bytes) -> bool:
     """
     if len(digits) > _MOST_DIGITS:
         return False
+    from decimal import Decimal  # half a megabyte, and few integers are that long
+
     number = int(digits)
     return number in _INTEGERS or int(Decimal(repr(float(number)))) == number
 

@@ -20,6 +20,7 @@ from ..protocol.errors import BridgeError, Code
 from ..protocol.version import PROTOCOL
 from ..protocol.wire import dumps, unstructure
 from ..rpc.dispatch import Dispatcher
+from ..system.memory import trim_after_loading
 from .channel import GuardedChannel
 from .guard import Guard, Headers
 from .request import GuardedRequest, Head, Responder, is_upgrade, too_large
@@ -74,6 +75,7 @@ class Endpoints:
         """The routes; Klein is loaded here."""
         from .routes import Routes
 
+        trim_after_loading()
         return Routes(self.version, self.dispatcher, self.health, self.dev)
 
     def upgrade(self, request: GuardedRequest) -> None:

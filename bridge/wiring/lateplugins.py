@@ -15,6 +15,7 @@ from ..plugins.installed.ids import TEMPORARY
 from ..protocol.errors import shutting_down
 from ..rpc.registry import LateService
 from ..services.pluginoutline import METHODS, SUMMARY, PluginOutline
+from ..system.memory import trim_after_loading
 from .core import Core
 from .installation import Installation
 
@@ -88,6 +89,7 @@ class LatePlugins:
             from .plugins import make_plugins
 
             self.made = make_plugins(self._core, self._approver, self._outline)
+            trim_after_loading()
         return self.made
 
     def _has_work(self) -> bool:

@@ -44,8 +44,6 @@ ELSEWHERE: Final = {
     "bridge/plugins/esbuild/session.py": {"ctypes", "sys.platform"},
     # Whose certificates it trusts.
     "bridge/net/certificates.py": {"sys.platform"},
-    # Of glibc alone.
-    "bridge/daemon/allocator.py": {"ctypes", "sys.platform"},
     # Sockets that only POSIX has.
     "bridge/daemon/controlsocket.py": {"socket.SO_PEERCRED"},
     "bridge/daemon/sd_notify.py": {"socket.AF_UNIX"},

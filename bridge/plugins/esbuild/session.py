@@ -27,6 +27,7 @@ from ...system.processes import SESSIONS
 _CLONE_FS: Final = 0x200
 _STREAMS: Final = 3
 _JOIN_SECONDS: Final = 0.05
+_SIGNALS: Final = frozenset(signal.valid_signals())
 
 
 def start(
@@ -110,7 +111,8 @@ def spawn(
                     file_actions=_file_actions(terminal),
                     setsid=True,
                     setsigmask=(),
-                    setsigdef=_signals(),
+                    # Otherwise it would ignore what this process ignores.
+                    setsigdef=_SIGNALS,
                 )
             )
         except (OSError, NotImplementedError):
@@ -128,12 +130,6 @@ def spawn(
 @cache
 def _libc() -> Any:
     return ctypes.CDLL(None)
-
-
-@cache
-def _signals() -> frozenset[int]:
-    """Return what a process may ignore: it would inherit what this one ignores."""
-    return frozenset(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}
 
 
 def _file_actions(terminal: str) -> list[tuple[Any, ...]]:

@@ -90,6 +90,17 @@ class SessionTests(TestCase):
         cwd.assert_not_called()
         self.assertEqual(os.getcwd(), before)
 
+    async def test_attack_ignored_signals(self):
+        """It ignores no signal that this process does, such as the one that ends it."""
+        before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGTERM, before)
+        run, _ = self.start("/bin/grep", "SigIgn", "/proc/self/status")
+        ignored = int((await run.line).removeprefix("SigIgn:"), 16)
+        # Two signals are the C library's own.
+        found = [n for n in signal.valid_signals() if ignored >> (n - 1) & 1]
+        self.assertEqual(found, [])
+        await run.ended
+
     async def test_forked(self):
         """Where nothing can be spawned, it is forked, and finds the same."""
         with mock.patch.object(session, "spawn", lambda *_: None):

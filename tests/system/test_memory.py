@@ -1,21 +1,23 @@
-"""Tests for ``bridge.daemon.allocator``."""
+"""Tests for ``bridge.system.memory``."""
 
 from __future__ import annotations
 
 import ctypes
+import linecache
 import subprocess
 import sys
 from pathlib import Path
 
+from attrs import define
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.daemon import allocator
+from bridge.system import memory
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import re
 from pathlib import Path
-from bridge.daemon.allocator import map_large_blocks
+from bridge.system.memory import map_large_blocks
 
 def resident():
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
@@ -34,7 +36,7 @@ print((resident() - before) // 1024)
 
 FAULTS = """
 import resource
-from bridge.daemon.allocator import map_large_blocks
+from bridge.system.memory import map_large_blocks
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -78,7 +80,20 @@ class LargeBlocksTests(SynchronousTestCase):
     def test_another_library(self) -> None:
         """Without the function, and on other systems, nothing happens."""
         self.patch(ctypes, "CDLL", lambda _: object())
-        allocator.map_large_blocks()
-        self.patch(allocator.sys, "platform", "darwin")
+        memory.map_large_blocks()
+        memory.trim_after_loading()
+        self.patch(memory.sys, "platform", "darwin")
         self.patch(ctypes, "CDLL", None)
-        allocator.map_large_blocks()
+        memory.map_large_blocks()
+        memory.trim_after_loading()
+
+
+class TrimTests(SynchronousTestCase):
+    """Tests for ``trim_after_loading``."""
+
+    def test_sources(self) -> None:
+        """The sources of what attrs generates are kept no longer."""
+        define(type("Loaded", (), {"__annotations__": {"a": int}}))
+        self.assertTrue([name for name in linecache.cache if "Loaded" in name])
+        memory.trim_after_loading()
+        self.assertEqual([name for name in linecache.cache if "Loaded" in name], [])

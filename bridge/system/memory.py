@@ -1,8 +1,9 @@
-"""How the C library's allocator keeps large blocks, which Python can't choose."""
+"""What the process keeps of the memory it has used, which Python can't choose."""
 
 from __future__ import annotations
 
 import contextlib
+import linecache
 import sys
 from typing import Any, Final
 
@@ -48,8 +49,14 @@ def map_large_blocks() -> None:
         library.mallopt(_M_ARENA_MAX, _ARENAS)
 
 
-def return_free_memory() -> None:
-    """Return what is free in the heap to the system, as loading leaves a megabyte."""
+def trim_after_loading() -> None:
+    """
+    Return what loading modules has left to the system; about two megabytes at a start.
+
+    It is free memory of the heap, and the source of methods that attrs has generated,
+    which is kept for tracebacks.
+    """
+    linecache.clearcache()
     if sys.platform != "linux":
         return
     import ctypes
