@@ -4,23 +4,29 @@ A rebuild of 20 small plugins, against the bundler alone with the same arguments
 Run ``python -m benchmarks.rebuild``.  The rebuild verifies the bundler and every
 signature, runs the bundler, checks what it read and wrote, and publishes the bundle.
 No tree has changed since the build before, so no plugin is bound again; what it takes
-when one has changed, and what the first build takes, is printed too.
+when one has changed, what the first build takes, and where the time of a rebuild goes,
+is printed too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from unittest import mock
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from twisted.internet.threads import deferToThread
 
-from bridge.plugins.bundle.bundlerprocess import arguments
+from bridge.plugins.bundle import build
+from bridge.plugins.bundle.bundlerprocess import arguments, run_bundler
+from bridge.plugins.bundle.staging import Staging
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Trees
 from bridge.plugins.tree.signature import key_id, load_signature
@@ -29,6 +35,15 @@ from tests.plugins.operations.bench import PROFILE, files_of, write_tree
 
 ROUNDS = 15
 PLUGINS = 20
+
+BUNDLER: Final = "the bundler, a process of the daemon's"
+STEPS: Final = {
+    "every tree verified": (Trees, "sort_out"),
+    "prepared": (Staging, "begin"),
+    "checked": (Staging, "check"),
+    "published": (Staging, "publish"),
+    "cleaned up": (Staging, "discard"),
+}
 
 
 def prepare(root: Path, plugins: int = PLUGINS) -> tuple[Workshop, dict[str, Record]]:
@@ -101,12 +116,62 @@ async def measure_changes(
     return first, changed
 
 
+@contextlib.contextmanager
+def timed() -> Iterator[dict[str, list[float]]]:
+    """Note the seconds that each step of a rebuild takes, while the body runs."""
+    taken: dict[str, list[float]] = {name: [] for name in (*STEPS, BUNDLER)}
+
+    def noting(name: str, step: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*arguments: Any) -> Any:
+            begun = time.perf_counter()
+            try:
+                return step(*arguments)
+            finally:
+                taken[name].append(time.perf_counter() - begun)
+
+        return noted
+
+    async def bundle(*arguments: Any) -> str:
+        begun = time.perf_counter()
+        warnings = await run_bundler(*arguments)
+        taken[BUNDLER].append(time.perf_counter() - begun)
+        return warnings
+
+    with contextlib.ExitStack() as stack:
+        for name, (owner, step) in STEPS.items():
+            noted = noting(name, getattr(owner, step))
+            stack.enter_context(mock.patch.object(owner, step, noted))
+        stack.enter_context(mock.patch.object(build, "run_bundler", bundle))
+        yield taken
+
+
+async def measure_steps(
+    reactor: Any, rounds: int = ROUNDS
+) -> tuple[list[float], dict[str, list[float]]]:
+    """Rebuild; the seconds of each rebuild, and of each of its steps."""
+    with tempfile.TemporaryDirectory() as directory:
+        shop, records = prepare(Path(directory))
+        trees, builder = Trees(shop.data, PROFILE, lambda: ""), shop.builder(reactor)
+        await rebuild(shop, trees, builder, records)
+        with timed() as taken:
+            whole = []
+            for _ in range(rounds):
+                whole.append(await rebuild(shop, trees, builder, records))
+                alone(shop)
+    return whole, taken
+
+
 async def _print(reactor: Any) -> None:
     ours, theirs = map(min, await measure(reactor))
     print(f"rebuild {ours * 1000:.1f} ms / bundler {theirs * 1000:.1f} ms", end="")
     print(f" = {ours / theirs:.2f}")
     first, changed = map(min, await measure_changes(reactor))
     print(f"one tree changed {changed * 1000:.1f} ms, first {first * 1000:.1f} ms")
+    whole, steps = await measure_steps(reactor)
+    for name, seconds in steps.items():
+        print(f"{min(seconds) * 1000:6.2f} ms  {name}")
+    rest = min(whole) - sum(map(min, steps.values()))
+    print(f"{rest * 1000:6.2f} ms  turns of threads")
 
 
 def main() -> None:
