@@ -21,7 +21,8 @@ import orjson
 from twisted.internet.defer import Deferred, execute
 
 from bridge.protocol.frames import read_frame
-from bridge.protocol.wire import converter, loads, structure
+from bridge.protocol.strictjson import loads
+from bridge.protocol.wire import converter, structure
 from bridge.services.notify import Sending
 from bridge.services.state import State
 from bridge.store import Put, Store

@@ -30,7 +30,8 @@ from bridge.protocol.limits import (
     NOTIFY_TITLE_CHARACTERS,
 )
 from bridge.protocol.rules import CONTROLS, NOT_BLANK
-from bridge.protocol.wire import converter, loads, structure
+from bridge.protocol.strictjson import loads
+from bridge.protocol.wire import converter, structure
 from bridge.services.notify import Sending
 from bridge.sinks.notification import SOUNDS
 

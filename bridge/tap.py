@@ -32,7 +32,8 @@ from .datadir.paths import DataDir, DataDirError
 from .datadir.token import PairingToken, TokenError
 from .protocol.bucket import TokenBucket
 from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
-from .protocol.wire import dumps, unstructure
+from .protocol.strictjson import dumps
+from .protocol.wire import unstructure
 from .rpc.hub import Hub
 from .settings.config import Config, ConfigError, origin_of, read_config
 from .settings.options import DaemonOptions, Paths, locate

@@ -40,7 +40,8 @@ from ..protocol.limits import (
     TREE_PATH_BYTES,
 )
 from ..protocol.rules import Many, Text
-from ..protocol.wire import converter, dumps, loads, structure, unstructure
+from ..protocol.strictjson import dumps, loads
+from ..protocol.wire import converter, structure, unstructure
 from .privatesocket import listen_privately
 
 

@@ -17,8 +17,8 @@ from twisted.logger import (
 )
 from zope.interface import implementer
 
+from ..protocol.strictjson import dumps
 from ..protocol.text import Secrets, redacted, timestamp, visible
-from ..protocol.wire import dumps
 
 _LEVELS: Final = {
     LogLevel.debug: "debug",

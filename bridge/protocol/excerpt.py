@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from .wire import dumps
+from .strictjson import dumps
 
 _STEP_CHARACTERS: Final = 64 * 1024
 
@@ -20,9 +20,9 @@ def excerpt(value: Any, most: int) -> tuple[str, int]:
     """
     Write a value, and keep the beginning.
 
-    :param value: Plain JSON, as ``wire.loads`` returns it.
+    :param value: Plain JSON, as ``strictjson.loads`` returns it.
     :param most: How many characters to keep.
-    :return: What ``wire.dumps`` would begin with, and how many characters it has.
+    :return: What ``strictjson.dumps`` would begin with, and how many characters it has.
     """
     writer = _Writer(most)
     writer.write(value)

@@ -16,9 +16,9 @@ from attrs import evolve, field, frozen
 from .errors import BridgeError, Code, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
-from .strict import Size
+from .strictjson import Size, dumps, loads
 from .version import PROTOCOL
-from .wire import converter, dumps, loads, structure, unstructure
+from .wire import converter, structure, unstructure
 
 Id = Annotated[str, Text(REQUEST_ID_CHARACTERS, least=1)]
 Name = Annotated[str, Text(NAME_CHARACTERS, like=r"[a-z0-9_-]+", least=1)]

@@ -1,20 +1,17 @@
 """
-JSON to values and back: the one converter, and the one reader of JSON.
+Plain JSON to values and back: the one converter.
 
-Reading is in two phases: ``loads`` returns plain JSON, ``structure`` reads it as a
-class.  Neither ever repeats what it refuses: a refusal names a field of ours and
-a rule of ours.
+What it reads is what ``strictjson.loads`` returns.  It never repeats what it refuses: a
+refusal names a field of ours and a rule of ours.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
-import orjson
 from attrs import fields, has
 from cattrs import Converter
 from cattrs.errors import (
@@ -27,7 +24,6 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from .errors import BridgeError, Code
 from .rules import Read, Reader, Rule
-from .strict import Size, check_size, check_value
 
 T = TypeVar("T")
 
@@ -346,64 +342,6 @@ def _trail(error: Exception, spelling: Callable[[str], str]) -> Iterator[str]:
 
 converter = make_converter()
 """The one converter of the wire: camelCase fields, nothing coerced."""
-
-
-def loads(text: bytes, size: Size | None = None) -> Any:
-    """
-    Read strict JSON (RFC 8259) that a caller sent: no NaN, no lone surrogates, no
-    integers over 64 bits, neither deep nor of more values than a request needs.
-
-    The last of duplicate keys wins; ``loads_unique`` refuses them.
-
-    :param size: Of this text, when it was counted as it came.
-    :raise BridgeError: ``bad_request``.
-    """
-    check_size(text, size)
-    return loads_own(text)
-
-
-def loads_own(text: bytes) -> Any:
-    """
-    Read strict JSON of any number of values, from a file or a program of ours.
-
-    :raise BridgeError: ``bad_request``.
-    """
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        pass  # it holds a copy of the text, so it must not be an exception's context
-    else:
-        check_value(text, value)
-        return value
-    raise BridgeError(Code.BAD_REQUEST, "not JSON")
-
-
-def loads_unique(text: bytes) -> Any:
-    """
-    Read strict JSON in which no object has a key twice.
-
-    For what is signed or kept: a manifest, a signature, the state file.
-
-    :raise BridgeError: ``bad_request``.
-    """
-    value = loads_own(text)
-    try:
-        json.loads(text, object_pairs_hook=_unique)
-    except ValueError:
-        raise BridgeError(Code.BAD_REQUEST, "an object has a key twice") from None
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError
-    return made
-
-
-def dumps(value: Any) -> bytes:
-    """Write JSON: compact, UTF-8."""
-    return orjson.dumps(value)
 
 
 def unstructure(value: Any, kind: Any = None) -> Any:

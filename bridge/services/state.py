@@ -9,7 +9,8 @@ from attrs import define, field, frozen
 
 from ..protocol.limits import STATE_FILE_BYTES, STATE_NAME_CHARACTERS, STATE_VALUE_BYTES
 from ..protocol.rules import PARTIAL, Schema, Text
-from ..protocol.wire import converter, dumps
+from ..protocol.strictjson import dumps
+from ..protocol.wire import converter
 from ..rpc.registry import Nothing, method
 from ..store import DAEMON_PREFIX, Put, Remove, Store
 

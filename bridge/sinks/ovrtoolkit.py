@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from attrs import define
 
-from ..protocol.wire import dumps
+from ..protocol.strictjson import dumps
 from .maker import SinkParts
 from .notification import Notification
 from .websocket import WebSocketSink

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from attrs import define
 
-from ..protocol.wire import dumps
+from ..protocol.strictjson import dumps
 from .maker import SinkParts
 from .notification import Notification
 from .overlay import Overlay, panel

@@ -14,7 +14,7 @@ from ..concurrency.singleflight import SingleFlight
 from ..concurrency.threads import InThread
 from ..datadir.ownership import NotOwnError
 from ..protocol.errors import BridgeError, Code, shutting_down
-from ..protocol.wire import dumps, loads_unique
+from ..protocol.strictjson import dumps, loads_unique
 from .generations import DamagedError, Generations, UnchangedError
 from .tables import Edit, Snapshot, Tables, Undo, roll_back
 

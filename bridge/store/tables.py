@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import STATE_DAEMON_BYTES, STATE_FILE_BYTES
-from ..protocol.wire import dumps, loads_own
+from ..protocol.strictjson import dumps, loads_own
 
 DAEMON_PREFIX = "bridge."
 """What the namespaces start with that belong to the daemon."""

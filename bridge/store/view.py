@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from ..datadir.ownership import NotOwnError
 from ..protocol.errors import BridgeError
-from ..protocol.wire import loads_unique
+from ..protocol.strictjson import loads_unique
 from .generations import Generations, read_file
 from .store import StoreError
 

@@ -11,7 +11,7 @@ from attrs import define
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.frames import error_fields
-from ..protocol.wire import dumps
+from ..protocol.strictjson import dumps
 
 ALWAYS: Final[Mapping[bytes, bytes]] = MappingProxyType(
     {

@@ -26,8 +26,8 @@ from zope.interface import classImplements
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
+from ..protocol.strictjson import dumps, loads
 from ..protocol.version import PROTOCOL
-from ..protocol.wire import dumps, loads
 from ..rpc.dispatch import Dispatcher
 from ..schemas import PROTOCOL_FILE, read_schema
 from .headers import MethodError

@@ -17,8 +17,9 @@ from twisted.web.http import HTTPFactory
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
+from ..protocol.strictjson import dumps
 from ..protocol.version import PROTOCOL
-from ..protocol.wire import dumps, unstructure
+from ..protocol.wire import unstructure
 from ..rpc.dispatch import Dispatcher
 from ..system.memory import trim_after_loading
 from .channel import GuardedChannel

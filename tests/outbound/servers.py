@@ -22,7 +22,7 @@ from bridge.concurrency.threads import Pool
 from bridge.outbound.addresspolicy import AddressPolicy
 from bridge.outbound.fetcher import HttpFetcher, Reach, make_fetcher
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.wire import dumps, loads
+from bridge.protocol.strictjson import dumps, loads
 from bridge.rpc.caller import PROGRAM, Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.outbound import bodytext
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.wire import dumps, loads
+from bridge.protocol.strictjson import dumps, loads
 
 
 def pieces_of(body: bytes, size: int) -> list[bytes]:

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import excerpt as module
 from bridge.protocol.excerpt import excerpt
-from bridge.protocol.wire import dumps
+from bridge.protocol.strictjson import dumps
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 JSON = st.recursive(

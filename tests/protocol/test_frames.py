@@ -14,8 +14,8 @@ from bridge.protocol import frames
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.frames import Hello, Logs, RefusedFrame, Request, read_frame
 from bridge.protocol.limits import LENIENT_BYTES, MIB
+from bridge.protocol.strictjson import dumps, loads
 from bridge.protocol.version import PROTOCOL
-from bridge.protocol.wire import dumps, loads
 
 from ..strategies import (
     SECRET,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.wire import loads
+from bridge.protocol.strictjson import loads
 from bridge.rpc.hub import Event, Hub
 
 

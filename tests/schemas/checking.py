@@ -13,7 +13,7 @@ from jsonschema.validators import extend
 
 from bridge.protocol.errors import BridgeError, Prefix
 from bridge.protocol.rules import LENIENT, PARTIAL, Schema
-from bridge.protocol.wire import dumps
+from bridge.protocol.strictjson import dumps
 from bridge.rpc.caller import PROGRAM, Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.schemas import PROTOCOL_FILE, read_schema

@@ -19,8 +19,9 @@ from bridge.plugins.tree.manifest import read_manifest
 from bridge.protocol import frames
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.rules import Schema
+from bridge.protocol.strictjson import dumps, loads
 from bridge.protocol.text import visible
-from bridge.protocol.wire import converter, dumps, loads, structure
+from bridge.protocol.wire import converter, structure
 from bridge.rpc.registry import methods_of
 from bridge.schemas import HOST_FILE, manifest_file, read_schema
 from bridge.services.logs import Logs

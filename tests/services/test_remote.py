@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import REMOTE_IN_FLIGHT, REMOTE_VALUE_CHARACTERS
-from bridge.protocol.wire import dumps, loads
+from bridge.protocol.strictjson import dumps, loads
 from bridge.rpc.caller import PROGRAM, Caller
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.databases.databases import Databases
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.wire import dumps
+from bridge.protocol.strictjson import dumps
 from bridge.rpc.registry import Registry
 from bridge.services.sql import Sql
 from tests.databases.samples import make_database

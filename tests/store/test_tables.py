@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES, STATE_FILE_BYTES
-from bridge.protocol.wire import dumps, loads
+from bridge.protocol.strictjson import dumps, loads
 from bridge.store.tables import Drop, Put, Remove, Tables, roll_back
 
 names = st.sampled_from(["host", "plugin:a", "bridge.plugins", "b", "a"])

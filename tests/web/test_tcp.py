@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 
 from bridge.protocol.limits import MIB
-from bridge.protocol.wire import dumps
+from bridge.protocol.strictjson import dumps
 
 from ..freedesktop.buses import HastyReactor
 from ..waiting import until

@@ -17,8 +17,8 @@ from ...datadir.ownership import check
 from ...datadir.paths import DataDir
 from ...datadir.token import PairingToken, TokenError
 from ...protocol.errors import BridgeError, Code
+from ...protocol.strictjson import dumps, loads_own
 from ...protocol.text import visible
-from ...protocol.wire import dumps, loads_own
 from ...settings.config import BY_NAME, HOST_OPTIONS, Option
 from ...settings.options import HostOptions
 from ...settings.values import Address, UnixAddress, listened_on

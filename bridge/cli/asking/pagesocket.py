@@ -19,8 +19,8 @@ from twisted.internet.error import ConnectError
 from ... import __version__
 from ...protocol.errors import BridgeError
 from ...protocol.limits import CLOSE_SECONDS
+from ...protocol.strictjson import dumps, loads_own
 from ...protocol.text import visible
-from ...protocol.wire import dumps, loads_own
 from ...settings.values import Address, UnixAddress
 from ..terminal import CommandError
 from .client import CONNECT_SECONDS, Client, NoDaemonError, refusal

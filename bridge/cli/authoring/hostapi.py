@@ -24,8 +24,8 @@ from ...plugins.tree.manifest import ENTRY_FILE
 from ...plugins.tree.versions import is_version
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
+from ...protocol.strictjson import loads_own
 from ...protocol.text import escaped
-from ...protocol.wire import loads_own
 
 COMPILER: Final = "tsc"
 _PACKAGE: Final = Path("packages/api")

@@ -20,7 +20,7 @@ from ...plugins.tree.manifest import MANIFEST_FILE, Manifest, read_manifest
 from ...plugins.tree.signature import read_signature, verify
 from ...plugins.tree.versions import is_lower, is_plain_version, is_version
 from ...protocol.errors import BridgeError
-from ...protocol.wire import loads_unique
+from ...protocol.strictjson import loads_unique
 from ...settings.host import HostProfile
 from ..terminal import CommandError
 from .signedsince import last_signed

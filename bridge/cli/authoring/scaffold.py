@@ -17,7 +17,7 @@ from attrs import frozen
 
 from ...plugins.tree.manifest import MANIFEST_FILE, check_new_id, read_manifest
 from ...protocol.errors import BridgeError
-from ...protocol.wire import dumps
+from ...protocol.strictjson import dumps
 from ...settings.host import HostProfile
 from ..terminal import CommandError
 from .worktree import GIT_FOLDER, git, is_work_tree

@@ -37,7 +37,7 @@ from ...plugins.tree.manifest import (
 from ...plugins.tree.signature import verify_tree
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES, POLICY_HITS
-from ...protocol.wire import loads_unique
+from ...protocol.strictjson import loads_unique
 from ...provision.readiness import setup_command
 from ...settings.options import Paths
 from ...wiring import oneshot

@@ -9,7 +9,8 @@ from typing import ClassVar, Final
 from attrs import frozen
 
 from ...plugins.policy.hits import Hit
-from ...protocol.wire import dumps, unstructure
+from ...protocol.strictjson import dumps
+from ...protocol.wire import unstructure
 from .signedsince import Difference
 from .sources import hit_lines
 

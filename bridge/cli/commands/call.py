@@ -9,7 +9,7 @@ from twisted.python import usage
 
 from ...protocol.errors import BridgeError
 from ...protocol.limits import NAME_CHARACTERS
-from ...protocol.wire import loads
+from ...protocol.strictjson import loads
 from ..asking.client import EXIT_STATUS, CallerOptions, ended, find
 from ..terminal import given_or_read
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.records import read_record
+from ...protocol.strictjson import dumps
 from ...protocol.text import timestamp
-from ...protocol.wire import dumps, unstructure
+from ...protocol.wire import unstructure
 from ...settings.options import HostOptions
 from ...store import DAEMON_PREFIX, StoreError
 from ...store.view import StateView

@@ -12,8 +12,9 @@ from attrs import define
 from ...plugins.tree.files import TooLargeError, read_bounded
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MIB, STATE_FILE_BYTES
+from ...protocol.strictjson import loads_unique
 from ...protocol.text import visible
-from ...protocol.wire import converter, loads_unique, structure
+from ...protocol.wire import converter, structure
 from ...wiring import oneshot
 from ..asking.client import CallerOptions, ended, find
 from ..asking.pagesocket import PageSocket, connect

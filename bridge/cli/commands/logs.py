@@ -14,8 +14,9 @@ from twisted.python import usage
 from ...pagelog.following import Follower
 from ...pagelog.logrecords import LogLine, read_line
 from ...pagelog.pagefile import LogFileError
+from ...protocol.strictjson import dumps
 from ...protocol.text import visible
-from ...protocol.wire import dumps, unstructure
+from ...protocol.wire import unstructure
 from ...settings.config import BY_NAME, HOST_OPTIONS, LOG_LEVELS, Option
 from ...settings.options import HostOptions
 from ...settings.values import one_of, whole

@@ -13,7 +13,7 @@ from twisted.python import usage
 
 from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.keys import KEYS
-from ...protocol.wire import loads_own
+from ...protocol.strictjson import loads_own
 from ...schemas import PROTOCOL_FILE, read_schema
 from ...settings.config import LOG_FORMATS, LOG_LEVELS, ConfigError
 from ...settings.host import SHIPPED, host_commands

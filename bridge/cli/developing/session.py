@@ -18,8 +18,8 @@ from twisted.python.failure import Failure
 from ...plugins.policy.hits import Hit
 from ...protocol.errors import BridgeError
 from ...protocol.limits import DEV_LINE_BYTES
+from ...protocol.strictjson import dumps, loads
 from ...protocol.text import escaped
-from ...protocol.wire import dumps, loads
 from ..authoring.sources import hit_lines, quoted, source_line
 from ..authoring.worktree import published
 from ..terminal import CommandError

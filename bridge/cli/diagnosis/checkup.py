@@ -23,8 +23,8 @@ from ...plugins.installed.journal import Journal, JournalError
 from ...plugins.installed.records import read_records
 from ...plugins.installed.trees import Trees
 from ...protocol.errors import BridgeError
+from ...protocol.strictjson import loads_own
 from ...protocol.text import visible
-from ...protocol.wire import loads_own
 from ...provision.bundlersource import installed_bundler, would_run
 from ...provision.readiness import missing_sources, setup_command
 from ...settings.options import Paths

@@ -21,7 +21,7 @@ from ...datadir.token import PairingToken, TokenError
 from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.records import read_record
 from ...protocol.limits import KIB
-from ...protocol.wire import dumps
+from ...protocol.strictjson import dumps
 from ...settings.config import OPTIONS
 from ...settings.options import Paths, with_names
 from ...store import StoreError

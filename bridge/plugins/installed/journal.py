@@ -18,7 +18,8 @@ from ...datadir.ownership import NotOwnError
 from ...datadir.paths import write_atomically
 from ...protocol.errors import BridgeError
 from ...protocol.limits import JOURNAL_BYTES
-from ...protocol.wire import converter, dumps, loads_unique, structure, unstructure
+from ...protocol.strictjson import dumps, loads_unique
+from ...protocol.wire import converter, structure, unstructure
 from ...system.files import sync_directory
 from ..tree.files import read_own
 from .exchange import Exchange

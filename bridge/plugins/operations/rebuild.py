@@ -22,7 +22,7 @@ from ...concurrency.singleflight import SingleFlight
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
-from ...protocol.wire import loads
+from ...protocol.strictjson import loads
 from ...store import Store
 from ..bundle.build import Report
 from ..bundle.published import INFO_FILE

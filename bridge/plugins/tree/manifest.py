@@ -30,7 +30,8 @@ from ...protocol.rules import (
     patterns,
     whole,
 )
-from ...protocol.wire import camel, converter, loads_unique, structure
+from ...protocol.strictjson import loads_unique
+from ...protocol.wire import camel, converter, structure
 from ...settings.host import HostProfile
 from . import versions
 from .files import NotRegularError, TooLargeError, open_regular, read_bounded

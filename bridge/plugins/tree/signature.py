@@ -21,7 +21,8 @@ from attrs import fields, frozen
 from ...protocol.errors import BridgeError
 from ...protocol.limits import SIGNATURE_BYTES, SIGNED_AHEAD_SECONDS
 from ...protocol.rules import Between, OneOf, Text
-from ...protocol.wire import camel, converter, loads_unique, structure, unstructure
+from ...protocol.strictjson import loads_unique
+from ...protocol.wire import camel, converter, structure, unstructure
 from ...settings.host import HostProfile
 from .digest import SIGNATURE_FILE, Look, files_digest, tree_digest, unsigned
 from .files import NotRegularError, TooLargeError, read_bounded

@@ -20,7 +20,7 @@ from ...protocol import frames, limits
 from ...protocol import session as effects
 from ...protocol.errors import BridgeError, CloseReason, internal_error
 from ...protocol.frames import Hello, Logs, Request
-from ...protocol.strict import Size
+from ...protocol.strictjson import Size
 from ...protocol.text import one_line
 from ...rpc.dispatch import Dispatcher
 from ...rpc.hub import Event, Hub

@@ -21,8 +21,7 @@ from ...concurrency.tally import Tally
 from ...protocol import limits
 from ...protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ...protocol.frames import error_fields
-from ...protocol.strict import Size
-from ...protocol.wire import dumps
+from ...protocol.strictjson import Size, dumps
 from ..headers import ALWAYS
 from .conversation import Conversation, SharedContext
 from .framing import Framing

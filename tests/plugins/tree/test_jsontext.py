@@ -19,7 +19,7 @@ from bridge.plugins.tree.jsontext import (
 )
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import MANIFEST_BYTES
-from bridge.protocol.wire import loads_unique
+from bridge.protocol.strictjson import loads_unique
 
 FIELDS = ("id", "name", "version", "apiVersion", "permissions", "optionalPermissions")
 

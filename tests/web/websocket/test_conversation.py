@@ -20,7 +20,7 @@ from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import UNSENT_BYTES
 from bridge.protocol.rules import Text
 from bridge.protocol.session import Rates
-from bridge.protocol.wire import dumps
+from bridge.protocol.strictjson import dumps
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry

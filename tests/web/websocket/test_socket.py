@@ -16,7 +16,7 @@ from bridge.protocol.limits import (
     SOCKETS_AUTHENTICATED,
     SOCKETS_AWAITING_HELLO,
 )
-from bridge.protocol.wire import dumps
+from bridge.protocol.strictjson import dumps
 
 from ...strategies import SECRET
 from ..stack import (

@@ -25,7 +25,7 @@ from ....protocol.limits import (
     BUILD_METAFILE_BYTES,
     MANIFEST_BYTES,
 )
-from ....protocol.wire import loads_unique
+from ....protocol.strictjson import loads_unique
 from ....settings.host import HostProfile
 from ...esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ...policy.reader.encoding import PacketError

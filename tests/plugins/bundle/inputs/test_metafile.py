@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.inputs.metafile import BuildError, check_metafile
-from bridge.protocol.wire import dumps
+from bridge.protocol.strictjson import dumps
 
 ENTRY = "host/packages/host/src/index.ts"
 API = "host/packages/api/src/index.ts"

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.inputs.parsing import Input, Metafile, parse_metafile
 from bridge.plugins.bundle.inputs.places import Edge
-from bridge.protocol.wire import dumps
+from bridge.protocol.strictjson import dumps
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.text(max_size=5),

@@ -1,21 +1,27 @@
-"""Tests for bridge.protocol.strict."""
+"""Tests for bridge.protocol.strictjson."""
 
 from __future__ import annotations
 
 import json
 from decimal import Decimal
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol import strict
+from bridge.protocol import strictjson
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.limits import FRAME_BYTES, JSON_LONG_INTEGERS, JSON_VALUES, KIB
-from bridge.protocol.strict import Size
-from bridge.protocol.wire import dumps, loads
+from bridge.protocol.limits import (
+    FRAME_BYTES,
+    JSON_DEPTH,
+    JSON_LONG_INTEGERS,
+    JSON_VALUES,
+    KIB,
+)
+from bridge.protocol.strictjson import Size, dumps, loads, loads_own, loads_unique
 
-from ..strategies import values
+from ..strategies import broken, nested, values
 
 PIECE = 64 * KIB
 
@@ -151,7 +157,7 @@ class ValuesTests(StrictCase):
         """What is outside the strings is found, wherever the pieces are cut."""
         text = dumps(value)
         for size in (1, 2, 3, 7, PIECE):
-            outside = strict._Outside()
+            outside = strictjson._Outside()
             found = b"".join(
                 outside.feed(text[start : start + size])
                 for start in range(0, len(text), size)
@@ -165,3 +171,115 @@ class ValuesTests(StrictCase):
         self.assertGreater(size.values, JSON_VALUES)
         self.assertRaises(BridgeError, loads, text, size)
         self.assertEqual(len(loads(text, Size())), JSON_VALUES + 1)
+
+
+class LoadsTests(SynchronousTestCase):
+    """Tests for reading JSON."""
+
+    def refused(self, text: bytes) -> str:
+        """Return the error that reading ``text`` is refused with."""
+        error = self.assertRaises(BridgeError, loads, text)
+        self.assertIs(error.code, Code.BAD_REQUEST)
+        return str(error.message)
+
+    def test_not_json(self) -> None:
+        """What Python's reader takes or chokes on, but JSON has not, is refused."""
+        for text in (
+            b"",
+            b" ",
+            b"NaN",
+            b"[Infinity]",
+            b"-Infinity",
+            b"1e999",
+            b"-1e999",
+            b'"\\ud800"',
+            b'"\\udc00\\ud800"',
+            b'"\xed\xa0\x80"',
+            b'"\xff"',
+            b"\xef\xbb\xbf{}",
+            b"{",
+            b"[1,]",
+            b"{'a': 1}",
+            b"01",
+            b'"a\nb"',
+            b"[" * 60_000,
+            b"[" * 2000 + b"]" * 2000,
+            b'{"a":' * 2000 + b"1" + b"}" * 2000,
+            "{}".encode("utf-16"),
+        ):
+            self.assertEqual(self.refused(text), "not JSON", text[:20])
+
+    def test_depth(self) -> None:
+        """As deep as the limit is read, one level more is refused."""
+        loads(nested(JSON_DEPTH))
+        self.assertEqual(
+            self.refused(nested(JSON_DEPTH + 1)), "JSON nested deeper than 64 levels"
+        )
+
+    def test_depth_of_objects(self) -> None:
+        """Objects count as lists do, and mixed."""
+        for depth, refused in ((JSON_DEPTH // 2, False), (JSON_DEPTH // 2 + 1, True)):
+            text = b'[{"a":' * depth + b"1" + b"}]" * depth
+            if refused:
+                self.refused(text)
+            else:
+                loads(text)
+
+    def test_wide_is_not_deep(self) -> None:
+        """Many brackets side by side, or inside strings, are no depth."""
+        self.assertEqual(loads(b"[" + b"[]," * 200 + b"[]]"), [[]] * 201)
+        self.assertEqual(loads(b'"' + b"[" * 500 + b'"'), "[" * 500)
+
+    def test_last_duplicate_wins(self) -> None:
+        """Of duplicate keys the last is taken."""
+        self.assertEqual(loads(b'{"a":1,"a":2}'), {"a": 2})
+
+    @given(values)
+    @settings(deadline=None)
+    def test_round_trip(self, value: Any) -> None:
+        """What is written is read again as it was, and Python reads it alike."""
+        self.assertEqual(loads(dumps(value)), value)
+        self.assertEqual(json.loads(dumps(value)), value)
+
+    @given(broken)
+    @settings(deadline=None)
+    def test_anything(self, text: bytes) -> None:
+        """Any bytes are read or refused, and what is read can be written again."""
+        try:
+            value = loads(text)
+        except BridgeError:
+            return
+        self.assertEqual(loads(dumps(value)), value)
+
+
+class LoadsOwnTests(SynchronousTestCase):
+    """Tests for reading JSON of our own."""
+
+    def test_any_number_of_values(self) -> None:
+        """It may be as long as it is; what JSON has not, it must not have."""
+        many = [0] * (JSON_VALUES + 2)
+        self.assertRaises(BridgeError, loads, dumps(many))
+        self.assertEqual(loads_own(dumps(many)), many)
+        for text in (b"NaN", nested(JSON_DEPTH + 1), b"1" * 30):
+            self.assertRaises(BridgeError, loads_own, text)
+
+
+class LoadsUniqueTests(SynchronousTestCase):
+    """Tests for reading JSON that is signed or kept."""
+
+    def test_duplicate_keys(self) -> None:
+        """A key twice is refused at any depth, without naming it."""
+        for text in (b'{"a":1,"a":1}', b'[{"b":{"a":1,"\\u0061":2}}]'):
+            error = self.assertRaises(BridgeError, loads_unique, text)
+            self.assertEqual(error.message, "an object has a key twice")
+
+    def test_as_strict_as_loads(self) -> None:
+        """Everything else is refused as ``loads`` refuses it."""
+        for text in (b"NaN", b"{", nested(JSON_DEPTH + 1)):
+            self.assertRaises(BridgeError, loads_unique, text)
+
+    @given(values)
+    @settings(deadline=None)
+    def test_reads_what_loads_reads(self, value: Any) -> None:
+        """Without duplicates both read the same."""
+        self.assertEqual(loads_unique(dumps(value)), value)

@@ -1,5 +1,5 @@
 """
-The checks on JSON that a fast parser does not make.
+The one reader and writer of JSON, with the checks that a fast parser does not make.
 
 orjson refuses NaN, infinities, lone surrogates and trailing text.  It returns an
 integer of more than 64 bits as the nearest float, and it builds any number of values
@@ -8,11 +8,13 @@ while it holds the interpreter: both are checked here.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Self
 
+import orjson
 from attrs import define, field
 
 from .errors import BridgeError, Code
@@ -77,6 +79,64 @@ class Size:
         for piece in _pieces(text):
             size.feed(piece)
         return size
+
+
+def loads(text: bytes, size: Size | None = None) -> Any:
+    """
+    Read strict JSON (RFC 8259) that a caller sent: no NaN, no lone surrogates, no
+    integers over 64 bits, neither deep nor of more values than a request needs.
+
+    The last of duplicate keys wins; ``loads_unique`` refuses them.
+
+    :param size: Of this text, when it was counted as it came.
+    :raise BridgeError: ``bad_request``.
+    """
+    check_size(text, size)
+    return loads_own(text)
+
+
+def loads_own(text: bytes) -> Any:
+    """
+    Read strict JSON of any number of values, from a file or a program of ours.
+
+    :raise BridgeError: ``bad_request``.
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass  # it holds a copy of the text, so it must not be an exception's context
+    else:
+        check_value(text, value)
+        return value
+    raise BridgeError(Code.BAD_REQUEST, "not JSON")
+
+
+def loads_unique(text: bytes) -> Any:
+    """
+    Read strict JSON in which no object has a key twice.
+
+    For what is signed or kept: a manifest, a signature, the state file.
+
+    :raise BridgeError: ``bad_request``.
+    """
+    value = loads_own(text)
+    try:
+        json.loads(text, object_pairs_hook=_unique)
+    except ValueError:
+        raise BridgeError(Code.BAD_REQUEST, "an object has a key twice") from None
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError
+    return made
+
+
+def dumps(value: Any) -> bytes:
+    """Write JSON: compact, UTF-8."""
+    return orjson.dumps(value)
 
 
 def check_size(text: bytes, size: Size | None = None) -> None:
