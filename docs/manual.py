@@ -20,7 +20,7 @@ from twisted.python import usage
 
 from bridge.approval.wording import MEANINGS
 from bridge.cli.catalogue import COMMANDS
-from bridge.cli.commands.completion import Word, options_class, words_of
+from bridge.cli.completing.words import Word, options_class, words_of
 from bridge.datadir.paths import DataDir
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree

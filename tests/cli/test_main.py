@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.catalogue import COMMANDS, HOSTLESS
 from bridge.cli.commands import run
-from bridge.cli.commands.completion import options_class
+from bridge.cli.completing.words import options_class
 from bridge.cli.main import main
 from bridge.tap import Options
 

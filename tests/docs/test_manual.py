@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.wording import MEANINGS
 from bridge.cli.catalogue import COMMANDS
-from bridge.cli.commands.completion import words_of
+from bridge.cli.completing.words import words_of
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.settings.config import OPTIONS

@@ -20,6 +20,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.commands import completion
+from bridge.cli.completing.words import words_of
 from bridge.settings.config import LOG_LEVELS
 from bridge.settings.host import SHIPPED
 
@@ -223,7 +224,7 @@ class CompletionTests(SynchronousTestCase):
             text = script()
             for name in COMMANDS:
                 self.assertIn(name, text)
-            for word in completion.words_of("run"):
+            for word in words_of("run"):
                 self.assertIn(word.name[2:], text)
 
     def test_usage(self) -> None:

@@ -7,7 +7,6 @@ import json
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.catalogue import COMMANDS
-from bridge.cli.commands.completion import all_words, words_of
 from bridge.cli.completing.values import (
     ARGUMENTS,
     FILES,
@@ -16,6 +15,7 @@ from bridge.cli.completing.values import (
     methods,
     values_of,
 )
+from bridge.cli.completing.words import all_words, words_of
 
 from ...directories import fresh_directory
 
