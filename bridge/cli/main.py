@@ -49,7 +49,7 @@ def help_text(program: str = PROGRAM, host: str | None = None) -> str:
             *lines,
             "",
             f"{program} COMMAND --help lists the options of a command.",
-            "Exit status: 0 done, 1 failed (one line says why), 2 wrong usage,",
+            "Exit status: 0 done, 1 failed (one line explains it), 2 wrong usage,",
             "3 no suitable daemon is running, 4 check could not run a step.",
             "",
         ]

@@ -28,7 +28,7 @@ _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
 class TokenError(Exception):
-    """The token file cannot be used; the message says why and how to fix it."""
+    """The token file cannot be used; the message gives the reason and the fix."""
 
 
 @define(eq=False, repr=False)

@@ -138,7 +138,7 @@ class SessionBusConnection(DBusClientConnection):
             self._log.failure("a signal could not be handled")
 
     def connectionAuthenticated(self) -> None:
-        """Say hello to the bus; see ``txdbus.protocol``."""
+        """Send the bus its hello; see ``txdbus.protocol``."""
         # Answers every caller that we export no object.
         self.objHandler = DBusObjectHandler(self)
         self.call(Call(BUS, "Hello")).addCallbacks(self._named, self._not_made)

@@ -14,7 +14,7 @@ from ..system.users import has_owners, is_own
 
 
 class LogFileError(Exception):
-    """The log file cannot be used safely; the message says where and why."""
+    """The log file cannot be used safely; the message gives the path and the reason."""
 
 
 @define(eq=False, repr=False)

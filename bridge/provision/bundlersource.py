@@ -151,12 +151,12 @@ def would_run(data: DataDir) -> bool:
 def _runnable(data: DataDir) -> str | None:
     """Return the bundler's digest if its checksum file has the same one."""
     try:
-        said = read_checksum(data.bin)
+        named = read_checksum(data.bin)
         binary = read_own(data.bin / BINARY_NAME, BUNDLER_BYTES)
     except (OSError, BundlerError):
         return None
     digest = hashlib.sha256(binary).hexdigest()
-    return digest if digest == said else None
+    return digest if digest == named else None
 
 
 def install_bundler(content: bytes, data: DataDir, pin: Pin) -> None:

@@ -39,7 +39,7 @@ _CODES: Final = {str(code): code for code in Code}
 
 
 class NoDaemonError(CommandError):
-    """There is no daemon that can be called; the message says how to start one."""
+    """There is no daemon to call; the message has the command that starts one."""
 
 
 class CallerOptions(HostOptions):

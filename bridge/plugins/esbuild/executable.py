@@ -116,7 +116,7 @@ def verified_copy(
     :param source: The directory with the binary and its checksum file.
     :param private: Returns nobody else's directory, if the copy has to be on disk.
     :param in_memory: Makes a file for a copy in memory.
-    :raise BundlerError: The binary is not what the checksum file says, or another user
+    :raise BundlerError: The binary is not what the checksum file names, or another user
         may have written one of them or their directory.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """
@@ -213,7 +213,7 @@ def temporary_copy(
 
     :param source: See ``verified_copy``.
     :param copied: Makes the copy: ``verified_copy``, or ``HeldCopy.get``.
-    :raise BundlerError: There is no bundler, or it is not what the checksum file says.
+    :raise BundlerError: There is no bundler, or it is not what the checksum file names.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """
     if not (source / BINARY_NAME).exists():

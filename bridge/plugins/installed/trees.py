@@ -333,7 +333,7 @@ def iso_time(milliseconds: int) -> str:
     """
     A time as pages show it: ISO 8601 in UTC, to the second.
 
-    :param milliseconds: Since the epoch; of what a damaged record says it is empty.
+    :param milliseconds: Since the epoch; of a damaged record it is empty.
     """
     if milliseconds <= 0:
         return ""

@@ -107,7 +107,7 @@ def _record(candidate: Candidate, replaced: Record | None, now_ms: int) -> Recor
         commit=candidate.commit,
         key_id=signed.key_id,
         signed_at=signed.signed_at,
-        # Always a new value, whatever the clock says: the start after a crash
+        # Always a new value, whatever the clock shows: the start after a crash
         # distinguishes the two sets by their records.
         updated_at=max(now_ms, replaced.updated_at + 1),
     )

@@ -59,7 +59,7 @@ class Source:
 @frozen
 class Survey:
     """
-    What can be said of a tree without the bundler.
+    What can be found in a tree without the bundler.
 
     :ivar before: Hits that are reported before those of the sources.
     :ivar after: Hits that are reported after them.

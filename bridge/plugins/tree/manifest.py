@@ -1,4 +1,4 @@
-"""``plugin.json``: what a plugin says it is."""
+"""``plugin.json``: what a plugin declares about itself."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     """
     Read a manifest's text, with or without a byte order mark.
 
-    :param profile: Says which permissions there are, and how free versions are.
+    :param profile: Decides which permissions there are, and how free versions are.
     :raise BridgeError: ``invalid_id``, or ``manifest_invalid`` naming the field
         and the rule.
     """

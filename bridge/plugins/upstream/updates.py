@@ -59,7 +59,7 @@ class Update:
 
 @frozen
 class _Source:
-    """What a look is about: when a record says something else, it is outdated."""
+    """What a look is about: when a record differs, it is outdated."""
 
     url: str
     commit: str

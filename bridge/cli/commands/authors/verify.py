@@ -1,4 +1,4 @@
-"""``plugin-bridge verify``: what the daemon says of a plugin's signature."""
+"""``plugin-bridge verify``: how the daemon verifies a plugin's signature."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _FIELDS: Final = {"version", "mappings", *_LISTS}
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _AFTER: Final = re.compile(rb"[ \t\r\n]*+(?:(\])|,[ \t\r\n]*+)")
 _PLAIN: Final = re.compile(rb"null|[0-9]{1,9}")
-# A way down that leads where it says.
+# A path without detours.
 _STRAIGHT: Final = re.compile(r"(?:[A-Za-z0-9@_-][A-Za-z0-9@_.-]*+(?:/(?!\Z))?)++")
 _MAPPING_CHARACTERS: Final = (
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/,;"

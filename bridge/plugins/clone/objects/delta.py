@@ -30,7 +30,7 @@ def apply_delta(base: bytes, delta: bytes, most_steps: int) -> tuple[bytes, int]
     Make the object a delta describes.
 
     :param most_steps: How many copies and insertions it may take.
-    :return: The object, exactly as long as ``declared_sizes`` says, and the steps
+    :return: The object, exactly as long as ``declared_sizes`` has it, and the steps
         it took.
     :raise DeltaError: The delta is damaged; it never makes more than it declares.
     :raise BridgeError: It takes too many steps.

@@ -48,7 +48,7 @@ class File:
 @frozen
 class Snapshot:
     """
-    What a commit says the files are.
+    The files that a commit names.
 
     :ivar shallow: Whether the commit has parents, which were not fetched.
     """

@@ -60,5 +60,5 @@ def _relative(name: str) -> str:
 
 
 def _line(text: str, name: str) -> int:
-    """The line that says ``name``; the first one when it is written with escapes."""
+    """The line that has ``name``; the first one when it is written with escapes."""
     return text.count("\n", 0, max(0, text.find(json.dumps(name)))) + 1
