@@ -12,7 +12,7 @@ Machine-readable descriptions of what the daemon accepts and answers.
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 PROTOCOL_FILE: Final = "protocol.json"
@@ -26,4 +26,4 @@ def manifest_file(host: str = "any") -> str:
 
 def read_schema(name: str) -> bytes:
     """Read one of the files."""
-    return files(__name__).joinpath(name).read_bytes()
+    return (Path(__file__).parent / name).read_bytes()

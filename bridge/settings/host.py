@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +28,8 @@ ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
 Identifier = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
 
 SHIPPED = ("vrcnext", "reference")
+
+_PROFILES = Path(__file__).parent / "profiles"
 
 _SCHEMA_FIELD = "$schema"
 """Names the schema of the file, for editors."""
@@ -235,8 +236,8 @@ def _read(name: str) -> str:
 
 def shipped_profile(name: str) -> str:
     """Return the text of a profile of ``SHIPPED``."""
-    file = files("bridge.settings").joinpath("profiles", f"{name}.toml")
-    return file.read_text("utf-8")
+    # importlib.resources would load what reads zip files: half a megabyte.
+    return (_PROFILES / f"{name}.toml").read_text("utf-8")
 
 
 def host_commands() -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 WRAPPED: Final = frozenset({"module", "exports"})
@@ -50,6 +50,6 @@ def language_names() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _names() -> tuple[frozenset[str], frozenset[str]]:
-    text = files(__package__).joinpath("globals", "names.json").read_text("utf-8")
-    data = json.loads(text)
+    path = Path(__file__).parent / "globals" / "names.json"
+    data = json.loads(path.read_text("utf-8"))
     return frozenset(data["ecmascript"]) | PROPOSED, frozenset(data["web"])
