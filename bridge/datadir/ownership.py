@@ -77,7 +77,7 @@ def check_status(
         )
 
 
-def check_open(path: Path, fd: int) -> None:
+def check_open(path: Path | str, fd: int) -> None:
     """
     Check what was opened, and how it was reached; see ``check``.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Self
 
@@ -121,13 +121,18 @@ def loads_unique(text: bytes) -> Any:
     """
     value = loads_own(text)
     try:
-        json.loads(text, object_pairs_hook=_unique)
+        json.loads(text, object_pairs_hook=unique)
     except ValueError:
         raise BridgeError(Code.BAD_REQUEST, "an object has a key twice") from None
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """
+    Make an object of its members.
+
+    :raise ValueError: It has a key twice.
+    """
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError

@@ -66,18 +66,21 @@ def syncing(threads: int = 1) -> Iterator[Callable[[Path | str], Any]]:
     """
     Sync files while something else is done; see ``sync_files``.
 
-    The body gets a function that accepts a file and returns at once. At the end of the
-    body all are synced, unless it fails.
+    The body gets a function that accepts a file and returns at once. When the body
+    ends, all are synced; when it fails, those that have not begun are left.
 
     :param threads: How many files are synced at once.
     """
     from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
 
-    with ThreadPoolExecutor(threads, "sync") as pool:
-        syncs: list[Future[None]] = []
+    pool = ThreadPoolExecutor(threads, "sync")
+    syncs: list[Future[None]] = []
+    try:
         yield lambda path: syncs.append(pool.submit(_sync_file, path))
         for each in syncs:
             each.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _sync_file(path: Path | str) -> None:

@@ -155,7 +155,7 @@ class Staging:
         """
         contents = Contents(str(self.root))
         try:
-            inputs = sources = self._check_inputs(directories, contents)
+            inputs = self._check_inputs(directories, contents)
             # The disk writes while this goes on.
             with syncing() as sync:
                 self._write_info(directories)
@@ -163,9 +163,8 @@ class Staging:
                 sync(self.directory / INFO_FILE)
                 if self.confinement is not None:
                     self.confinement.check_unchanged(inputs, contents.read)
-                    sources = self.confinement.sources(inputs)
-                    inputs = self.confinement.looked_at(inputs)
-                self._make_portable(sources, contents)
+                    inputs |= self.confinement.inputs
+                self._make_portable(inputs, contents)
                 sync(self.directory / self._map)
                 check_files(contents.root, inputs)
         except TooLargeError:

@@ -17,11 +17,12 @@ from typing import Any, ClassVar
 from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
 
-from ...datadir.ownership import NotOwnError, check, check_entry
+from ...datadir.ownership import NotOwnError, check, check_entry, check_tree
 from ...datadir.paths import DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.text import timestamp
 from ...settings.host import HostProfile
+from ..tree.digest import GIT_FOLDER, unsigned
 from ..tree.manifest import Manifest, check_new_id, load_manifest
 from ..tree.signature import verify_tree
 from .ids import TEMPORARY
@@ -260,16 +261,20 @@ class Trees:
             )
         # It was accepted; that the clock was set back since changes nothing.
         root = self._root(plugin_id)
+
+        def look(entry: os.DirEntry[str]) -> None:
+            check_entry(entry, root)
+            if entry.name == GIT_FOLDER:
+                check_tree(Path(entry.path))  # no part of the digest
+
         try:
             signed = verify_tree(
-                root,
-                plugin_id,
-                self._profile,
-                now=math.inf,
-                look=lambda entry: check_entry(entry, root),
+                root, plugin_id, self._profile, now=math.inf, look=look
             )
         except NotOwnError as e:
             raise _not_own(e) from None
+        except OSError:
+            raise unsigned("the tree cannot be read") from None
         if signed.key_id != record.key_id:
             raise plugin_error(
                 Prefix.NOT_TRUSTED,

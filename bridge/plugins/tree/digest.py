@@ -21,6 +21,9 @@ from .files import NotRegularError, open_descriptor, shown
 
 SIGNATURE_FILE: Final = "plugin.sig"
 
+GIT_FOLDER: Final = ".git"
+"""What is in a directory of this name has no part in the digest."""
+
 TreeDigests = Mapping[str, str | None]
 """
 The trees of a build: the digest of each, or ``None`` when it was not verified.
@@ -79,8 +82,8 @@ def tree_digest(root: Path, tree_domain: str, look: Look | None = None) -> str:
     The digest of every file below ``root`` but ``.git/`` and ``plugin.sig``.
 
     :param tree_domain: ``HostProfile.tree_domain``.
-    :param look: Called for each entry, ``.git`` and the signature too, before any file
-        is read.
+    :param look: Called for each entry, the signature and ``.git`` too, but not for what
+        is in ``.git``; before any file of the digest is read.
     :return: 64 lower-case hexadecimal digits.
     :raise BridgeError: ``unsigned``: a link, a device, an unreadable file, or a
         name or a size that cannot be signed.
@@ -117,11 +120,11 @@ def files_digest(files: Mapping[str, bytes], tree_domain: str) -> str:
 
 def _chunks(fd: int, size: int) -> Iterator[bytes]:
     """The content of a file, or what there is beyond its size."""
-    # One byte more is asked for than there should be: so the end is seen.
-    while chunk := os.read(fd, min(size, _CHUNK_BYTES) + 1):
+    # One byte more is asked for than there should be, so that the end is seen.
+    while chunk := os.read(fd, asked := min(size, _CHUNK_BYTES) + 1):
         yield chunk
         size -= len(chunk)
-        if size == 0:
+        if size <= 0 and len(chunk) < asked:
             return
 
 
@@ -160,7 +163,7 @@ def _sort_in(
     if entry.is_symlink():
         raise unsigned(f"{shown(path)} is a symbolic link")
     if entry.is_dir(follow_symlinks=False):
-        if entry.name != ".git":
+        if entry.name != GIT_FOLDER:
             folders.append(path + "/")
     elif path != SIGNATURE_FILE:
         found.append(_signable(path))

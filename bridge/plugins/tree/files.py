@@ -80,7 +80,7 @@ def open_own(path: Path) -> BinaryIO:
     return file
 
 
-def read_own(path: Path, most: int) -> bytes:
+def read_own(path: Path | str, most: int) -> bytes:
     """
     Read a whole file of the data directory; see ``open_own`` and ``read_bounded``.
 

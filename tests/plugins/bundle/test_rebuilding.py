@@ -10,6 +10,7 @@ from bridge.plugins.bundle.build import Builder, Report
 from bridge.plugins.bundle.confinement.alone import Confinement
 from bridge.plugins.tree.digest import tree_digest
 
+from ...directories import planted
 from .workshop import MAIN, BuildCase
 
 
@@ -135,6 +136,9 @@ class AttackTests(RebuildingCase):
             lambda: (self.bound / "aa" / "package.json").write_text("{}"),
             (self.bound / "aa" / "x").mkdir,
             lambda: main.parent.chmod(0o777),
+            lambda: main.chmod(0o666),
+            lambda: planted(self, main),
+            lambda: planted(self, self.bound / "aa" / "@api.js"),
             main.unlink,
             replace,
             redirect,
@@ -160,6 +164,31 @@ class AttackTests(RebuildingCase):
             sorted(path.name for path in self.bound.iterdir()), ["aa", "bb"]
         )
         self.assertTrue((self.shop.data.plugins / "aa" / "main.ts").exists())
+
+    async def test_attack_opened_during_the_build(self):
+        """Where others can write while the bundler reads, its bundle is refused."""
+        real = Confinement.prepare
+        for change in (
+            lambda: self.bound.chmod(0o777),
+            lambda: (self.bound / "aa").chmod(0o777),
+            lambda: (self.bound / "aa" / "main.js").chmod(0o666),
+            lambda: self.write_package(self.bound),
+            lambda: self.write_package(self.bound / "aa"),
+        ):
+            await self.good()
+
+            def prepare(confinement, bundler, change=change):
+                real(confinement, bundler)
+                change()
+
+            with mock.patch.object(Confinement, "prepare", prepare):
+                [error] = (await self.build()).errors
+            self.assertIn("so it is not used", error)
+
+    def write_package(self, folder: Path) -> None:
+        """Write what the bundler reads of a directory, for others to change."""
+        (folder / "package.json").write_text("{}")
+        (folder / "package.json").chmod(0o666)
 
     async def test_attack_directory_open_to_others(self):
         """All is bound again where others could have written."""

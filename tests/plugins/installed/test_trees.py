@@ -178,6 +178,26 @@ class ListingTests(TreesTestCase):
         self.assertIn(f"{root}/main.ts belongs to another user", self.fault())
         self.assertTrue(self.fault().startswith("not_trusted: "))
 
+    def test_attack_planted_in_git(self):
+        """What a tree's ``.git`` holds is not signed, and still nobody else's."""
+        for folder in (".git", "sub/.git/hooks"):
+            root = self.write()
+            file = root / folder / "config"
+            file.parent.mkdir(parents=True)
+            file.write_text("[core]\nfsmonitor = x\n")
+            file.chmod(0o666)
+            self.assertIn(f"{file} can be written by other users", self.fault())
+            file.chmod(0o644)
+            self.assertEqual(self.trees.sort_out({"sample": RECORD})[1], {})
+            file.parent.chmod(0o777)
+            self.assertIn(f"{file.parent} can be written", self.fault())
+            shutil.rmtree(root)
+
+    def test_attack_link_to_itself(self):
+        """A link that leads nowhere is that plugin's fault, and no other's."""
+        (self.write() / "loop").symlink_to("loop")
+        self.assertEqual(self.fault(), "unsigned: the tree cannot be read")
+
     def test_attack_planted_directory(self):
         """Nor is one whose directory is another user's; it is not even listed."""
         root = self.write()

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -197,6 +198,19 @@ class RefusedTests(TreeTestCase):
 
             self.patch(module, "_chunks", raced)
             self.assert_refused("main.ts changed while it was read")
+
+    def test_attack_grows_behind_a_whole_piece(self):
+        """That a file has grown is seen, however its size fits what is read at once."""
+        for size in (module._CHUNK_BYTES, module._CHUNK_BYTES + 1):
+            (self.root / "main.ts").write_bytes(bytes(size + 1))
+            real = module.open_descriptor
+
+            def shorter(path, size=size, real=real):
+                fd, found = real(path)
+                return fd, size if found == size + 1 else found
+
+            with mock.patch.object(module, "open_descriptor", shorter):
+                self.assert_refused("main.ts changed while it was read")
 
     def test_unreadable(self):
         """A file or a directory the system does not let us read is named."""

@@ -31,7 +31,7 @@ from ...esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ...policy.reader.encoding import PacketError
 from ...policy.reader.service import TooComplexError
 from ...tree.digest import TreeDigests, tree_digest
-from ...tree.files import TooLargeError, read_bounded, shown
+from ...tree.files import TooLargeError, read_bounded, read_own, shown
 from ...tree.manifest import DOM_FIELD, ENTRY_FILE, MANIFEST_FILE
 from ..inputs.metafile import PLUGINS, TOO_LARGE, BuildError, check_alone
 from ..plugintable import BOUND, BOUND_ENTRY, plugin_of
@@ -121,6 +121,12 @@ class Confinement:
     _unchanged: frozenset[str] = frozenset()
     _written: dict[str, str] = Factory(dict)
 
+    @property
+    def inputs(self) -> frozenset[str]:
+        """The files of the plugins that their bundles were made of."""
+        kept = (one.inputs for one in self._kept.values())
+        return self._inputs.union(*kept)
+
     def prepare(self, bundler: str) -> None:
         """
         Remove what an earlier build left, except for what this build can use.
@@ -151,7 +157,7 @@ class Confinement:
             if not _is_own(folder) or sorted(os.listdir(folder)) != _WRITTEN:
                 return False
             return all(
-                _digest(self._read(path)) == digest
+                _digest(self._read_own(path)) == digest
                 for path, digest in kept.written.items()
             )
         except OSError:
@@ -237,26 +243,6 @@ class Confinement:
             if path.startswith(BOUND) and _digest(read(path)) != known:
                 raise BuildError(f"{shown(path)} was changed during the build")
 
-    def looked_at(self, inputs: frozenset[str]) -> frozenset[str]:
-        """
-        Return the files whose place has to be checked, now that they were read.
-
-        Of what is bound the digests are known. A plugin that was bound by an earlier
-        build was not read by this one, and its whole tree was verified before.
-
-        :param inputs: What the bundler read for the host's bundle.
-        """
-        return self._inputs.union(p for p in inputs if not p.startswith(BOUND))
-
-    def sources(self, inputs: frozenset[str]) -> frozenset[str]:
-        """
-        Return the files that the bundle was made of, those of bound plugins too.
-
-        :param inputs: What the bundler read for the host's bundle.
-        """
-        kept = (one.inputs for one in self._kept.values())
-        return inputs.union(self._inputs, *kept)
-
     def _unbound(self, name: str) -> Unbound:
         path = f"{BOUND}/{name}/{_OWN}"
         return Unbound(path, self._read(path).decode())
@@ -271,6 +257,10 @@ class Confinement:
 
     def _read(self, path: str) -> bytes:
         return read_bounded(f"{self.root}{os.sep}{path}", BUILD_BUNDLE_BYTES)
+
+    def _read_own(self, path: str) -> bytes:
+        # Whoever owns it may write to it again, once this was read.
+        return read_own(f"{self.root}{os.sep}{path}", BUILD_BUNDLE_BYTES)
 
     def _write(self, path: str, text: str) -> None:
         # Not synced: the next build writes it again.

@@ -18,12 +18,11 @@ from attrs import Factory, define, frozen
 from ....datadir.ownership import NotOwnError, check, check_status
 from ....protocol.limits import BUILD_BUNDLE_BYTES, KIB, MIB
 from ....system.users import has_owners
-from ...tree.files import read_bounded, shown
+from ...tree.files import NotRegularError, read_bounded, shown
 from .metafile import PLUGINS, BuildError
 
 _SMALL_BYTES: Final = 16 * KIB
 _NO_NAMES: Final = ("", os.curdir, os.pardir)
-_PACKAGE: Final = "package.json"
 
 
 @define
@@ -43,13 +42,17 @@ class Contents:
         Read a file.
 
         :param path: Relative to the root, with ``/``.
+        :raise BuildError: It is a link, or no file.
         :raise TooLargeError: It is larger than a bundle may be.
-        :raise OSError: It can't be read, or is no regular file.
+        :raise OSError: It can't be read.
         """
         content = self._kept.get(path)
         if content is None:
             place = f"{self.root}{os.sep}{path}"
-            content = read_bounded(place, BUILD_BUNDLE_BYTES)
+            try:
+                content = read_bounded(place, BUILD_BUNDLE_BYTES)
+            except NotRegularError:
+                raise BuildError(f"{shown(path)} is not a regular file") from None
             if len(content) <= min(_SMALL_BYTES, self._room):
                 self._kept[path] = content
                 self._room -= len(content)
@@ -100,8 +103,7 @@ class _Checked:
         if above not in self.folders:
             self._check_folder(above, path)
         self._check_part(folder, path)
-        if not path.startswith(PLUGINS) or _PACKAGE in self._listing(folder):
-            self._check_package(f"{folder}/{_PACKAGE}", path)
+        self._check_package(f"{folder}/package.json", path)
         self.folders.add(folder)
 
     def _check_part(self, part: str, path: str) -> None:

@@ -47,8 +47,7 @@ def parse_metafile(text: bytes) -> Metafile:
 
     :raise ValueError: It is none.
     """
-    # Its numbers, which are sizes, are not used; nor is what nests deeper than this.
-    whole = _object(orjson.loads(text))
+    whole = _object(_loaded(text))
     inputs: list[Input] = []
     edges: list[Edge] = []
     for key, value in _object(whole.get("inputs")).items():
@@ -58,6 +57,15 @@ def parse_metafile(text: bytes) -> Metafile:
         edges.extend(_edges(path, about))
     written = _object(whole.get("outputs"))
     return Metafile(inputs, edges, list(map(_slashed, written)), _left(written))
+
+
+def _loaded(text: bytes) -> Any:
+    # Its numbers, which are sizes, are not used; nor is what nests deeper than this.
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass  # it holds a copy of the text, so it must not be an exception's context
+    raise ValueError
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from attrs import evolve, frozen
 
 from ....protocol.limits import KIB, MIB
+from ....protocol.strictjson import unique
 from ...tree.files import shown
 from .metafile import PACKAGES, PLUGINS, BuildError
 
@@ -65,13 +66,15 @@ def parse_map(text: bytes) -> SourceMap:
     :raise BuildError: It is none, or has fields the bundler does not write.
     """
     try:
-        small = len(text) <= _AT_ONCE_BYTES
-        return _made(json.loads(text) if small else dict(_members(text)))
+        if len(text) > _AT_ONCE_BYTES:
+            return _made(unique(list(_members(text))), text)
+        fields = json.loads(text.decode(), object_pairs_hook=unique)
+        return _made(fields, text)
     except (ValueError, LookupError, RecursionError):
         raise BuildError("the bundler's source map cannot be read") from None
 
 
-def _made(fields: Any) -> SourceMap:
+def _made(fields: Any, text: bytes) -> SourceMap:
     if type(fields) is not dict or fields.keys() != _FIELDS:
         raise ValueError
     version, mappings = fields["version"], fields["mappings"]
@@ -86,13 +89,13 @@ def _made(fields: Any) -> SourceMap:
         raise ValueError
     if not _strings([content for content in contents if content is not None]):
         raise ValueError
-    return SourceMap(sources, contents, _mappings(mappings), names)
+    return SourceMap(sources, contents, _mappings(mappings, text), names)
 
 
 def _decoded(pieces: list[bytes]) -> list[Any]:
     values: list[Any] = []
     for batch in _batches(pieces, len):
-        values += json.loads(b"[%s]" % b",".join(batch))
+        values += json.loads((b"[%s]" % b",".join(batch)).decode())
     return values
 
 
@@ -114,9 +117,11 @@ def _strings(values: list[Any]) -> bool:
     return all(type(value) is str for value in values)
 
 
-def _mappings(value: Any) -> bytes:
+def _mappings(value: Any, text: bytes) -> bytes:
     if type(value) is str:
         value = value.encode()
+        if b'"%s"' % value not in text:
+            raise ValueError  # it was written with escapes
     if type(value) is not bytes:
         raise ValueError
     for at in range(0, len(value), MIB):

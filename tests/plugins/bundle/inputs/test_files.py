@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.bundle.inputs import files as inputfiles
 from bridge.plugins.bundle.inputs.files import Contents, check_files
 from bridge.plugins.bundle.inputs.metafile import BuildError
-from bridge.plugins.tree.files import NotRegularError, TooLargeError
+from bridge.plugins.tree.files import TooLargeError
 
 from ....directories import fresh_directory, planted
 
@@ -152,7 +152,8 @@ class ContentsTests(SynchronousTestCase):
     def test_refused(self) -> None:
         """A link is no file of a bundle, and one can be too large."""
         (self.root / "link").symlink_to("nowhere")
-        self.assertRaises(NotRegularError, self.contents.read, "link")
+        error = self.assertRaises(BuildError, self.contents.read, "link")
+        self.assertEqual(str(error), "link is not a regular file")
         (self.root / "a").write_bytes(b"12")
         with mock.patch.object(inputfiles, "BUILD_BUNDLE_BYTES", 1):
             self.assertRaises(TooLargeError, self.contents.read, "a")

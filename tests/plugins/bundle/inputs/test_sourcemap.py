@@ -75,11 +75,13 @@ class ParsingTests(SynchronousTestCase):
     @given(st.text(alphabet='{}[]",:0123456789ntrue \\sources', max_size=60))
     def test_any_text(self, text):
         """Any text is a map or is refused, and nothing else."""
+        read: list[SourceMap | None] = []
         for self.large in (False, True):
             try:
-                self.parse(text.encode())
+                read.append(self.parse(text.encode()))
             except BuildError:
-                pass
+                read.append(None)
+        self.assertEqual(read[0], read[1])
 
     @settings(deadline=None)
     @given(maps, st.data())
@@ -111,6 +113,23 @@ class ParsingTests(SynchronousTestCase):
         ):
             with self.subTest(fields=fields):
                 self.refused(json.dumps(fields))
+        good = json.dumps(written(empty))
+        for text in (
+            good.replace('"mappings": ""', '"mappings": "\\u0041"'),
+            good.replace('"mappings": ""', '"mappings": "\\/"'),
+            good.replace("{", '{"names": [], '),
+            "\ufeff" + good,
+        ):
+            with self.subTest(text=text):
+                self.refused(text)
+        surrogate = json.dumps(written(empty, names=["x"])).encode()
+        for other in (
+            good.encode("utf-16"),
+            good.encode("utf-32"),
+            surrogate.replace(b"x", b"\xed\xa0\x80"),
+        ):
+            for self.large in (False, True):
+                self.assertRaises(BuildError, self.parse, other)
         deep = "[" * 100_000
         for text in (
             "",
