@@ -155,11 +155,11 @@ class Staging:
         """
         contents = Contents(str(self.root))
         try:
-            inputs = self._check_inputs(directories, contents)
             # The disk writes while this goes on.
             with syncing() as sync:
-                self._write_info(directories)
                 sync(self.directory / self.bundle)
+                inputs = self._check_inputs(directories, contents)
+                self._write_info(directories)
                 sync(self.directory / INFO_FILE)
                 if self.confinement is not None:
                     self.confinement.check_unchanged(inputs, contents.read)
