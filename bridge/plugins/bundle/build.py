@@ -26,7 +26,8 @@ from ..policy.reader.encoding import PacketError
 from ..policy.reader.service import TooComplexError, converse
 from ..tree.digest import TreeDigests
 from .bundlerprocess import BuildReactor, arguments, run_bundler
-from .confinement.alone import Bound, own_arguments, too_complex
+from .confinement.alone import own_arguments, too_complex
+from .confinement.boundfiles import Bound
 from .inputs.metafile import BuildError
 from .plugintable import plugin_of
 from .staging import Staging
@@ -64,7 +65,7 @@ class Builder:
     :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
     :ivar bundler: The verified bundler, kept from one build to the next.
-    :ivar bound: What the last build has bound, if it succeeded; see ``Confinement``.
+    :ivar bound: What the last build has bound, if it succeeded; see ``BoundFiles``.
     """
 
     profile: HostProfile

@@ -29,7 +29,8 @@ from ..esbuild.executable import Executable, HeldCopy
 from ..tree.digest import TreeDigests
 from ..tree.files import TooLargeError, read_bounded, read_own
 from .bundlerprocess import METAFILE
-from .confinement.alone import Bound, Confinement
+from .confinement.alone import Confinement
+from .confinement.boundfiles import Bound
 from .confinement.prelude import prelude_text
 from .inputs.files import Contents, check_files
 from .inputs.metafile import TOO_LARGE, BuildError, check_metafile
@@ -162,7 +163,7 @@ class Staging:
                 self._write_info(directories)
                 sync(self.directory / INFO_FILE)
                 if self.confinement is not None:
-                    self.confinement.check_unchanged(inputs, contents.read)
+                    self.confinement.files.check_unchanged(inputs, contents.read)
                     inputs |= self.confinement.inputs
                 self._make_portable(inputs, contents)
                 sync(self.directory / self._map)

@@ -8,17 +8,13 @@ not bound again.  The functions block.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
-import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, field
 
-from ....datadir.ownership import check
 from ....protocol.errors import BridgeError
 from ....protocol.limits import (
     BUILD_BUNDLE_BYTES,
@@ -31,20 +27,17 @@ from ...esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ...policy.reader.encoding import PacketError
 from ...policy.reader.service import TooComplexError
 from ...tree.digest import TreeDigests, tree_digest
-from ...tree.files import TooLargeError, read_bounded, read_own, shown
+from ...tree.files import TooLargeError, read_bounded
 from ...tree.manifest import DOM_FIELD, ENTRY_FILE, MANIFEST_FILE
 from ..inputs.metafile import PLUGINS, TOO_LARGE, BuildError, check_alone
 from ..plugintable import BOUND, BOUND_ENTRY, plugin_of
 from .binding import SCOPE_FILE, Bindings, Unbound
+from .boundfiles import API_FILE, Bound, BoundFiles
 from .scope import scope_text
 
-# Of its own for each plugin: the object of `import * as` would be shared otherwise, and
-# is none that can be frozen.  No file of a plugin's is likely to be called so.
-_API_FILE: Final = "@api.js"
-_API: Final = f"./{_API_FILE}"
+_API: Final = f"./{API_FILE}"
 _OWN: Final = "own.js"
 _METAFILE: Final = "own.json"
-_WRITTEN: Final = sorted((BOUND_ENTRY, SCOPE_FILE, _API_FILE))
 
 
 def own_arguments(
@@ -81,24 +74,6 @@ def own_arguments(
     ]
 
 
-@frozen
-class Bound:
-    """
-    A plugin that was bound, and all that decides what this is.
-
-    :ivar tree: The digest of the tree.
-    :ivar bundler: The digest of the bundler.
-    :ivar inputs: The files of the plugin that were read, relative to the data
-        directory, with ``/``.
-    :ivar written: The digests of the files that were made of them, by path.
-    """
-
-    tree: str
-    bundler: str
-    inputs: frozenset[str]
-    written: Mapping[str, str]
-
-
 @define(eq=False)
 class Confinement:
     """
@@ -107,6 +82,7 @@ class Confinement:
     :ivar root: The data directory's real path.
     :ivar staging: The build's working directory.
     :ivar fresh: Those that have to be bound, as directories; there after ``prepare``.
+    :ivar files: What is bound, on the disk.
     """
 
     _profile: HostProfile
@@ -119,7 +95,10 @@ class Confinement:
     _inputs: frozenset[str] = frozenset()
     _with_dom: frozenset[str] = frozenset()
     _unchanged: frozenset[str] = frozenset()
-    _written: dict[str, str] = Factory(dict)
+    files: BoundFiles = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.files = BoundFiles(self.root)
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -135,33 +114,16 @@ class Confinement:
         :raise OSError: It could not be done.
         """
         self._bundler = bundler
-        bound = self.root / BOUND
-        if not _is_own(bound):
-            self._kept.clear()
         for name in [name for name in self._kept if not self._is_usable(name)]:
             del self._kept[name]
-        for one in self._kept.values():
-            self._written.update(one.written)
+        self.files.retain(self._kept)
         self.fresh = [name for name in self._trees if name not in self._kept]
-        _empty(bound, self._kept)
-        for name in self.fresh:
-            # Otherwise the bundler would make it, for others to write to as well.
-            (bound / name).mkdir(mode=0o700)
+        self.files.add(self.fresh)
 
     def _is_usable(self, name: str) -> bool:
-        """Whether a plugin was bound from this tree, and its files are still there."""
-        kept, folder = self._kept[name], os.path.join(self.root, BOUND, name)
-        if (kept.tree, kept.bundler) != (self._trees.get(name), self._bundler):
-            return False
-        try:
-            if not _is_own(folder) or sorted(os.listdir(folder)) != _WRITTEN:
-                return False
-            return all(
-                _digest(self._read_own(path)) == digest
-                for path, digest in kept.written.items()
-            )
-        except OSError:
-            return False
+        """Whether a plugin was bound from this tree, with this bundler."""
+        kept = self._kept[name]
+        return (kept.tree, kept.bundler) == (self._trees.get(name), self._bundler)
 
     def unbound(self) -> Bindings:
         """
@@ -210,38 +172,22 @@ class Confinement:
                 raise BuildError(f"{plugin_of(name)} cannot be bound to its scope")
             (self.root / source.path).unlink()
             names = source.bound_names(answer.code)
-            self._write(f"{BOUND}/{name}/{BOUND_ENTRY}", answer.code)
+            self.files.write(name, BOUND_ENTRY, answer.code)
             scope = scope_text(names, name in self._with_dom)
-            self._write(f"{BOUND}/{name}/{SCOPE_FILE}", scope)
+            self.files.write(name, SCOPE_FILE, scope)
             api = f'export * from "{self._profile.api_module}";\n'
-            self._write(f"{BOUND}/{name}/{_API_FILE}", api)
+            self.files.write(name, API_FILE, api)
 
     def keep(self) -> None:
         """Keep what was bound for the next build, now that all of it was checked."""
         for name in self._unchanged:
             start = f"{PLUGINS}{name}/"
-            paths = [f"{BOUND}/{name}/{file}" for file in _WRITTEN]
             self._kept[name] = Bound(
                 str(self._trees[name]),
                 self._bundler,
                 frozenset(path for path in self._inputs if path.startswith(start)),
-                {path: self._written[path] for path in paths},
+                self.files.written(name),
             )
-
-    def check_unchanged(
-        self, inputs: frozenset[str], read: Callable[[str], bytes]
-    ) -> None:
-        """
-        Check that the bundler read what was written here.
-
-        :param inputs: What it read for the host's bundle.
-        :param read: Returns the bytes of such a file.
-        :raise BuildError: Naming the file that is another.
-        """
-        for path in sorted(inputs):
-            known = self._written.get(path)
-            if path.startswith(BOUND) and _digest(read(path)) != known:
-                raise BuildError(f"{shown(path)} was changed during the build")
 
     def _unbound(self, name: str) -> Unbound:
         path = f"{BOUND}/{name}/{_OWN}"
@@ -258,50 +204,8 @@ class Confinement:
     def _read(self, path: str) -> bytes:
         return read_bounded(f"{self.root}{os.sep}{path}", BUILD_BUNDLE_BYTES)
 
-    def _read_own(self, path: str) -> bytes:
-        # Whoever owns it may write to it again, once this was read.
-        return read_own(f"{self.root}{os.sep}{path}", BUILD_BUNDLE_BYTES)
-
-    def _write(self, path: str, text: str) -> None:
-        # Not synced: the next build writes it again.
-        content = text.encode()
-        with open(self.root / path, "wb", opener=_private) as file:
-            file.write(content)
-        self._written[path] = _digest(content)
-
 
 def too_complex(error: TooComplexError, directories: Sequence[str]) -> BuildError:
     """Return the error of a bundle that takes too much time or memory to bind."""
     name = plugin_of(directories[error.index])
     return BuildError(f"{name} is too complex to be bound to its scope")
-
-
-def _empty(folder: Path, but: Collection[str]) -> None:
-    """Make a private directory, or remove everything in it except some names."""
-    if not but:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(mode=0o700)
-        return
-    for entry in folder.iterdir():
-        if entry.name not in but:
-            if entry.is_symlink() or not entry.is_dir():
-                entry.unlink()
-            else:
-                shutil.rmtree(entry)
-
-
-def _is_own(folder: Path | str) -> bool:
-    """Whether this is a directory, no link, that nobody else can write to."""
-    try:
-        check(folder)
-        return stat.S_ISDIR(os.lstat(folder).st_mode)
-    except OSError:
-        return False
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
