@@ -22,13 +22,12 @@ from unittest import mock
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
-from twisted.internet.threads import deferToThread
 
 from bridge.plugins.bundle import build
 from bridge.plugins.bundle.bundlerprocess import arguments, run_bundler
 from bridge.plugins.bundle.staging import Staging
 from bridge.plugins.installed.records import Record
-from bridge.plugins.installed.trees import Trees
+from bridge.plugins.installed.trees import Trees, Verification
 from bridge.plugins.tree.signature import key_id, load_signature
 from tests.plugins.bundle.workshop import MAIN, Workshop
 from tests.plugins.operations.bench import PROFILE, files_of, write_tree
@@ -39,7 +38,7 @@ PLUGINS = 20
 BUNDLER: Final = "the bundler, a process of the daemon's"
 STEPS: Final = {
     "every tree verified": (Trees, "sort_out"),
-    "prepared": (Staging, "begin"),
+    "prepared": (Staging, "prepare"),
     "checked": (Staging, "check"),
     "published": (Staging, "publish"),
     "cleaned up": (Staging, "discard"),
@@ -70,9 +69,9 @@ async def rebuild(
 ) -> float:
     """Rebuild once; the seconds it took."""
     begun = time.perf_counter()
-    sound, faults = await deferToThread(trees.sort_out, records)
-    report = await builder.build(sound)
-    assert report.ok and not faults, (report, faults)
+    verification = Verification(trees, records)
+    report = await builder.build(verification.verify)
+    assert report.ok and not verification.faults, (report, verification.faults)
     return time.perf_counter() - begun
 
 

@@ -305,7 +305,7 @@ class DaemonTests(TestCase):
         builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
-        report = await builder.build({})
+        report = await builder.build(dict)
         self.assertIn("bundler missing", report.errors[0])
         for path in (place.data.build, place.data.plugins):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700)
@@ -316,7 +316,7 @@ class DaemonTests(TestCase):
         place.data.create()
         builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
         place.data.build.chmod(0o777)
-        report = await builder.build({})
+        report = await builder.build(dict)
         (error,) = report.errors
         self.assertIn("build can be written by other users", error)
 

@@ -18,15 +18,14 @@ from ..datadir.lock import FileLock, LockedError, acquire
 from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
 from ..plugins.bundle.build import Builder, Report
-from ..plugins.bundle.plugintable import plugin_of
 from ..plugins.esbuild.executable import Executable, HeldCopy, temporary_copy
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.records import read_records
-from ..plugins.installed.trees import Trees
+from ..plugins.installed.trees import Trees, Verification
 from ..plugins.operations.rebuild import Builds
 from ..plugins.operations.recovery import recover
 from ..plugins.policy.scan import Scanner
-from ..plugins.tree.digest import TreeDigests
+from ..plugins.tree.digest import Verify
 from ..settings.options import Paths
 from ..store.view import StateView
 
@@ -62,11 +61,11 @@ class ExclusiveBuilder:
 
     _log: ClassVar[Logger] = Logger()
 
-    def build(self, trees: TreeDigests) -> Deferred[Report]:
+    def build(self, verify: Verify) -> Deferred[Report]:
         """See ``bridge.plugins.bundle.build.Builder.build``."""
-        return Deferred.fromCoroutine(self._build(trees))
+        return Deferred.fromCoroutine(self._build(verify))
 
-    async def _build(self, trees: TreeDigests) -> Report:
+    async def _build(self, verify: Verify) -> Report:
         try:
             lock = await self._in_thread(self._lock)
         except (LockedError, OSError) as e:
@@ -75,10 +74,9 @@ class ExclusiveBuilder:
                 error = str(e)
             elif isinstance(e, OSError):
                 error = f"the bundle could not be made: {e.strerror or 'I/O error'}"
-            ids = sorted(map(plugin_of, trees))
-            return Report(ok=False, duration_ms=0, plugins=ids, errors=[error])
+            return _not_built(error)
         try:
-            return await self._builder.build(trees)
+            return await self._builder.build(verify)
         finally:
             lock.release()
 
@@ -149,13 +147,12 @@ async def build(reactor: Any, paths: Paths) -> Report:
         )
     try:
         records = read_records(StateView.read(paths.data.state))
-        sound, faults = trees.sort_out(records)
+        verification = Verification(trees, records)
         builder = _builder(reactor, paths, maybeDeferred, HeldCopy())
-        report = await builder.build(sound)
+        report = await builder.build(verification.verify)
     finally:
         lock.release()
-    left_out = [f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()]
-    return evolve(report, errors=[*report.errors, *left_out])
+    return evolve(report, errors=[*report.errors, *verification.left_out])
 
 
 def _not_built(error: str) -> Report:

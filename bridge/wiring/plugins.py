@@ -77,7 +77,7 @@ def make_plugins(
     kept = KeptTree(trees, reactor, check)
     bundler = HeldCopy()
     builder = oneshot.make_builder(reactor, paths, check, bundler)
-    rebuild = Rebuild(store, trees, builder, audience, check)
+    rebuild = Rebuild(store, trees, builder, audience)
     prompting = Prompting(approver, Prompts(paths.profile.application), trust)
     scanner = oneshot.make_scanner(reactor, paths, check, bundler)
     cloner = GitCloner(config.ca_file, config.public_clones_only, time.monotonic)

@@ -56,7 +56,7 @@ async def build_all(reactor: Any, data: Path, out: Path) -> None:
             version=__version__,
             warn=lambda _: None,
         )
-        report = await builder.build({source.name: None for source in PLUGINS})
+        report = await builder.build(lambda: {one.name: None for one in PLUGINS})
         if not report.ok:
             raise SystemExit("\n".join(report.errors))
 

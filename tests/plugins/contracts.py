@@ -109,7 +109,7 @@ class BuilderContract:
 
     async def test_report(self):
         """A report names the plugins, sorted."""
-        report = await self.subject.build({"bb": None, "aa": None})
+        report = await self.subject.build(lambda: {"bb": None, "aa": None})
         self.assertIsInstance(report, Report)
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertEqual(report.plugins, ["aa", "bb"])
@@ -118,19 +118,21 @@ class BuilderContract:
     async def test_broken(self):
         """A failed build is a report too, with the plugins that it was to have."""
         self.make_broken()
-        report = await self.subject.build({"aa": None})
+        report = await self.subject.build(lambda: {"aa": None})
         self.assertEqual((report.ok, report.plugins), (False, ["aa"]))
         self.assertEqual(list(map(type, report.errors)), [str])
 
     async def test_defect(self):
         """A defect is a failure of the build, and no report."""
         self.make_defective()
-        await self.assertFailure(self.subject.build({"aa": None}), ZeroDivisionError)
+        await self.assertFailure(
+            self.subject.build(lambda: {"aa": None}), ZeroDivisionError
+        )
 
     async def test_cancelled(self):
         """A cancelled build fails with ``CancelledError``."""
         self.make_slow()
-        building = self.subject.build({"aa": None})
+        building = self.subject.build(lambda: {"aa": None})
         self.assertIsInstance(building, Deferred)
         self.assertFalse(building.called)
         building.cancel()

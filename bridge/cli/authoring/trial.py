@@ -306,7 +306,7 @@ class Trial:
             __version__,
             warnings.append,
         )
-        report = await builder.build({plugin_id: None})
+        report = await builder.build(lambda: {plugin_id: None})
         if not report.ok:
             raise plugin_error(Prefix.BUILD_FAILED, "\n".join(report.errors))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])

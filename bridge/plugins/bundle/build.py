@@ -1,8 +1,9 @@
 """
 The build: from a set of installed plugins to a published bundle.
 
-The steps are the specification's: verify the bundler, write the import table, run the
-bundler, validate what it read, publish.  On failure, the previous bundle stays.
+The steps are the specification's: verify the trees and the bundler, write the import
+table, run the bundler, validate what it read, publish.  On failure, the previous bundle
+stays.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..esbuild.pins import BINARY_NAME
 from ..esbuild.process import settled
 from ..policy.reader.encoding import PacketError
 from ..policy.reader.service import TooComplexError, converse
-from ..tree.digest import TreeDigests
+from ..tree.digest import Verify
 from .bundlerprocess import BuildReactor, arguments, run_bundler
 from .confinement.alone import own_arguments, too_complex
 from .confinement.boundfiles import Bound
@@ -78,39 +79,40 @@ class Builder:
     bundler: HeldCopy = field(factory=HeldCopy)
     bound: dict[str, Bound] = field(factory=dict, init=False)
 
-    def build(self, trees: TreeDigests) -> Deferred[Report]:
+    def build(self, verify: Verify) -> Deferred[Report]:
         """
-        Build and publish a bundle of these plugins.
+        Verify plugins, build their bundle and publish it.
 
         A cancelled build has published a whole bundle or nothing, and ends only when
         nothing else is left of it.
 
-        :param trees: What it is to be made of.
+        :param verify: Returns what it is to be made of; called in a thread, right
+            before the build begins: no build of another daemon is waited for between.
         :return: Fires with the report; a failed build is a report too.
         """
-        return Deferred.fromCoroutine(self._build(dict(sorted(trees.items()))))
+        return Deferred.fromCoroutine(self._build(verify))
 
-    async def _build(self, trees: TreeDigests) -> Report:
+    async def _build(self, verify: Verify) -> Report:
         started = self.reactor.seconds()
+        folder = self.theme_dir / self.profile.theme_name
+        staging = Staging(
+            self.profile, self.data, folder, self.version, self.bundler, self.bound
+        )
         errors = []
         try:
-            await self._publish(trees)
+            await self._publish(staging, verify)
         except BundlerError as e:
             errors.append(str(e))
         except OSError as e:
             errors.append(f"the bundle could not be made: {e.strerror or 'I/O error'}")
         duration = round((self.reactor.seconds() - started) * 1000)
-        ids = sorted(map(plugin_of, trees))
+        ids = sorted(map(plugin_of, staging.trees))
         return Report(not errors, duration, ids, errors)
 
-    async def _publish(self, trees: TreeDigests) -> None:
-        folder = self.theme_dir / self.profile.theme_name
-        staging = Staging(
-            self.profile, self.data, folder, self.version, self.bundler, self.bound
-        )
+    async def _publish(self, staging: Staging, verify: Verify) -> None:
         run = _BuildRun(self, staging)
         try:
-            await run.steps(trees)
+            await run.steps(verify)
         except BaseException:
             # Whatever is wrong, the next build starts from the trees again.
             self.bound.clear()
@@ -127,13 +129,13 @@ class _BuildRun:
     builder: Builder
     staging: Staging
 
-    async def steps(self, trees: TreeDigests) -> None:
+    async def steps(self, verify: Verify) -> None:
         """Run every step in order."""
         b, staging = self.builder, self.staging
-        executable = await self.begin(trees)
+        executable = await self.begin(verify)
         warnings = await self.confine(executable)
         warnings += await self.run(executable, arguments(b.profile, staging.directory))
-        await self.in_thread(staging.finish, list(trees))
+        await self.in_thread(staging.finish)
         if warnings:
             b.warn(warnings)
 
@@ -168,9 +170,10 @@ class _BuildRun:
         await self.in_thread(confinement.bind, bindings)
         return warnings
 
-    async def begin(self, trees: TreeDigests) -> Executable:
+    async def begin(self, verify: Verify) -> Executable:
         """
-        Prepare, as soon as no other daemon builds into the same theme directory.
+        Verify and prepare, as soon as no other daemon builds into the same theme
+        directory.
 
         :return: The bundler.
         :raise BuildError: Another daemon took longer than a build may take.
@@ -178,7 +181,7 @@ class _BuildRun:
         clock = self.builder.reactor
         given_up = clock.seconds() + BUILD_SECONDS
         while True:
-            executable = await self.in_thread(self.staging.begin, trees)
+            executable = await self.in_thread(self.staging.begin, verify)
             if executable is not None:
                 return executable
             if clock.seconds() >= given_up:

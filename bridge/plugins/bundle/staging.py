@@ -26,7 +26,7 @@ from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, KIB
 from ...settings.host import HostProfile
 from ...system.files import NO_LINK, sync_directory, syncing
 from ..esbuild.executable import Executable, HeldCopy
-from ..tree.digest import TreeDigests
+from ..tree.digest import TreeDigests, Verify
 from ..tree.files import TooLargeError, read_bounded, read_own
 from .bundlerprocess import METAFILE
 from .confinement.alone import Confinement
@@ -59,6 +59,7 @@ class Staging:
     The working directory of one build, and the files in it.
 
     :ivar folder: The theme's folder, where the bundle is published.
+    :ivar trees: What the bundle is made of, in order; there after ``begin``.
     :ivar root: The data directory's real path; there after ``prepare``.
     :ivar confinement: The plugins alone, if the profile binds their names; there after
         ``prepare``.
@@ -70,6 +71,7 @@ class Staging:
     _version: str
     _bundler: HeldCopy = field(factory=HeldCopy)
     _bound: dict[str, Bound] = field(factory=dict)
+    trees: TreeDigests = field(factory=dict, init=False)
     executable: Executable | None = field(default=None, init=False)
     root: Path = field(init=False)
     confinement: Confinement | None = field(default=None, init=False)
@@ -136,9 +138,14 @@ class Staging:
         self._write_table(trees)
         return self.executable
 
-    def begin(self, trees: TreeDigests) -> Executable | None:
-        """Claim the theme's folder and prepare; ``None`` while it is another's."""
-        return self.prepare(trees) if self.claim() else None
+    def begin(self, verify: Verify) -> Executable | None:
+        """
+        Verify what to build, claim the theme's folder and prepare.
+
+        :return: ``None`` while the folder is another's.
+        """
+        self.trees = dict(sorted(verify().items()))
+        return self.prepare(self.trees) if self.claim() else None
 
     def _write_table(self, directories: Iterable[str]) -> None:
         profile, bound = self._profile, self.confinement is not None
@@ -201,9 +208,9 @@ class Staging:
         text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
         _write(self.directory / INFO_FILE, [text.encode()])
 
-    def finish(self, directories: Sequence[str]) -> None:
+    def finish(self) -> None:
         """Check what was made, publish it, and remove the rest; see each of these."""
-        self.check(directories)
+        self.check(list(self.trees))
         self.publish()
         if self.confinement is not None:
             self.confinement.keep()

@@ -22,7 +22,7 @@ from ...datadir.paths import DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.text import timestamp
 from ...settings.host import HostProfile
-from ..tree.digest import GIT_FOLDER, unsigned
+from ..tree.digest import GIT_FOLDER, TreeDigests, unsigned
 from ..tree.manifest import Manifest, check_new_id, load_manifest
 from ..tree.signature import verify_tree
 from .ids import TEMPORARY
@@ -316,6 +316,29 @@ class Trees:
         except NotOwnError as e:
             raise _not_own(e) from None
         return root
+
+
+@define(eq=False)
+class Verification:
+    """
+    The verification of the installed trees, for one build.
+
+    :ivar faults: Why each other plugin is not built, by id; there after ``verify``.
+    """
+
+    _trees: Trees
+    _records: Mapping[str, Record]
+    faults: dict[str, str] = field(factory=dict, init=False)
+
+    def verify(self) -> TreeDigests:
+        """Verify every tree, and return what to build.  Blocks."""
+        sound, self.faults = self._trees.sort_out(self._records)
+        return sound
+
+    @property
+    def left_out(self) -> list[str]:
+        """A line for each plugin that is not built."""
+        return [f"{name} is left out: {why}" for name, why in self.faults.items()]
 
 
 def _id(entry: ListEntry) -> str:

@@ -19,7 +19,6 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...concurrency.singleflight import SingleFlight
-from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
 from ...protocol.strictjson import loads
@@ -27,8 +26,8 @@ from ...store import Store
 from ..bundle.build import Report
 from ..bundle.published import INFO_FILE
 from ..installed.records import read_records
-from ..installed.trees import Trees
-from ..tree.digest import TreeDigests
+from ..installed.trees import Trees, Verification
+from ..tree.digest import Verify
 from ..tree.files import read_bounded
 from .underway.operations import Operations
 from .underway.progress import Audience
@@ -37,8 +36,8 @@ from .underway.progress import Audience
 class Builds(Protocol):
     """Makes bundles; see ``Builder``."""
 
-    def build(self, trees: TreeDigests) -> Deferred[Report]:
-        """Build a bundle of these; a failed build is a report too."""
+    def build(self, verify: Verify) -> Deferred[Report]:
+        """Verify trees and bundle them; a failed build is a report too."""
 
 
 def has_linked(folder: Path) -> bool:
@@ -107,7 +106,6 @@ class Rebuild:
     _trees: Trees
     _builder: Builds
     _audience: Audience
-    _in_thread: InThread
     stale: bool = field(default=False, init=False)
     _building: Deferred[Report] | None = field(default=None, init=False)
     _cut: bool = field(default=False, init=False)
@@ -157,22 +155,17 @@ class Rebuild:
                 waiter.report.callback(report)
 
     async def _build(self) -> Report:
-        sound, faults = await self._in_thread(
-            self._trees.sort_out, read_records(self._store)
-        )
-        left_out = [
-            f"{plugin_id} is left out: {why}" for plugin_id, why in faults.items()
-        ]
-        for line in left_out:
+        verification = Verification(self._trees, read_records(self._store))
+        report = await self._run(verification.verify)
+        for line in verification.left_out:
             self._log.warn("{line}", line=line)
-        report = await self._run(sound)
-        return evolve(report, errors=[*report.errors, *left_out])
+        return evolve(report, errors=[*report.errors, *verification.left_out])
 
-    async def _run(self, sound: TreeDigests) -> Report:
+    async def _run(self, verify: Verify) -> Report:
         if self._cut:
             self.stale = True
             raise shutting_down()
-        self._building = self._builder.build(sound)
+        self._building = self._builder.build(verify)
         try:
             return await self._building
         except CancelledError:

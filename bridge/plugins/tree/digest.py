@@ -32,6 +32,9 @@ Each is called by its name below ``plugins/``: the id of an installed plugin, or
 directory of a linked tree; there is one for each plugin.
 """
 
+Verify = Callable[[], TreeDigests]
+"""Verifies the trees of a build, and returns those that it is made of.  Blocks."""
+
 Look = Callable[["os.DirEntry[str]"], Any]
 """Accepts each file and directory that is found in a tree, or raises."""
 

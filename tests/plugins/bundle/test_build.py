@@ -198,6 +198,18 @@ class PublishingTests(BuildCase):
         other.release()
         self.assertTrue((await building).ok)
 
+    async def test_attack_changed_while_it_waits(self):
+        """What is built was verified after the other daemon's build, not before."""
+        self.shop.folder.mkdir(parents=True)
+        self.shop.plugin("bb")
+        other = acquire_directory(self.shop.folder)
+        sound = {"aa": None, "bb": None}
+        building = self.shop.builder().build(lambda: sound)
+        await deferLater(reactor, 0.3)
+        del sound["aa"]
+        other.release()
+        self.assertEqual((await building).plugins, ["bb"])
+
     async def test_another_build_without_end(self):
         """It does not wait for ever, and can be cancelled while it waits."""
         self.shop.folder.mkdir(parents=True)
@@ -532,7 +544,7 @@ class MissingTests(BuildCase):
                 path.chmod(0o755)
                 return super().spawnProcess(*args, **kwargs)
 
-        report = await self.shop.builder(Swapping()).build({"aa": None})
+        report = await self.shop.builder(Swapping()).build(lambda: {"aa": None})
         self.assertEqual(report.errors, [])
         self.assertFalse(witness.exists())
 
@@ -554,7 +566,7 @@ class BundlerEndTests(BuildCase):
             f"echo $$ > {self.shop.root}/leader\nwait\n"
         )
         clock = SlowClock()
-        building = self.shop.builder(clock).build({"aa": None})
+        building = self.shop.builder(clock).build(lambda: {"aa": None})
         await self._until_written("leader")
         clock.advance(60)
         report = await building
@@ -570,7 +582,7 @@ class BundlerEndTests(BuildCase):
             f"sleep 0.2\necho $$ > {self.shop.root}/leader\n"
         )
         clock = SlowClock()
-        building = self.shop.builder(clock).build({"aa": None})
+        building = self.shop.builder(clock).build(lambda: {"aa": None})
         await self._until_written("leader")
         self.addCleanup(os.kill, self._pid("child"), signal.SIGKILL)
         await self._until_dead("leader")
@@ -639,7 +651,7 @@ class BundlerEndTests(BuildCase):
             def spawnProcess(self, *args, **kwargs):
                 raise OSError(11, "Resource temporarily unavailable")
 
-        report = await self.shop.builder(Full()).build({"aa": None})
+        report = await self.shop.builder(Full()).build(lambda: {"aa": None})
         self.assertEqual(
             report.errors,
             ["esbuild could not be started: Resource temporarily unavailable"],
@@ -672,7 +684,7 @@ class BundlerEndTests(BuildCase):
         def defer(work, *args):
             return Deferred.fromCoroutine(late(work, *args))
 
-        building = self.shop.builder(defer_to_thread=defer).build({"aa": None})
+        building = self.shop.builder(defer_to_thread=defer).build(lambda: {"aa": None})
         await begun
         building.cancel()
         self.assertNoResult(building)

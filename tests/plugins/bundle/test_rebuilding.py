@@ -38,7 +38,7 @@ class RebuildingCase(BuildCase):
             for name in directories or ("aa", "bb")
         }
         self.alone.clear()
-        return await self.builder.build(trees)
+        return await self.builder.build(lambda: trees)
 
     async def good(self, *directories: str, verified: bool = True) -> list[list[str]]:
         """Build without an error; return what was bundled alone, run by run."""
@@ -230,7 +230,7 @@ class AttackTests(RebuildingCase):
         """
         verified = self.digest("aa")
         self.shop.write("plugins/aa/main.ts", MAIN.replace("MARK", "another"))
-        report = await self.builder.build({"aa": verified})
+        report = await self.builder.build(lambda: {"aa": verified})
         self.assertEqual(report.errors, [])
         self.shop.plugin("aa")
         self.assertEqual(await self.good("aa"), [["aa"]])
@@ -259,7 +259,7 @@ class AttackTests(RebuildingCase):
         verified = self.digest("aa")
         link = self.shop.data.plugins / "aa" / "link"
         link.symlink_to("main.ts")
-        report = await self.builder.build({"aa": verified})
+        report = await self.builder.build(lambda: {"aa": verified})
         self.assertEqual(report.errors, [])
         link.unlink()
         self.assertEqual(await self.good("aa"), [["aa"]])
@@ -269,6 +269,6 @@ class AttackTests(RebuildingCase):
         await self.good()
         verified = {name: self.digest(name) for name in ("aa", "bb")}
         self.shop.write("plugins/aa/main.ts", MAIN.replace("MARK", "another"))
-        report = await self.builder.build(verified)
+        report = await self.builder.build(lambda: verified)
         self.assertEqual(len(report.errors), 1)
         self.assertIn("plugins/aa/main.ts differs from what", report.errors[0])

@@ -131,7 +131,7 @@ class Workshop:
 
     def build(self, *ids: str) -> Deferred[Report]:
         """Build a bundle of these plugins."""
-        return self.builder().build(dict.fromkeys(ids))
+        return self.builder().build(lambda: dict.fromkeys(ids))
 
     def published(self) -> dict[str, bytes]:
         """Everything in the theme's folder."""

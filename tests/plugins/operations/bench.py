@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.internet.task import Clock
 from zope.interface import implementer
 
 from bridge.approval import IApprover, Prompts, denied, unavailable
+from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.plugintable import plugin_of
@@ -40,7 +41,7 @@ from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.underway.operations import Operations
 from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
 from bridge.plugins.operations.update import Updater
-from bridge.plugins.tree.digest import tree_digest
+from bridge.plugins.tree.digest import Verify, tree_digest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.upstream.preview import Access, Previewer, Reach
 from bridge.settings.host import load_profile
@@ -192,16 +193,22 @@ class FakeBuilder:
 
     events: list[str] = field(factory=list)
     outcomes: list[Any] = field(factory=list)
+    in_thread: InThread = maybeDeferred
 
-    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
+    def build(self, verify: Verify) -> Deferred[Report]:
         """See ``Builds``."""
+        return Deferred.fromCoroutine(self._build(verify))
+
+    async def _build(self, verify: Verify) -> Report:
+        trees = await self.in_thread(verify)
         self.events.append(" ".join(["run", *trees]))
         outcome: Any = self.outcomes.pop(0) if self.outcomes else None
         if isinstance(outcome, Deferred):
-            return outcome.addCallback(lambda _: self.report(trees))
+            await outcome
+            outcome = None
         if isinstance(outcome, Exception):
-            return fail(outcome)
-        return succeed(self.report(trees, outcome))
+            raise outcome
+        return self.report(trees, outcome)
 
     def report(
         self, trees: Mapping[str, str | None], error: str | None = None
@@ -262,7 +269,7 @@ class Bench:
         self.trust = Trust(self.store)
         self.cloner = FakeCloner(self.repositories, self.events)
         self.approver = FakeApprover(self.events)
-        self.builder = FakeBuilder(self.events)
+        self.builder = FakeBuilder(self.events, in_thread=self.threads)
         self.scanner = BlockingScanner(self.threads)
         self.audience = FakeAudience(self.events)
         names = itertools.count(1)
@@ -270,9 +277,7 @@ class Bench:
             self.audience, self.clock, lambda: f"operation-{next(names)}"
         )
         self.kept = KeptTree(self.trees, self.clock, self.threads)
-        self.rebuild = Rebuild(
-            self.store, self.trees, self.builder, self.audience, self.threads
-        )
+        self.rebuild = Rebuild(self.store, self.trees, self.builder, self.audience)
         self.journal = Journal(self.data.journal)
         self.change = Change(
             self.store,

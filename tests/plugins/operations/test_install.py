@@ -550,7 +550,7 @@ class RollbackTests(PipelineTestCase):
     def test_code_changed_between_move_and_build(self):
         """A tree that is changed before it is built is not installed."""
         main = self.bench.data.plugin("good") / "main.ts"
-        self.bench.threads.before = {"sort_out": lambda: main.write_text("steal();")}
+        self.bench.threads.before = {"verify": lambda: main.write_text("steal();")}
         message = self.refusal()
         self.assertTrue(
             message.startswith("build_failed: good is left out: unsigned: "), message

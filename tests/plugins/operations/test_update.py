@@ -414,9 +414,7 @@ class RollbackTests(UpdateTestCase):
     def test_settings_made_meanwhile(self):
         """What the page saved during the build is not rolled back."""
         saved = Put("plugin:good", "colour", "blue")
-        self.bench.threads.before = {
-            "sort_out": lambda: self.bench.store.commit([saved])
-        }
+        self.bench.threads.before = {"verify": lambda: self.bench.store.commit([saved])}
         self.bench.builder.outcomes = ["no such module"]
         self.failureResultOf(self.update(), BridgeError)
         self.assertEqual(self.bench.store.get("plugin:good", "colour"), "blue")
@@ -446,7 +444,7 @@ class RollbackTests(UpdateTestCase):
         def full_disk() -> None:
             bench.writes.failing = {"replace": OSError(28, "No space left")}
 
-        bench.threads.before = {"sort_out": full_disk}
+        bench.threads.before = {"verify": full_disk}
         bench.builder.outcomes = ["no such module"]
         with capturedLogs() as logged:
             self.failureResultOf(self.update(), BridgeError)

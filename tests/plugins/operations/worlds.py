@@ -43,16 +43,12 @@ class PublishingBuilder(FakeBuilder):
     bench: Any = None
     broken: bool = False
 
-    def build(self, trees: Mapping[str, str | None]) -> Deferred[Report]:
-        """See ``FakeBuilder.build``."""
-        if self.broken and LATER in [code_of(self.bench, name) for name in trees]:
-            self.outcomes = ["no such module"]
-        return super().build(trees)
-
     def report(
         self, trees: Mapping[str, str | None], error: str | None = None
     ) -> Report:
         """See ``FakeBuilder.report``."""
+        if self.broken and LATER in [code_of(self.bench, name) for name in trees]:
+            error = "no such module"
         if error is None:
             published = {name: code_of(self.bench, name) for name in trees}
             temporary = self.bench.data.root.with_name("bundle.tmp")
