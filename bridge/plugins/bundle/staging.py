@@ -140,12 +140,22 @@ class Staging:
 
     def begin(self, verify: Verify) -> Executable | None:
         """
-        Verify what to build, claim the theme's folder and prepare.
+        Claim the theme's folder, verify what to build and prepare.
 
         :return: ``None`` while the folder is another's.
         """
+        try:
+            claimed = self.claim()
+        except BuildError:
+            self._verify(verify)  # for the report
+            raise
+        if not claimed:
+            return None
+        self._verify(verify)
+        return self.prepare(self.trees)
+
+    def _verify(self, verify: Verify) -> None:
         self.trees = dict(sorted(verify().items()))
-        return self.prepare(self.trees) if self.claim() else None
 
     def _write_table(self, directories: Iterable[str]) -> None:
         profile, bound = self._profile, self.confinement is not None

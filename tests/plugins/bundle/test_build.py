@@ -203,12 +203,18 @@ class PublishingTests(BuildCase):
         self.shop.folder.mkdir(parents=True)
         self.shop.plugin("bb")
         other = acquire_directory(self.shop.folder)
-        sound = {"aa": None, "bb": None}
-        building = self.shop.builder().build(lambda: sound)
+        sound, verified = {"aa": None, "bb": None}, []
+
+        def verify():
+            verified.append(list(sound))
+            return sound
+
+        building = self.shop.builder().build(verify)
         await deferLater(reactor, 0.3)
         del sound["aa"]
         other.release()
         self.assertEqual((await building).plugins, ["bb"])
+        self.assertEqual(verified, [["bb"]])
 
     async def test_another_build_without_end(self):
         """It does not wait for ever, and can be cancelled while it waits."""
