@@ -288,7 +288,7 @@ class Trees:
         """
         Verify every tree that no linked one stands for.
 
-        :return: What to build, as ``Builder.build`` accepts it: the sound ones and the
+        :return: What to build, see ``TreeDigests``: the sound ones and the
             linked trees; and why each other plugin is not built, by id.
         """
         linked = dict(self.linked)
