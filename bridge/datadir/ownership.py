@@ -61,13 +61,15 @@ def check(path: Path | str, top: Path | str | None = None) -> None:
 
 
 def check_status(
-    found: os.stat_result, path: Path | str, top: Path | str | None
+    found: os.stat_result, path: Path | str, top: Path | str | None = None
 ) -> None:
     """
     Check the status of a file or a directory that is no link; see ``check``.
 
     :raise NotOwnError: Another user owns it, or may write it.
     """
+    if not has_owners():
+        return
     _check_owner(found, path, top)
     by_group = found.st_mode & stat.S_IWGRP and not _is_own_group(found, path)
     if by_group or found.st_mode & stat.S_IWOTH:
@@ -83,9 +85,8 @@ def check_open(path: Path | str, fd: int) -> None:
 
     :raise NotOwnError: Another user owns it, or may write it.
     """
-    if has_owners():
-        check(path)
-        check_status(os.fstat(fd), path, None)
+    check(path)
+    check_status(os.fstat(fd), path)
 
 
 def check_tree(top: Path) -> None:

@@ -54,41 +54,43 @@ def sync_files(paths: Sequence[Path | str]) -> None:
     """
     if len(paths) <= 1:
         for path in paths:
-            _sync_file(path)
+            sync_file(path)
         return
-    with syncing(min(len(paths), _SYNCED_AT_ONCE)) as sync:
+    with meanwhile(min(len(paths), _SYNCED_AT_ONCE)) as begin:
         for path in paths:
-            sync(path)
+            begin(sync_file, path)
 
 
-@contextlib.contextmanager
-def syncing(threads: int = 1) -> Iterator[Callable[[Path | str], Any]]:
-    """
-    Sync files while something else is done; see ``sync_files``.
-
-    The body gets a function that accepts a file and returns at once. When the body
-    ends, all are synced; when it fails, those that have not begun are left.
-
-    :param threads: How many files are synced at once.
-    """
-    from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
-
-    pool = ThreadPoolExecutor(threads, "sync")
-    syncs: list[Future[None]] = []
-    try:
-        yield lambda path: syncs.append(pool.submit(_sync_file, path))
-        for each in syncs:
-            each.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _sync_file(path: Path | str) -> None:
+def sync_file(path: Path | str) -> None:
+    """Make what was written to one file survive a power loss; see ``sync_files``."""
     fd = os.open(path, os.O_RDWR | BINARY | NO_LINK)
     try:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+@contextlib.contextmanager
+def meanwhile(threads: int = 1) -> Iterator[Callable[..., Any]]:
+    """
+    Work with files in other threads, while something else is done.
+
+    The body gets a function that accepts a function and its arguments, and returns at
+    once.  When the body ends, all calls are done; when it fails, those that have not
+    begun are left.
+
+    :param threads: How many calls go on at once; by default, one after the other.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
+
+    pool = ThreadPoolExecutor(threads, "files")
+    calls: list[Future[Any]] = []
+    try:
+        yield lambda work, *arguments: calls.append(pool.submit(work, *arguments))
+        for each in calls:
+            each.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def make_private(fd: int) -> None:

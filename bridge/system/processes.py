@@ -1,4 +1,4 @@
-"""Processes that are started: their sessions, their memory, and what they run from."""
+"""Processes that are started: their sessions and their memory; and signals."""
 
 from __future__ import annotations
 
@@ -46,18 +46,6 @@ def limit_data(pid: int, most: int) -> None:
         now = resource.prlimit(pid, kind)
         given = [most, *(n for n in now if n != resource.RLIM_INFINITY)]
         resource.prlimit(pid, kind, (min(given), min(given)))
-
-
-def seal(fd: int) -> None:
-    """Make a file in memory unchangeable for ever; on Linux only, as such files are."""
-    if sys.platform != "linux":  # pragma: no cover
-        return
-    import fcntl
-
-    seals = (
-        fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-    )
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
 
 
 def on_hangup(handler: Callable[[int, FrameType | None], object]) -> None:

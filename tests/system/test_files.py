@@ -15,9 +15,9 @@ from bridge.system.files import (
     NO_LINK,
     NO_WAIT,
     make_private,
+    meanwhile,
     sync_directory,
     sync_files,
-    syncing,
 )
 
 
@@ -64,13 +64,13 @@ class SyncingTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Note which files are synced, once the system has."""
         self.synced: list[str] = []
-        real = systemfiles._sync_file
+        real = systemfiles.sync_file
 
         def sync(path: Path | str) -> None:
             real(path)
             self.synced.append(Path(path).name)
 
-        self.patch(systemfiles, "_sync_file", sync)
+        self.patch(systemfiles, "sync_file", sync)
         self.root = Path(self.mktemp())
         self.root.mkdir()
         self.paths = [self.root / name for name in "abc"]
@@ -86,35 +86,32 @@ class SyncingTests(SynchronousTestCase):
 
     def test_while_something_else_is_done(self) -> None:
         """At the end of the body all are synced, in their order."""
-        with syncing() as sync:
+        with meanwhile() as begin:
             for path in self.paths:
-                sync(path)
+                begin(systemfiles.sync_file, path)
         self.assertEqual(self.synced, ["a", "b", "c"])
 
     def test_one_that_cannot_be(self) -> None:
         """That one could not be synced is an error."""
         self.paths.insert(1, self.root / "gone")
-        with self.assertRaises(FileNotFoundError), syncing() as sync:
+        with self.assertRaises(FileNotFoundError), meanwhile() as begin:
             for path in self.paths:
-                sync(path)
+                begin(systemfiles.sync_file, path)
         self.assertEqual(self.synced[0], "a")
 
     def test_body_that_fails(self) -> None:
         """The body's own error counts; what has not begun is left, and no thread."""
-        begin, before = threading.Event(), threading.active_count()
-        real = systemfiles._sync_file
+        going, before = threading.Event(), threading.active_count()
 
-        def wait(path: Path | str) -> None:
-            begin.wait()
-            real(path)
-
-        self.patch(systemfiles, "_sync_file", wait)
+        def wait(path: Path) -> None:
+            going.wait()
+            systemfiles.sync_file(path)
 
         def fail() -> None:
-            with syncing() as sync:
+            with meanwhile() as begin:
                 for path in self.paths:
-                    sync(path)
-                threading.Timer(0.05, begin.set).start()
+                    begin(wait, path)
+                threading.Timer(0.05, going.set).start()
                 raise ZeroDivisionError
 
         self.assertRaises(ZeroDivisionError, fail)

@@ -33,13 +33,12 @@ ELSEWHERE: Final = {
     "bridge/wiring/lateplugins.py": {"sys.platform"},
     # Where a profile's application keeps its files.
     "bridge/settings/host.py": {"sys.platform"},
-    # Which bundler is for it, and a file in memory for it.
+    # Which bundler is for it.
     "bridge/plugins/esbuild/pins.py": {
         "os.name",
         "platform.machine",
         "platform.system",
     },
-    "bridge/plugins/esbuild/executable.py": {"os.memfd_create"},
     # Spawned instead of forked, on Linux alone.
     "bridge/plugins/esbuild/session.py": {"ctypes", "sys.platform"},
     # Whose certificates it trusts.

@@ -24,7 +24,7 @@ from ...datadir.ownership import write_file
 from ...datadir.paths import DataDir, DataDirError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, KIB
 from ...settings.host import HostProfile
-from ...system.files import NO_LINK, sync_directory, syncing
+from ...system.files import NO_LINK, meanwhile, sync_directory, sync_file
 from ..esbuild.executable import Executable, HeldCopy
 from ..tree.digest import TreeDigests, Verify
 from ..tree.files import TooLargeError, read_bounded, read_own
@@ -174,17 +174,15 @@ class Staging:
         contents = Contents(str(self.root))
         try:
             # The disk writes while this goes on.
-            with syncing() as sync:
-                sync(self.directory / self.bundle)
-                inputs = self._check_inputs(directories, contents)
-                self._write_info(directories)
-                sync(self.directory / INFO_FILE)
+            with meanwhile() as begin:
+                begin(self._write_info, directories)
+                unchecked = inputs = self._check_inputs(directories, contents)
                 if self.confinement is not None:
-                    self.confinement.files.check_unchanged(inputs, contents.read)
+                    unchecked = self.confinement.check_unchanged(inputs)
                     inputs |= self.confinement.inputs
                 self._make_portable(inputs, contents)
-                sync(self.directory / self._map)
-                check_files(contents.root, inputs)
+                begin(sync_file, self.directory / self._map)
+                check_files(contents.root, unchecked)
         except TooLargeError:
             raise BuildError(TOO_LARGE) from None
 
@@ -205,7 +203,9 @@ class Staging:
         _write(path, map_pieces(checked))
 
     def _write_info(self, directories: Sequence[str]) -> None:
-        bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
+        """Write what the bundle is, and sync both."""
+        path, place = self.directory / INFO_FILE, self.directory / self.bundle
+        bundle = read_bounded(place, BUILD_BUNDLE_BYTES)
         info = {
             "author": self._profile.info_author,
             "version": self._version,
@@ -216,7 +216,9 @@ class Staging:
         if linked:
             info["dev"] = sorted(map(plugin_of, linked))
         text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
-        _write(self.directory / INFO_FILE, [text.encode()])
+        _write(path, [text.encode()])
+        sync_file(place)
+        sync_file(path)
 
     def finish(self) -> None:
         """Check what was made, publish it, and remove the rest; see each of these."""

@@ -2,21 +2,22 @@
 The bundler's binary: verified, in a copy that nobody else can change.
 
 The bytes that were hashed are the bytes that run: they are hashed while they are
-copied, and the copy is what runs.  On Linux it is a sealed file in memory, which
-cannot be changed or replaced by anybody; elsewhere a file in a private directory.
+copied, and the copy is what runs.  On Linux it is a file without a name, which nobody
+can open but by this process's own descriptor: on the disk, so that the system may free
+the memory it takes; or in memory, where the disk is full or its files can't be run.
+Elsewhere it is a file in a private directory.
 
 Everything here blocks; the caller runs it in a thread.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -26,17 +27,20 @@ from attrs import define, evolve, field, frozen
 from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
 from ...system.files import BINARY
-from ...system.processes import seal
-from ..tree.files import NotRegularError, TooLargeError, open_own, read_own
+from ...system.nameless import PLACES, Place, finish, path_of
+from ..tree.files import (
+    NotRegularError,
+    State,
+    TooLargeError,
+    open_own,
+    read_own,
+    state_of,
+)
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
 _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
 _CHECKSUM_FILE_BYTES: Final = 4 * KIB
 _CHUNK_BYTES: Final = MIB
-
-# Since Linux 6.3 a file in memory has to declare that it will run; older kernels refuse
-# the flag.
-_MFD_EXEC: Final = 0x10
 
 
 class BundlerError(Exception):
@@ -49,7 +53,7 @@ class Executable:
     A verified copy of the bundler.
 
     :ivar path: What to run; good until ``close``.
-    :ivar descriptor: Of a copy in memory.
+    :ivar descriptor: Of a copy without a name.
     :ivar digest: The copy's SHA-256, 64 lower-case hexadecimal digits.
     """
 
@@ -59,7 +63,7 @@ class Executable:
     _directory: Path | None = None
 
     def close(self) -> None:
-        """Remove a copy in memory; one on disk goes with its directory."""
+        """Remove a copy without a name; another one goes with its directory."""
         if self.descriptor is not None:
             os.close(self.descriptor)
         if self._directory is not None:
@@ -91,45 +95,26 @@ def read_checksum(directory: Path) -> str:
     )
 
 
-def memory_file() -> int | None:
-    """Create an empty file in memory that can be sealed and run, if the system can."""
-    if not hasattr(os, "memfd_create") or not Path("/proc/self/fd").is_dir():
-        return None
-    flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
-    for more in (_MFD_EXEC, 0):
-        try:
-            return os.memfd_create("bundler", flags | more)
-        except OSError as e:
-            if e.errno != errno.EINVAL:
-                break
-    return None
-
-
 def verified_copy(
-    source: Path,
-    private: Callable[[], Path],
-    in_memory: Callable[[], int | None] = memory_file,
+    source: Path, private: Callable[[], Path], places: Sequence[Place] = PLACES
 ) -> Executable:
     """
     Copy the bundler, if it is the one its checksum file names.
 
     :param source: The directory with the binary and its checksum file.
-    :param private: Returns nobody else's directory, if the copy has to be on disk.
-    :param in_memory: Makes a file for a copy in memory.
+    :param private: Returns nobody else's directory, if the copy needs a name.
+    :param places: Where a copy without a name may be; the first with room is taken.
     :raise BundlerError: The binary is not what the checksum file names, or another user
         may have written one of them or their directory.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """
     digest = read_checksum(source)
-    fd = in_memory()
-    if fd is not None:
+    for place in places:
         try:
-            _copy(source / BINARY_NAME, fd, digest)
-            seal(fd)
-        except BaseException:
-            os.close(fd)
-            raise
-        return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd, digest)
+            fd = _nameless_copy(source, digest, place)
+        except OSError:
+            continue
+        return Executable(path_of(fd), fd, digest)
     copy = private() / BINARY_NAME
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
     fd = os.open(copy, flags, 0o500)
@@ -141,23 +126,34 @@ def verified_copy(
     return Executable(str(copy), digest=digest)
 
 
+def _nameless_copy(source: Path, digest: str, place: Place) -> int:
+    """Return the descriptor of a verified copy."""
+    fd = place(source)
+    try:
+        _copy(source / BINARY_NAME, fd, digest)
+        return finish(fd)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
 @define(eq=False, repr=False)
 class HeldCopy:
     """
-    The verified copy in memory, kept while the bundler stays the same.
+    The verified copy without a name, kept while the bundler stays the same.
 
-    What runs is what was hashed, as ever: the sealed copy.  It is made again when the
-    file is another, or when the checksum file names another digest.  Each build still
-    reads that file, and checks who may write both.  Where there are no sealed files,
+    What runs is what was hashed, as ever: the copy.  It is made again when the file is
+    another, or when the checksum file names another digest.  Each build still reads
+    that file, and checks who may write both.  Where there are no files without a name,
     each build has a copy of its own.
 
-    :ivar in_memory: Makes a file for a copy in memory.
+    :ivar places: See ``verified_copy``.
     """
 
-    _in_memory: Callable[[], int | None] = memory_file
+    _places: Sequence[Place] = PLACES
     _lock: Lock = field(factory=Lock, init=False)
     _fd: int | None = field(default=None, init=False)
-    _of: tuple[str, tuple[int, ...]] | None = field(default=None, init=False)
+    _of: tuple[str, State] | None = field(default=None, init=False)
 
     def get(self, source: Path, private: Callable[[], Path]) -> Executable:
         """
@@ -170,12 +166,12 @@ class HeldCopy:
             of = digest, _identity(source / BINARY_NAME)
             if self._fd is None or self._of != of:
                 self._drop()
-                made = verified_copy(source, private, self._in_memory)
+                made = verified_copy(source, private, self._places)
                 if made.descriptor is None:
                     return made
                 self._fd, self._of = made.descriptor, of
             fd = os.dup(self._fd)
-        return Executable(f"/proc/{os.getpid()}/fd/{fd}", fd, digest)
+        return Executable(path_of(fd), fd, digest)
 
     def close(self) -> None:
         """Free the copy."""
@@ -188,9 +184,9 @@ class HeldCopy:
         self._fd = self._of = None
 
 
-def _identity(binary: Path) -> tuple[int, ...]:
+def _identity(binary: Path) -> State:
     """
-    Return what differs once a file was replaced or written to.
+    Return what differs once the binary is another; see ``state_of``.
 
     :raise BundlerError: Another user may have written it.
     """
@@ -198,10 +194,7 @@ def _identity(binary: Path) -> tuple[int, ...]:
         check(binary)
     except NotOwnError as e:
         raise BundlerError(str(e)) from None
-    found = binary.stat()
-    # No call sets the time of the last change, st_ctime.
-    times = found.st_mtime_ns, found.st_ctime_ns
-    return (found.st_dev, found.st_ino, found.st_size, *times)
+    return state_of(binary.stat())
 
 
 def temporary_copy(

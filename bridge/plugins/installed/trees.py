@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
 
-from ...datadir.ownership import NotOwnError, check, check_entry, check_tree
+from ...datadir.ownership import NotOwnError, check_entry, check_status, check_tree
 from ...datadir.paths import DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.text import timestamp
@@ -307,12 +307,16 @@ class Trees:
 
     def _root(self, plugin_id: str) -> Path:
         root = self._data.plugin(plugin_id)
-        if not _is_directory(root):
+        try:
+            found = os.lstat(root)
+        except OSError:
+            found = None
+        if found is None or not stat.S_ISDIR(found.st_mode):
             raise plugin_error(
                 Prefix.NOT_INSTALLED, "its directory is gone; uninstall it"
             )
         try:
-            check(root)
+            check_status(found, root)
         except NotOwnError as e:
             raise _not_own(e) from None
         return root
@@ -343,14 +347,6 @@ class Verification:
 
 def _id(entry: ListEntry) -> str:
     return entry.id
-
-
-def _is_directory(path: Path) -> bool:
-    """Whether a path is a directory, and no link to one."""
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
 
 
 def _not_own(error: NotOwnError) -> BridgeError:

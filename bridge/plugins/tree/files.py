@@ -128,6 +128,23 @@ def _bounded(fd: int, size: int, most: int) -> bytes:
     return content
 
 
+State = tuple[int, ...]
+"""See ``state_of``."""
+
+
+def state_of(found: os.stat_result) -> State:
+    """
+    Return what differs once a file or a directory was replaced, written to or opened to
+    others.
+
+    Not within one tick of the system's clock, of some milliseconds; nor when a file is
+    written to by way of memory that it is mapped to.
+    """
+    # No call sets the time of the last change, st_ctime.
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return (found.st_dev, found.st_ino, found.st_size, *times)
+
+
 def shown(path: str) -> str:
     """
     A file's name as a message may repeat it.

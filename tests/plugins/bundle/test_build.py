@@ -764,9 +764,9 @@ def _bundlers(parent: int) -> list[int]:
 
 
 def _is_bundler(pid: int) -> bool:
-    # Not between fork and exec: then it is the daemon's twin.
+    # Not between fork and exec: then it is the daemon's twin, whose file has a name.
     try:
-        return os.readlink(f"/proc/{pid}/exe").startswith("/memfd:")
+        return os.readlink(f"/proc/{pid}/exe").endswith(" (deleted)")
     except OSError:
         return False
 

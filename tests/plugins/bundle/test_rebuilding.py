@@ -183,7 +183,7 @@ class AttackTests(RebuildingCase):
 
             with mock.patch.object(Confinement, "prepare", prepare):
                 [error] = (await self.build()).errors
-            self.assertIn("so it is not used", error)
+            self.assertIn("was changed during the build", error)
 
     def write_package(self, folder: Path) -> None:
         """Write what the bundler reads of a directory, for others to change."""

@@ -7,23 +7,31 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from unittest import mock
+from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.esbuild.executable import (
     BundlerError,
     HeldCopy,
-    memory_file,
     read_checksum,
     temporary_copy,
     verified_copy,
 )
 from bridge.protocol.limits import BUNDLER_BYTES
+from bridge.system.nameless import PLACES, in_memory, on_disk
 
 from ...directories import fresh_directory, planted
 
 SCRIPT = b"#!/bin/sh\necho it runs\n"
+
+WHERE = ((on_disk,), (in_memory,), ())
+
+
+def full(directory: Path) -> int:
+    """Make a file for which there is no room; see ``Place``."""
+    assert directory.is_dir()
+    return os.open("/dev/full", os.O_WRONLY)
 
 
 class ExecutableCase(SynchronousTestCase):
@@ -46,11 +54,11 @@ class ExecutableCase(SynchronousTestCase):
         """Write the checksum file."""
         (self.source / "esbuild.sha256").write_text(text)
 
-    def refused(self, in_memory=memory_file) -> str:
+    def refused(self, places=PLACES) -> str:
         """Copy, expect a refusal, and give its words."""
         before = os.listdir("/proc/self/fd")
         with self.assertRaises(BundlerError) as caught:
-            verified_copy(self.source, lambda: self.private, in_memory)
+            verified_copy(self.source, lambda: self.private, places)
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         return str(caught.exception)
 
@@ -58,29 +66,36 @@ class ExecutableCase(SynchronousTestCase):
 class CopyTests(ExecutableCase):
     """What is copied, where, and what is refused."""
 
-    def test_in_memory(self):
-        """A copy in memory runs, and nothing is on disk."""
-        copy = verified_copy(self.source, lambda: self.private)
-        self.addCleanup(copy.close)
-        self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+    def test_without_a_name(self):
+        """A copy without a name runs, and no other file is made."""
+        for places in filter(None, WHERE):
+            copy = verified_copy(self.source, lambda: self.private, places)
+            self.addCleanup(copy.close)
+            self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
         self.assertEqual(list(self.private.iterdir()), [])
+        self.assertEqual(len(list(self.source.iterdir())), 2)
 
-    def test_attack_change_of_a_copy_in_memory(self):
-        """Not even its owner can change it."""
-        copy = verified_copy(self.source, lambda: self.private)
-        self.addCleanup(copy.close)
-        with open(copy.path, "r+b", buffering=0) as file:
-            for change in (lambda: file.write(b"x"), lambda: file.truncate(0)):
-                with self.assertRaises(PermissionError):
-                    change()
-
-    def test_on_disk(self):
-        """Without files in memory the copy is on disk, read-only, and runs."""
-        copy = verified_copy(self.source, lambda: self.private, lambda: None)
+    def test_with_a_name(self):
+        """Without such files the copy is private, read-only, and runs."""
+        copy = verified_copy(self.source, lambda: self.private, ())
         copy.close()
         self.assertEqual(copy.path, str(self.private / "esbuild"))
         self.assertEqual(os.stat(copy.path).st_mode & 0o777, 0o500)
         self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+
+    def test_next_place(self):
+        """Where there is no room, or no such file, the copy is in the next place."""
+        before = os.listdir("/proc/self/fd")
+
+        def no_such_file(directory: Path) -> int:
+            raise OSError(errno.EOPNOTSUPP, "")
+
+        for places in ((full, in_memory), (no_such_file, on_disk), (full,)):
+            copy = verified_copy(self.source, lambda: self.private, places)
+            self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+            copy.close()
+            self.assertEqual(copy.descriptor is None, places == (full,))
+        self.assertEqual(os.listdir("/proc/self/fd"), before)
 
     def test_attack_planted(self):
         """A bundler that another user left is not run, though its checksum is right."""
@@ -90,8 +105,8 @@ class CopyTests(ExecutableCase):
                 path.chmod(mode)
                 if mode == 0o755:
                     planted(self, path)
-                for in_memory in (memory_file, lambda: None):
-                    printed = self.refused(in_memory)
+                for places in WHERE:
+                    printed = self.refused(places)
                     self.assertIn(f"{path} ", printed)
                     self.assertIn("so it is not used; ", printed)
                     (self.private / "esbuild").unlink(missing_ok=True)
@@ -102,8 +117,8 @@ class CopyTests(ExecutableCase):
     def test_attack_tampered(self):
         """Another binary is refused, wherever the copy goes."""
         (self.source / "esbuild").write_bytes(SCRIPT + b"evil\n")
-        for in_memory in (memory_file, lambda: None):
-            reported = self.refused(in_memory)
+        for places in WHERE:
+            reported = self.refused(places)
             self.assertTrue(
                 reported.startswith("esbuild checksum mismatch: bin/esbuild")
             )
@@ -147,38 +162,6 @@ class ChecksumTests(ExecutableCase):
         self.assertIn("does not hold a SHA-256 digest", self.refused())
 
 
-class MemoryFileTests(SynchronousTestCase):
-    """Kernels that have files in memory, and kernels that don't."""
-
-    def test_older_kernels(self):
-        """Where the flag for running is unknown, it is left out."""
-        real, flags = os.memfd_create, []
-
-        def create(name, given):
-            flags.append(given)
-            if len(flags) == 1:
-                raise OSError(errno.EINVAL, "")
-            return real(name, given)
-
-        with mock.patch("os.memfd_create", create):
-            fd = memory_file()
-        assert fd is not None
-        os.close(fd)
-        self.assertNotEqual(flags[0], flags[1])
-
-    def test_kernels_that_refuse(self):
-        """Where no file in memory may run, there is none."""
-        for code in (errno.EACCES, errno.EINVAL):
-            with mock.patch("os.memfd_create", side_effect=OSError(code, "")):
-                self.assertIsNone(memory_file())
-
-    def test_other_systems(self):
-        """Where nobody knows of such files, there is none."""
-        with mock.patch("bridge.plugins.esbuild.executable.os") as system:
-            del system.memfd_create
-            self.assertIsNone(memory_file())
-
-
 class HeldCopyTests(ExecutableCase):
     """Tests for ``HeldCopy``."""
 
@@ -186,13 +169,13 @@ class HeldCopyTests(ExecutableCase):
         """Hold a copy."""
         super().setUp()
         self.made = 0
-        self.held = HeldCopy(self.memory)
+        self.held = HeldCopy([self.place])
         self.addCleanup(self.held.close)
 
-    def memory(self):
+    def place(self, directory: Path) -> int:
         """Count how often the bundler is copied."""
         self.made += 1
-        return memory_file()
+        return on_disk(directory)
 
     def output(self):
         """Run the copy; what it prints."""
@@ -234,9 +217,9 @@ class HeldCopyTests(ExecutableCase):
             path.chmod(0o755)
         self.assertEqual(self.output(), b"it runs\n")
 
-    def test_without_memory_files(self):
+    def test_without_nameless_files(self):
         """Where a system has none, every build has a copy of its own."""
-        held = HeldCopy(lambda: None)
+        held = HeldCopy(())
         copy = held.get(self.source, lambda: self.private)
         self.assertEqual(copy.path, str(self.private / "esbuild"))
         held.close()
@@ -254,9 +237,11 @@ class HeldCopyTests(ExecutableCase):
         self.assertEqual(self.made, 1)
 
     def test_full_disk(self):
-        """A copy in memory needs no directory, which a full disk has no room for."""
+        """It is in memory, and needs no directory, when a disk has no room for it."""
         self.patch(tempfile, "mkdtemp", self.fail)
-        temporary_copy(self.source, self.held.get).close()
+        held = HeldCopy((full, in_memory))
+        self.addCleanup(held.close)
+        temporary_copy(self.source, held.get).close()
 
     def test_digest(self):
         """The copy knows its own digest."""

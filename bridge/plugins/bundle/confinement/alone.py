@@ -106,6 +106,18 @@ class Confinement:
         kept = (one.inputs for one in self._kept.values())
         return self._inputs.union(*kept)
 
+    def check_unchanged(self, inputs: frozenset[str]) -> frozenset[str]:
+        """
+        Check that nothing of what is bound has changed since.
+
+        :param inputs: What the bundler read for the host's bundle.
+        :return: What else of this build has to be checked: the host's files, and those
+            of the plugins that are bound in this build.  Those of others have not been
+            read, and their trees are verified.
+        :raise BuildError: Naming the file that is another.
+        """
+        return inputs.difference(self.files.check_unchanged()) | self._inputs
+
     def prepare(self, bundler: str) -> None:
         """
         Remove what an earlier build left, except for what this build can use.

@@ -1,26 +1,24 @@
 """
 The files of bound plugins, in a directory of their own below ``build/``.
 
-Nothing of it is used because of where it lies: the digests of what was written are kept
-in memory, and nobody else may own it, since his file's content can change while the
-bundler reads it.  The functions block.
+Nothing of it is used because of where it lies: only this user can write there, and the
+state in which files and directories were left is remembered, and compared before the
+bundler reads them and afterwards.  The functions block.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from attrs import Factory, define, frozen
 
 from ....datadir.ownership import check
-from ....protocol.limits import BUILD_BUNDLE_BYTES
-from ...tree.files import read_own, shown
+from ...tree.files import State, shown, state_of
 from ..inputs.metafile import BuildError
 from ..plugintable import BOUND, BOUND_ENTRY
 from .binding import SCOPE_FILE
@@ -40,13 +38,14 @@ class Bound:
     :ivar bundler: The digest of the bundler.
     :ivar inputs: The files of the plugin that were read, relative to the data
         directory, with ``/``.
-    :ivar written: The digests of the files that were made of them, by path.
+    :ivar written: The files that were made of them, and their directory, by path; see
+        ``state_of``.
     """
 
     tree: str
     bundler: str
     inputs: frozenset[str]
-    written: Mapping[str, str]
+    written: Mapping[str, State]
 
 
 @define(eq=False)
@@ -58,7 +57,7 @@ class BoundFiles:
     """
 
     root: Path
-    _written: dict[str, str] = Factory(dict)
+    _written: dict[str, State] = Factory(dict)
 
     @property
     def _directory(self) -> Path:
@@ -74,32 +73,22 @@ class BoundFiles:
         """
         if not _is_own(self._directory):
             kept.clear()
-        for name in [name for name in kept if not self._is_intact(name, kept[name])]:
-            del kept[name]
-        for one in kept.values():
-            self._written.update(one.written)
+        for name, one in list(kept.items()):
+            if any(self._changed(one.written)):
+                del kept[name]
+            else:
+                self._written.update(one.written)
         _empty(self._directory, kept)
-
-    def _is_intact(self, name: str, bound: Bound) -> bool:
-        directory = os.path.join(self._directory, name)
-        try:
-            if not _is_own(directory) or sorted(os.listdir(directory)) != _FILES:
-                return False
-            return all(
-                _digest(read_own(self._place(path), BUILD_BUNDLE_BYTES)) == digest
-                for path, digest in bound.written.items()
-            )
-        except OSError:
-            return False
 
     def add(self, names: Iterable[str]) -> None:
         """
-        Make the directories of plugins that are to be bound.
+        Make the directories of plugins that are to be bound, once all others are there.
 
         The bundler would make them as the umask has it, for others to write to as well.
         """
         for name in names:
             (self._directory / name).mkdir(mode=0o700)
+        self._note(BOUND)
 
     def write(self, name: str, file: str, text: str) -> None:
         """Write a file of a plugin."""
@@ -107,27 +96,41 @@ class BoundFiles:
         path, content = f"{BOUND}/{name}/{file}", text.encode()
         with open(self._place(path), "wb", opener=_private) as opened:
             opened.write(content)
-        self._written[path] = _digest(content)
+        self._note(path)
+        self._note(f"{BOUND}/{name}")
 
-    def written(self, name: str) -> dict[str, str]:
-        """Return the digests of a plugin's files, by path."""
-        paths = [f"{BOUND}/{name}/{file}" for file in _FILES]
+    def written(self, name: str) -> dict[str, State]:
+        """Return a plugin's files and their directory, by path; all are written."""
+        folder = f"{BOUND}/{name}"
+        paths = [folder, *(f"{folder}/{file}" for file in _FILES)]
         return {path: self._written[path] for path in paths}
 
-    def check_unchanged(
-        self, inputs: frozenset[str], read: Callable[[str], bytes]
-    ) -> None:
+    def check_unchanged(self) -> frozenset[str]:
         """
         Check that the bundler read what was written.
 
-        :param inputs: What it read for the host's bundle.
-        :param read: Returns the bytes of such a file.
+        :return: The paths of it.
         :raise BuildError: Naming the file that is another.
         """
-        for path in sorted(inputs):
-            known = self._written.get(path)
-            if path.startswith(BOUND) and _digest(read(path)) != known:
-                raise BuildError(f"{shown(path)} was changed during the build")
+        for path in self._changed(self._written):
+            raise BuildError(f"{shown(path)} was changed during the build")
+        return frozenset(self._written)
+
+    def _changed(self, written: Mapping[str, State]) -> Iterator[str]:
+        """Name what is no longer as it was written."""
+        for path, state in written.items():
+            try:
+                if self._state(path) == state:
+                    continue
+            except OSError:
+                pass
+            yield path
+
+    def _note(self, path: str) -> None:
+        self._written[path] = self._state(path)
+
+    def _state(self, path: str) -> State:
+        return state_of(os.lstat(self._place(path)))
 
     def _place(self, path: str) -> str:
         return f"{self.root}{os.sep}{path}"
@@ -158,7 +161,3 @@ def _is_own(folder: Path | str) -> bool:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

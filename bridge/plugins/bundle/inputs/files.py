@@ -120,7 +120,7 @@ class _Checked:
             raise BuildError(f"{shown(path)} is reached through a symbolic link")
         if path.startswith(PLUGINS) and name not in self._listing(folder):
             raise BuildError(f"{shown(path)} is spelled differently on the disk")
-        if found is not None and has_owners():
+        if found is not None:
             try:
                 check_status(found, place, self._top(path))
             except NotOwnError as e:

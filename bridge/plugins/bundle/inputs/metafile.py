@@ -76,7 +76,7 @@ def check_metafile(
     given = _parsed(text)
     if not given.inputs:
         raise BuildError("the bundler's metafile names no inputs")
-    _Rules(plugins, read, _first(given)).check(given, given.left)
+    _Rules(frozenset(plugins), read, _first(given)).check(given, given.left)
     _check_outputs(given.outputs, outputs)
     return _files(given)
 
@@ -115,7 +115,7 @@ def check_alone(
     """
     given = _parsed(text)
     entries = frozenset(f"{PLUGINS}{plugin}/{ENTRY_FILE}" for plugin in plugins)
-    rules = _Rules(plugins, read, _first(given), entries, shared=())
+    rules = _Rules(frozenset(plugins), read, _first(given), entries, shared=())
     rules.check(given, given.left - {api})
     return _files(given)
 
@@ -140,7 +140,7 @@ class _Rules:
     :ivar shared: The areas that every plugin may import from.
     """
 
-    plugins: Collection[str]
+    plugins: frozenset[str]
     read: Callable[[str], bytes]
     first: dict[str, Edge]
     entries: frozenset[str] = frozenset()
@@ -264,9 +264,9 @@ def _area(path: str, plugins: Collection[str]) -> str | None:
         if path.startswith(area):
             return area
     for start in (PLUGINS, _BOUND):
-        plugin_id, slash, _ = path.removeprefix(start).partition("/")
-        if path.startswith(start) and slash and plugin_id in plugins:
-            return f"{start}{plugin_id}/"
+        if path.startswith(start):
+            plugin_id, slash, _ = path[len(start) :].partition("/")
+            return f"{start}{plugin_id}/" if slash and plugin_id in plugins else None
     return None
 
 
