@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from typing import Final
 
 NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 """Refuses a symbolic link at the end of a path; nothing on Windows."""
@@ -22,6 +19,7 @@ BINARY: Final = getattr(os, "O_BINARY", 0)
 """Leaves the ends of lines alone; only Windows changes them."""
 
 _SYNCED_AT_ONCE: Final = 8
+_FEW: Final = 8
 
 RENAMES_OPEN_FILES: Final = sys.platform != "win32"
 """Whether a file that is open can be renamed."""
@@ -46,51 +44,52 @@ def sync_files(paths: Sequence[Path | str]) -> None:
     """
     Make what was written to files survive a power loss.
 
-    Synced several at once they take a fraction of the time: the disk, and the journal
-    of the file system, write them together.
+    Written or synced several at once they take a fraction of the time: the disk, and
+    the journal of the file system, write them together.
 
     :param paths: Regular files of nobody else's; a link is refused.
     :raise OSError: One could not be synced; others may have been.
     """
-    if len(paths) <= 1:
+    if len(paths) <= _FEW:
+        for path in paths[1:]:
+            _start_writing(path)
         for path in paths:
-            sync_file(path)
+            _sync_file(path)
         return
-    with meanwhile(min(len(paths), _SYNCED_AT_ONCE)) as begin:
-        for path in paths:
-            begin(sync_file, path)
+    from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
+
+    with ThreadPoolExecutor(_SYNCED_AT_ONCE, "sync") as pool:
+        for _ in pool.map(_sync_file, paths):
+            pass
 
 
-def sync_file(path: Path | str) -> None:
-    """Make what was written to one file survive a power loss; see ``sync_files``."""
-    fd = os.open(path, os.O_RDWR | BINARY | NO_LINK)
-    try:
+def _start_writing(path: Path | str) -> None:
+    """
+    Have the disk begin to write a file, so that a sync takes less time later.
+
+    Does nothing on systems that can't be asked.
+
+    :param path: A regular file; a link is refused.
+    """
+    if sys.platform != "linux":
+        return
+    with _opened(path) as fd, contextlib.suppress(OSError):
+        # That the file is not needed in memory: Linux begins to write what has changed.
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _sync_file(path: Path | str) -> None:
+    with _opened(path) as fd:
         os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 @contextlib.contextmanager
-def meanwhile(threads: int = 1) -> Iterator[Callable[..., Any]]:
-    """
-    Work with files in other threads, while something else is done.
-
-    The body gets a function that accepts a function and its arguments, and returns at
-    once.  When the body ends, all calls are done; when it fails, those that have not
-    begun are left.
-
-    :param threads: How many calls go on at once; by default, one after the other.
-    """
-    from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
-
-    pool = ThreadPoolExecutor(threads, "files")
-    calls: list[Future[Any]] = []
+def _opened(path: Path | str) -> Iterator[int]:
+    fd = os.open(path, os.O_RDWR | BINARY | NO_LINK | NO_INHERIT)
     try:
-        yield lambda work, *arguments: calls.append(pool.submit(work, *arguments))
-        for each in calls:
-            each.result()
+        yield fd
     finally:
-        pool.shutdown(cancel_futures=True)
+        os.close(fd)
 
 
 def make_private(fd: int) -> None:

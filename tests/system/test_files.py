@@ -9,13 +9,11 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.system import files as systemfiles
 from bridge.system.files import (
     BINARY,
     NO_LINK,
     NO_WAIT,
     make_private,
-    meanwhile,
     sync_directory,
     sync_files,
 )
@@ -59,68 +57,63 @@ class FilesTests(SynchronousTestCase):
 
 
 class SyncingTests(SynchronousTestCase):
-    """Files that are synced in other threads."""
+    """Files that are synced, one after the other or several at once."""
 
     def setUp(self) -> None:
-        """Note which files are synced, once the system has."""
-        self.synced: list[str] = []
-        real = systemfiles.sync_file
-
-        def sync(path: Path | str) -> None:
-            real(path)
-            self.synced.append(Path(path).name)
-
-        self.patch(systemfiles, "sync_file", sync)
+        """Note which files the disk begins to write, and which are synced."""
+        self.done: list[str] = []
         self.root = Path(self.mktemp())
         self.root.mkdir()
-        self.paths = [self.root / name for name in "abc"]
+        self.paths = [self.root / str(number) for number in range(20)]
         for path in self.paths:
-            path.touch()
+            path.write_bytes(b"content")
+        fsync, advise = os.fsync, os.posix_fadvise
 
-    def test_all(self) -> None:
-        """However many there are, all are synced when it returns."""
+        def sync(fd: int) -> None:
+            fsync(fd)
+            self.done.append(name_of(fd))
+
+        def begin(fd: int, offset: int, size: int, advice: int) -> None:
+            advise(fd, offset, size, advice)
+            self.done.append(f"begun {name_of(fd)}")
+
+        self.patch(os, "fsync", sync)
+        self.patch(os, "posix_fadvise", begin)
+
+    def test_few(self) -> None:
+        """The disk begins to write the others before the first one is synced."""
         for count in range(4):
-            self.synced.clear()
             sync_files(self.paths[:count])
-            self.assertEqual(sorted(self.synced), ["a", "b", "c"][:count])
+            names = [path.name for path in self.paths[:count]]
+            self.assertEqual(self.done, [*("begun " + n for n in names[1:]), *names])
+            self.done.clear()
 
-    def test_while_something_else_is_done(self) -> None:
-        """At the end of the body all are synced, in their order."""
-        with meanwhile() as begin:
-            for path in self.paths:
-                begin(systemfiles.sync_file, path)
-        self.assertEqual(self.synced, ["a", "b", "c"])
+    def test_many(self) -> None:
+        """However many there are, all are synced when it returns, and no thread."""
+        before = threading.active_count()
+        sync_files(self.paths)
+        self.assertEqual(sorted(self.done), sorted(path.name for path in self.paths))
+        self.assertLessEqual(threading.active_count(), before)
 
     def test_one_that_cannot_be(self) -> None:
         """That one could not be synced is an error."""
-        self.paths.insert(1, self.root / "gone")
-        with self.assertRaises(FileNotFoundError), meanwhile() as begin:
-            for path in self.paths:
-                begin(systemfiles.sync_file, path)
-        self.assertEqual(self.synced[0], "a")
+        for paths in (self.paths[:3], self.paths):
+            self.assertRaises(FileNotFoundError, sync_files, [*paths, self.root / "x"])
 
-    def test_body_that_fails(self) -> None:
-        """The body's own error counts; what has not begun is left, and no thread."""
-        going, before = threading.Event(), threading.active_count()
-
-        def wait(path: Path) -> None:
-            going.wait()
-            systemfiles.sync_file(path)
-
-        def fail() -> None:
-            with meanwhile() as begin:
-                for path in self.paths:
-                    begin(wait, path)
-                threading.Timer(0.05, going.set).start()
-                raise ZeroDivisionError
-
-        self.assertRaises(ZeroDivisionError, fail)
-        self.assertEqual(self.synced, ["a"])
-        self.assertLessEqual(threading.active_count(), before)
+    def test_system_that_cannot_begin(self) -> None:
+        """That is only advice: the files are synced all the same."""
+        self.patch(os, "posix_fadvise", lambda *_: os.close(-1))
+        sync_files(self.paths[:3])
+        self.assertEqual(self.done, ["0", "1", "2"])
 
     def test_attack_link(self) -> None:
         """A link in the place of a file is refused."""
         link = self.root / "link"
-        link.symlink_to("a")
+        link.symlink_to("0")
         self.assertRaises(OSError, sync_files, [link])
         self.assertRaises(OSError, sync_files, [link, *self.paths])
+
+
+def name_of(fd: int) -> str:
+    """Return the name of the file that a descriptor has open."""
+    return Path(os.readlink(f"/proc/self/fd/{fd}")).name

@@ -24,7 +24,7 @@ from ...datadir.ownership import write_file
 from ...datadir.paths import DataDir, DataDirError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, KIB
 from ...settings.host import HostProfile
-from ...system.files import NO_LINK, meanwhile, sync_directory, sync_file
+from ...system.files import NO_LINK, sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
 from ..tree.digest import TreeDigests, Verify
 from ..tree.files import TooLargeError, read_bounded, read_own
@@ -172,19 +172,18 @@ class Staging:
         :raise OSError: Something could not be read or written.
         """
         contents = Contents(str(self.root))
+        published = [self.directory / n for n in (self.bundle, self._map, INFO_FILE)]
         try:
-            # The disk writes while this goes on.
-            with meanwhile() as begin:
-                begin(self._write_info, directories)
-                unchecked = inputs = self._check_inputs(directories, contents)
-                if self.confinement is not None:
-                    unchecked = self.confinement.check_unchanged(inputs)
-                    inputs |= self.confinement.inputs
-                self._make_portable(inputs, contents)
-                begin(sync_file, self.directory / self._map)
-                check_files(contents.root, unchecked)
+            unchecked = inputs = self._check_inputs(directories, contents)
+            if self.confinement is not None:
+                unchecked = self.confinement.check_unchanged(inputs)
+                inputs |= self.confinement.inputs
+            self._make_portable(inputs, contents)
+            self._write_info(directories)
+            check_files(contents.root, unchecked)
         except TooLargeError:
             raise BuildError(TOO_LARGE) from None
+        sync_files(published)
 
     def _check_inputs(
         self, directories: Sequence[str], contents: Contents
@@ -197,15 +196,20 @@ class Staging:
     def _make_portable(self, inputs: Collection[str], contents: Contents) -> None:
         path = self.directory / self._map
         text = read_bounded(path, BUILD_BUNDLE_BYTES)
-        here = str(self.directory)
-        checked = check_map(parse_map(text), here, contents.root, inputs, contents.read)
+        known = {} if self.confinement is None else self.confinement.known
+        checked = check_map(
+            parse_map(text),
+            str(self.directory),
+            contents.root,
+            inputs,
+            contents.read,
+            known,
+        )
         # In place: a file system may take long to make a file.
         _write(path, map_pieces(checked))
 
     def _write_info(self, directories: Sequence[str]) -> None:
-        """Write what the bundle is, and sync both."""
-        path, place = self.directory / INFO_FILE, self.directory / self.bundle
-        bundle = read_bounded(place, BUILD_BUNDLE_BYTES)
+        bundle = read_bounded(self.directory / self.bundle, BUILD_BUNDLE_BYTES)
         info = {
             "author": self._profile.info_author,
             "version": self._version,
@@ -216,9 +220,7 @@ class Staging:
         if linked:
             info["dev"] = sorted(map(plugin_of, linked))
         text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
-        _write(path, [text.encode()])
-        sync_file(place)
-        sync_file(path)
+        _write(self.directory / INFO_FILE, [text.encode()])
 
     def finish(self) -> None:
         """Check what was made, publish it, and remove the rest; see each of these."""
@@ -336,9 +338,11 @@ def _keep(path: Path, name: Path) -> None:
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file of the bundler's again, or one that is not there; no link."""
-    with open(path, "wb", buffering=_BUFFER_BYTES, opener=_no_link) as file:
+    with open(path, "wb", buffering=_BUFFER_BYTES, opener=_in_place) as file:
         file.writelines(pieces)
+        file.truncate()
 
 
-def _no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | NO_LINK, 0o666)
+def _in_place(path: str, flags: int) -> int:
+    # To empty it first would free on the disk what is allocated again at once.
+    return os.open(path, flags & ~os.O_TRUNC | NO_LINK, 0o666)

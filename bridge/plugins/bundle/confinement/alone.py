@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -92,7 +93,7 @@ class Confinement:
     staging: Path
     fresh: list[str] = Factory(list)
     _bundler: str = ""
-    _inputs: frozenset[str] = frozenset()
+    _inputs: dict[str, bytes] = Factory(dict)
     _with_dom: frozenset[str] = frozenset()
     _unchanged: frozenset[str] = frozenset()
     files: BoundFiles = field(init=False)
@@ -104,7 +105,15 @@ class Confinement:
     def inputs(self) -> frozenset[str]:
         """The files of the plugins that their bundles were made of."""
         kept = (one.inputs for one in self._kept.values())
-        return self._inputs.union(*kept)
+        return frozenset(self._inputs).union(*kept)
+
+    @property
+    def known(self) -> dict[str, bytes]:
+        """The SHA-256 of each file that an earlier build has read or made, by path."""
+        known: dict[str, bytes] = {}
+        for one in self._kept.values():
+            known |= {**one.inputs, **one.made}
+        return known
 
     def check_unchanged(self, inputs: frozenset[str]) -> frozenset[str]:
         """
@@ -116,7 +125,7 @@ class Confinement:
             read, and their trees are verified.
         :raise BuildError: Naming the file that is another.
         """
-        return inputs.difference(self.files.check_unchanged()) | self._inputs
+        return inputs.difference(self.files.check_unchanged()).union(self._inputs)
 
     def prepare(self, bundler: str) -> None:
         """
@@ -146,8 +155,9 @@ class Confinement:
         """
         try:
             metafile = read_bounded(self.staging / _METAFILE, BUILD_METAFILE_BYTES)
-            self._inputs = check_alone(metafile, self.fresh, _API, self._read)
-            # Before the digests: the manifests are part of what must not have changed.
+            inputs = check_alone(metafile, self.fresh, _API, self._read)
+            self._inputs = {path: sha256(self._read(path)).digest() for path in inputs}
+            # The trees' digests come last: nothing of this must have changed.
             self._with_dom = frozenset(filter(self._has_dom, self.fresh))
             self._unchanged = frozenset(filter(self._is_unchanged, self.fresh))
             return Bindings([self._unbound(name) for name in self.fresh])
@@ -194,11 +204,13 @@ class Confinement:
         """Keep what was bound for the next build, now that all of it was checked."""
         for name in self._unchanged:
             start = f"{PLUGINS}{name}/"
+            inputs = {p: d for p, d in self._inputs.items() if p.startswith(start)}
             self._kept[name] = Bound(
                 str(self._trees[name]),
                 self._bundler,
-                frozenset(path for path in self._inputs if path.startswith(start)),
-                self.files.written(name),
+                inputs,
+                self.files.made(name),
+                self.files.states(name),
             )
 
     def _unbound(self, name: str) -> Unbound:

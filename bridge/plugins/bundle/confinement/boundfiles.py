@@ -12,6 +12,7 @@ import os
 import shutil
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -36,16 +37,17 @@ class Bound:
 
     :ivar tree: The digest of the tree.
     :ivar bundler: The digest of the bundler.
-    :ivar inputs: The files of the plugin that were read, relative to the data
-        directory, with ``/``.
-    :ivar written: The files that were made of them, and their directory, by path; see
-        ``state_of``.
+    :ivar inputs: The files of the plugin that were read: the SHA-256 of each, by its
+        path relative to the data directory, with ``/``.
+    :ivar made: The files that were made of them, in the same way.
+    :ivar states: How these were left, and their directory, by path; see ``state_of``.
     """
 
     tree: str
     bundler: str
-    inputs: frozenset[str]
-    written: Mapping[str, State]
+    inputs: Mapping[str, bytes]
+    made: Mapping[str, bytes]
+    states: Mapping[str, State]
 
 
 @define(eq=False)
@@ -57,7 +59,8 @@ class BoundFiles:
     """
 
     root: Path
-    _written: dict[str, State] = Factory(dict)
+    _made: dict[str, bytes] = Factory(dict)
+    _states: dict[str, State] = Factory(dict)
 
     @property
     def _directory(self) -> Path:
@@ -74,10 +77,10 @@ class BoundFiles:
         if not _is_own(self._directory):
             kept.clear()
         for name, one in list(kept.items()):
-            if any(self._changed(one.written)):
+            if any(self._changed(one.states)):
                 del kept[name]
             else:
-                self._written.update(one.written)
+                self._states.update(one.states)
         _empty(self._directory, kept)
 
     def add(self, names: Iterable[str]) -> None:
@@ -96,14 +99,17 @@ class BoundFiles:
         path, content = f"{BOUND}/{name}/{file}", text.encode()
         with open(self._place(path), "wb", opener=_private) as opened:
             opened.write(content)
+        self._made[path] = sha256(content).digest()
         self._note(path)
         self._note(f"{BOUND}/{name}")
 
-    def written(self, name: str) -> dict[str, State]:
-        """Return a plugin's files and their directory, by path; all are written."""
-        folder = f"{BOUND}/{name}"
-        paths = [folder, *(f"{folder}/{file}" for file in _FILES)]
-        return {path: self._written[path] for path in paths}
+    def made(self, name: str) -> dict[str, bytes]:
+        """Return a plugin's files that were written in this build; see ``Bound``."""
+        return {path: self._made[path] for path in _paths(name)}
+
+    def states(self, name: str) -> dict[str, State]:
+        """Return how a plugin's files and their directory were left."""
+        return {path: self._states[path] for path in (f"{BOUND}/{name}", *_paths(name))}
 
     def check_unchanged(self) -> frozenset[str]:
         """
@@ -112,13 +118,13 @@ class BoundFiles:
         :return: The paths of it.
         :raise BuildError: Naming the file that is another.
         """
-        for path in self._changed(self._written):
+        for path in self._changed(self._states):
             raise BuildError(f"{shown(path)} was changed during the build")
-        return frozenset(self._written)
+        return frozenset(self._states)
 
-    def _changed(self, written: Mapping[str, State]) -> Iterator[str]:
-        """Name what is no longer as it was written."""
-        for path, state in written.items():
+    def _changed(self, states: Mapping[str, State]) -> Iterator[str]:
+        """Name what is no longer as it was left."""
+        for path, state in states.items():
             try:
                 if self._state(path) == state:
                     continue
@@ -127,13 +133,17 @@ class BoundFiles:
             yield path
 
     def _note(self, path: str) -> None:
-        self._written[path] = self._state(path)
+        self._states[path] = self._state(path)
 
     def _state(self, path: str) -> State:
         return state_of(os.lstat(self._place(path)))
 
     def _place(self, path: str) -> str:
         return f"{self.root}{os.sep}{path}"
+
+
+def _paths(name: str) -> list[str]:
+    return [f"{BOUND}/{name}/{file}" for file in _FILES]
 
 
 def _empty(folder: Path, but: Collection[str]) -> None:

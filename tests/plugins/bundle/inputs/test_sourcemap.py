@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import ClassVar
 from unittest import mock
@@ -153,6 +154,10 @@ class CheckingTests(SynchronousTestCase):
         "plugins/aa/\xfc %.ts": "\ufeffü".encode(),
         "plugins/aa/bad.ts": b"\xff",
         "host/packages/host/src/index.ts": b"",
+        "plugins/bb/main.ts": b"must not be read",
+    }
+    known: ClassVar[dict[str, bytes]] = {
+        "plugins/bb/main.ts": hashlib.sha256("\ufeffü".encode()).digest(),
     }
 
     def check(self, *pairs: tuple[str, str | None]) -> SourceMap:
@@ -166,6 +171,7 @@ class CheckingTests(SynchronousTestCase):
             "/home/me/data",
             frozenset(self.files),
             self.files.__getitem__,
+            self.known,
         )
 
     def refused(self, *pairs: tuple[str, str | None]) -> str:
@@ -173,6 +179,15 @@ class CheckingTests(SynchronousTestCase):
         with self.assertRaises(BuildError) as caught:
             self.check(*pairs)
         return str(caught.exception)
+
+    def test_known(self):
+        """A file whose digest is known is not read."""
+        text, other = "\ufeffü", ("must not be read", "ü", "\ud800", "", None)
+        path = "../../../data/plugins/bb/main.ts"
+        self.assertEqual(self.check((path, text)).contents, [text])
+        for content in other:
+            with self.subTest(content=content):
+                self.assertIn("differs from what", self.refused((path, content)))
 
     def test_named_from_the_data_directory(self):
         """Sources lose the way from the theme's folder to the data directory."""
