@@ -173,6 +173,7 @@ async def _run(reactor: Any, folder: Path, rows: list[Row]) -> None:
 def main() -> None:
     """Measure everything."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "performance"
+    folder.mkdir(parents=True, exist_ok=True)
     rows = in_processes()
     react(lambda reactor: Deferred.fromCoroutine(_run(reactor, folder, rows)))
 
