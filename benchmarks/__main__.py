@@ -27,6 +27,7 @@ from tests.plugins.operations.bench import PROFILE
 
 from . import (
     call,
+    firstuse,
     idle,
     install,
     outbound,
@@ -54,6 +55,8 @@ def in_processes() -> list[Row]:
     pages = pairing.measure()
     longer = min(one.first for one in pages) - min(one.later for one in pages)
     rows.append(Row("first page, longer than later ones", longer * 1e3, "ms", 150))
+    worst = max(firstuse.measure().values())
+    rows.append(Row("first use of any service, longer", worst * 1e3, "ms", 150))
     with tempfile.TemporaryDirectory() as home:
         still = idle.measure_idle(Path(home))
     rows.append(Row("wake-ups a second, idle", still.wakeups, "", 0))
