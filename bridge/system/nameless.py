@@ -25,14 +25,19 @@ It returns a descriptor, and raises ``OSError`` where there can be none.
 # Since Linux 6.3 a file in memory has to declare that it will run; older kernels refuse
 # the flag.
 _MFD_EXEC: Final = 0x10
+# The last room on a disk is for what has to be kept.
+_ROOM_BYTES: Final = 256 * 2**20
 
 
 def on_disk(directory: Path) -> int:
     """Create a file in the directory's file system; see ``Place``."""
     if sys.platform != "linux":  # pragma: no cover
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
-    if os.statvfs(directory).f_flag & os.ST_NOEXEC:
+    found = os.statvfs(directory)
+    if found.f_flag & os.ST_NOEXEC:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if found.f_bavail * found.f_frsize < _ROOM_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     # O_EXCL: nor can it get a name later.
     flags = os.O_TMPFILE | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
     return os.open(directory, flags, 0o500)

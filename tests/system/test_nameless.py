@@ -82,6 +82,20 @@ class NamelessTests(SynchronousTestCase):
         with mock.patch("os.statvfs", return_value=found):
             self.assertRaises(PermissionError, on_disk, self.directory)
 
+    def test_last_room(self) -> None:
+        """It takes none of the last 256 MiB of a disk."""
+        for free, there in ((2**16 - 1, False), (2**16, True)):
+            found = mock.Mock(f_flag=0, f_bavail=free, f_frsize=4096)
+            with mock.patch("os.statvfs", return_value=found):
+                if there:
+                    os.close(on_disk(self.directory))
+                else:
+                    self.assertRaises(OSError, on_disk, self.directory)
+
+    def test_preferred(self) -> None:
+        """The disk comes first: the system can free the memory it takes."""
+        self.assertEqual(PLACES, (on_disk, in_memory))
+
     def test_without_proc(self) -> None:
         """Where descriptors have no paths, the file can't be finished."""
         fd = in_memory(self.directory)

@@ -20,6 +20,17 @@ TABLE_FILE: Final = "build/static-plugins.ts"
 FREEZE_FILE: Final = "build/freeze.js"
 """Where the prelude is, which the table imports first; see ``confinement.prelude``."""
 
+PACKAGE_FILE: Final = "build/package.json"
+"""Where the package is that everything in ``build/`` belongs to."""
+
+PACKAGE: Final = b'{"browser":{},"sideEffects":true}\n'
+"""
+Its content.
+
+The bundler looks for a package in the directories above, too, up to the root of the
+file system.  One of these could leave the prelude out, or replace a bound plugin.
+"""
+
 
 def plugin_of(directory: str) -> str:
     """Return the id of the plugin whose tree is in a directory below ``plugins/``."""

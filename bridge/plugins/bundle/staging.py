@@ -35,7 +35,14 @@ from .confinement.prelude import prelude_text
 from .inputs.files import Contents, check_files
 from .inputs.metafile import TOO_LARGE, BuildError, check_metafile
 from .inputs.sourcemap import check_map, map_pieces, parse_map
-from .plugintable import FREEZE_FILE, TABLE_FILE, plugin_of, table_text
+from .plugintable import (
+    FREEZE_FILE,
+    PACKAGE,
+    PACKAGE_FILE,
+    TABLE_FILE,
+    plugin_of,
+    table_text,
+)
 from .prerequisites import (
     BUNDLER_BINARY,
     BUNDLER_CHECKSUM,
@@ -161,6 +168,7 @@ class Staging:
         profile, bound = self._profile, self.confinement is not None
         table = table_text(directories, profile.lazy_table, bound, profile.freeze)
         _replace(self.root / TABLE_FILE, table.encode())
+        _replace(self.root / PACKAGE_FILE, PACKAGE)
         if profile.freeze:
             _replace(self.root / FREEZE_FILE, prelude_text().encode())
 
@@ -191,7 +199,8 @@ class Staging:
         """Check what was read, by the metafile."""
         metafile = read_bounded(self.directory / METAFILE, BUILD_METAFILE_BYTES)
         written = (self.bundle, self._map)
-        return check_metafile(metafile, directories, written, contents.read)
+        bound = self.confinement is not None
+        return check_metafile(metafile, directories, written, contents.read, bound)
 
     def _make_portable(self, inputs: Collection[str], contents: Contents) -> None:
         path = self.directory / self._map

@@ -164,7 +164,8 @@ class HeldCopy:
         with self._lock:
             digest = read_checksum(source)
             of = digest, _identity(source / BINARY_NAME)
-            if self._fd is None or self._of != of:
+            # An administrator may forbid that anything runs from the file system.
+            if self._fd is None or self._of != of or not _runs(self._fd):
                 self._drop()
                 made = verified_copy(source, private, self._places)
                 if made.descriptor is None:
@@ -182,6 +183,10 @@ class HeldCopy:
         if self._fd is not None:
             os.close(self._fd)
         self._fd = self._of = None
+
+
+def _runs(fd: int) -> bool:
+    return os.access(path_of(fd), os.X_OK)
 
 
 def _identity(binary: Path) -> State:

@@ -137,12 +137,15 @@ def state_of(found: os.stat_result) -> State:
     Return what differs once a file or a directory was replaced, written to or opened to
     others.
 
-    Not within one tick of the system's clock, of some milliseconds; nor when a file is
-    written to by way of memory that it is mapped to.
+    It does not show a write within the same tick of the file system's clock, nor one by
+    way of memory that the file is mapped to.
     """
+    # File systems in layers may give a directory another number at any time.
+    folder = stat.S_ISDIR(found.st_mode)
+    place = () if folder else (found.st_dev, found.st_ino, found.st_size)
     # No call sets the time of the last change, st_ctime.
     times = found.st_mtime_ns, found.st_ctime_ns
-    return (found.st_dev, found.st_ino, found.st_size, *times)
+    return (found.st_mode, found.st_uid, found.st_gid, *times, *place)
 
 
 def shown(path: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from unittest import mock
 
@@ -190,6 +192,31 @@ class AttackTests(RebuildingCase):
         (folder / "package.json").write_text("{}")
         (folder / "package.json").chmod(0o666)
 
+    async def test_attack_package_above(self):
+        """A package of another user's, wherever above, is not used."""
+        for folder in (self.shop.data.root, self.shop.data.root.parent):
+            package = folder / "package.json"
+            package.write_text('{"sideEffects": false}')
+            planted(self, package)
+            [error] = (await self.build()).errors
+            self.assertTrue(error.startswith(f"{package} "), error)
+            package.unlink()
+        await self.good()
+
+    async def test_attack_package_that_unbinds(self):
+        """A package above replaces no bound plugin, and does not drop the prelude."""
+        await self.good()
+        published = self.shop.published()
+        for package in (
+            {"sideEffects": False},
+            {"browser": {"./build/freeze.js": False}},
+            {"browser": {"./build/bound/aa/scope.js": False}},
+            {"browser": {"./build/bound/aa/main.js": "./plugins/aa/main.ts"}},
+        ):
+            self.shop.write("package.json", json.dumps(package))
+            await self.good()
+            self.assertEqual(self.shop.published(), published, package)
+
     async def test_attack_directory_open_to_others(self):
         """All is bound again where others could have written."""
         await self.good()
@@ -202,9 +229,31 @@ class AttackTests(RebuildingCase):
         await self.good()
         self.bound.rename(self.shop.root / "elsewhere")
         self.bound.symlink_to(self.shop.root / "elsewhere")
-        self.assertFalse((await self.build()).ok)
-        self.bound.unlink()
         self.assertEqual(await self.good(), [["aa", "bb"]])
+        self.assertFalse(self.bound.is_symlink())
+        self.assertEqual(len(list((self.shop.root / "elsewhere").iterdir())), 2)
+
+    async def test_file_in_its_place(self):
+        """A file in the place of the directory is removed."""
+        self.bound.parent.mkdir(exist_ok=True)
+        self.bound.write_text("")
+        self.assertEqual(await self.good(), [["aa", "bb"]])
+
+    async def test_private(self):
+        """Nobody else can read or write what is bound, whatever the umask is."""
+        self.addCleanup(os.umask, os.umask(0))
+        await self.good()
+        modes = {path.stat().st_mode & 0o777 for path in self.bound.glob("*/*")}
+        self.assertEqual(modes, {0o600})
+
+    async def test_attack_source_open_to_others(self):
+        """The files of a plugin that is bound in this build are checked."""
+        for name in ("main.ts", "plugin.json"):
+            path = self.shop.data.plugins / "aa" / name
+            path.chmod(0o666)
+            [error] = (await self.build("aa", verified=False)).errors
+            self.assertIn(f"{path} can be written by other users", error)
+            path.chmod(0o644)
 
     async def test_attack_changed_while_used(self):
         """A bound file that changes after it was checked is not published."""

@@ -8,6 +8,7 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -196,6 +197,13 @@ class HeldCopyTests(ExecutableCase):
         self.assertEqual((self.output(), self.made), (b"it does\n", 2))
         os.utime(self.source / "esbuild")
         self.assertEqual((self.output(), self.made), (b"it does\n", 3))
+
+    def test_that_cannot_run_any_more(self):
+        """It is copied again where nothing may run from the file system any more."""
+        self.output()
+        with mock.patch("os.access", return_value=False):
+            self.output()
+        self.assertEqual(self.made, 2)
 
     def test_attack_tampered_later(self):
         """A held copy lets no later change of either file through."""

@@ -109,7 +109,7 @@ class Confinement:
 
     @property
     def known(self) -> dict[str, bytes]:
-        """The SHA-256 of each file that an earlier build has read or made, by path."""
+        """The SHA-256 of each file of the plugins that were bound before, by path."""
         known: dict[str, bytes] = {}
         for one in self._kept.values():
             known |= {**one.inputs, **one.made}

@@ -1,13 +1,15 @@
 """
 The files of bound plugins, in a directory of their own below ``build/``.
 
-Nothing of it is used because of where it lies: only this user can write there, and the
-state in which files and directories were left is remembered, and compared before the
-bundler reads them and afterwards.  The functions block.
+Nothing of it is used because of where it lies: the directory is made so that only this
+user can write there, and is made again otherwise; and the state in which each file and
+directory was left is remembered, and compared before the bundler reads them and
+afterwards.  The functions block.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -27,7 +29,7 @@ from .binding import SCOPE_FILE
 # Of its own for each plugin: the object of `import * as` would be shared otherwise, and
 # is none that can be frozen.  No file of a plugin's is likely to be called so.
 API_FILE: Final = "@api.js"
-_FILES: Final = sorted((BOUND_ENTRY, SCOPE_FILE, API_FILE))
+_FILES: Final = (BOUND_ENTRY, SCOPE_FILE, API_FILE)
 
 
 @frozen
@@ -118,8 +120,9 @@ class BoundFiles:
         :return: The paths of it.
         :raise BuildError: Naming the file that is another.
         """
-        for path in self._changed(self._states):
-            raise BuildError(f"{shown(path)} was changed during the build")
+        changed = next(self._changed(self._states), None)
+        if changed is not None:
+            raise BuildError(f"{shown(changed)} was changed during the build")
         return frozenset(self._states)
 
     def _changed(self, states: Mapping[str, State]) -> Iterator[str]:
@@ -149,15 +152,20 @@ def _paths(name: str) -> list[str]:
 def _empty(folder: Path, but: Collection[str]) -> None:
     """Make a private directory, or remove everything in it except some names."""
     if not but:
-        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            _remove(folder)
         folder.mkdir(mode=0o700)
         return
     for entry in folder.iterdir():
         if entry.name not in but:
-            if entry.is_symlink() or not entry.is_dir():
-                entry.unlink()
-            else:
-                shutil.rmtree(entry)
+            _remove(entry)
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+    else:
+        shutil.rmtree(path)
 
 
 def _is_own(folder: Path | str) -> bool:

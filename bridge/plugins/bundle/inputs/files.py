@@ -61,7 +61,8 @@ class Contents:
 
 def check_files(root: str, inputs: Collection[str]) -> None:
     """
-    Check each input, and what led there: directories and their packages.
+    Check each input, and what led there: directories and their packages, also those of
+    the directories above the data directory.
 
     :param root: The data directory's real path.
     :param inputs: Paths relative to it, with ``/``.
@@ -69,6 +70,7 @@ def check_files(root: str, inputs: Collection[str]) -> None:
     :raise OSError: A directory can't be listed.
     """
     checked = _Checked(root)
+    checked.check_above()
     for path in sorted(inputs):
         checked.check(path)
 
@@ -97,13 +99,24 @@ class _Checked:
             self._check_folder(folder, path)
         self._check_part(path, path)
 
+    def check_above(self) -> None:
+        """
+        Check the packages of the root and of the directories above it.
+
+        :raise BuildError: Another user may have written one.
+        """
+        folder, above = self.root, ""
+        while folder != above:
+            self._check_package(os.path.join(folder, "package.json"))
+            folder, above = os.path.dirname(folder), folder
+
     def _check_folder(self, folder: str, path: str) -> None:
         """Check a directory on the way to an input, and those above it."""
         above = folder.rpartition("/")[0]
         if above not in self.folders:
             self._check_folder(above, path)
         self._check_part(folder, path)
-        self._check_package(f"{folder}/package.json", path)
+        self._check_package(self._place(f"{folder}/package.json"), self._top(path))
         self.folders.add(folder)
 
     def _check_part(self, part: str, path: str) -> None:
@@ -138,9 +151,9 @@ class _Checked:
             self.names[folder] = frozenset(os.listdir(self._place(folder)))
         return self.names[folder]
 
-    def _check_package(self, package: str, path: str) -> None:
+    def _check_package(self, package: str, top: str | None = None) -> None:
         try:
-            check(self._place(package), self._top(path))
+            check(package, top)
         except NotOwnError as e:
             raise BuildError(str(e)) from None
 

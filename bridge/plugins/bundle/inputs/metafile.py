@@ -61,6 +61,7 @@ def check_metafile(
     plugins: Collection[str],
     outputs: Collection[str],
     read: Callable[[str], bytes],
+    bound: bool,
 ) -> frozenset[str]:
     """
     Check everything a bundle was made of.
@@ -76,7 +77,8 @@ def check_metafile(
     given = _parsed(text)
     if not given.inputs:
         raise BuildError("the bundler's metafile names no inputs")
-    _Rules(frozenset(plugins), read, _first(given)).check(given, given.left)
+    rules = _Rules(frozenset(plugins), read, _first(given), bound=bound)
+    rules.check(given, given.left)
     _check_outputs(given.outputs, outputs)
     return _files(given)
 
@@ -138,6 +140,7 @@ class _Rules:
     :ivar first: The first import of each file.
     :ivar entries: The files that no import has to name.
     :ivar shared: The areas that every plugin may import from.
+    :ivar bound: See ``check_metafile``.
     """
 
     plugins: frozenset[str]
@@ -145,6 +148,7 @@ class _Rules:
     first: dict[str, Edge]
     entries: frozenset[str] = frozenset()
     shared: tuple[str, ...] = (API,)
+    bound: bool = False
     _areas: dict[str, str | None] = Factory(dict)
 
     def check(self, given: Metafile, left: Collection[str]) -> None:
@@ -224,13 +228,26 @@ class _Rules:
         area = self._area(edge.importer.removeprefix(_DISABLED))
         named = edge.target.removeprefix(_DISABLED)
         to = self._area(named)
+        made = area is not None and area.startswith((TABLE_FILE, _BOUND))
+        if made and named != edge.target:
+            return False  # nothing is left out of what was made for the bundle
         if area == TABLE_FILE:
-            return _in_table(named, to)
+            return self._in_table(named, to)
         if area is not None and area.startswith((PLUGINS, _BOUND)):
             return to is not None and to in (*self.shared, area)
         if to is None:
             return named != edge.target
         return to in _REACH.get(area or "", ())
+
+    def _in_table(self, path: str, area: str | None) -> bool:
+        if path == FREEZE_FILE:
+            return True
+        if area is None:
+            return False
+        if area.startswith(_BOUND):
+            return self.bound and path == area + BOUND_ENTRY
+        files = (MANIFEST_FILE,) if self.bound else (ENTRY_FILE, MANIFEST_FILE)
+        return path in {area + name for name in files}
 
     def _area(self, path: str) -> str | None:
         """See ``_area``; each file is asked for by every import of it."""
@@ -291,15 +308,6 @@ def _why_not(inside: str, as_data: bool) -> str | None:
         (not (is_source_name(name) or is_data_name(name)), _NEITHER),
     )
     return next((words for holds, words in reasons if holds), None)
-
-
-def _in_table(path: str, area: str | None) -> bool:
-    if path == FREEZE_FILE:
-        return True
-    if area is None:
-        return False
-    files = (BOUND_ENTRY,) if area.startswith(_BOUND) else (ENTRY_FILE, MANIFEST_FILE)
-    return path in {area + name for name in files}
 
 
 def _shown_path(path: str) -> str:

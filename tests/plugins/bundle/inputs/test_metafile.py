@@ -72,7 +72,7 @@ class MetafileTests(SynchronousTestCase):
         self, text: bytes, read: Callable[[str], bytes] = unread
     ) -> frozenset[str]:
         """Check a build of the plugins ``aa`` and ``bb``."""
-        return check_metafile(text, ["aa", "bb"], OUTPUTS, read)
+        return check_metafile(text, ["aa", "bb"], OUTPUTS, read, bound=False)
 
     def refused(self, text: bytes, read: Callable[[str], bytes] = unread) -> str:
         """Check, expect a refusal, and give its words."""
@@ -340,7 +340,7 @@ class MetafileTests(SynchronousTestCase):
         """Whatever an input is called, it is in a area or it is refused."""
         try:
             text = metafile((MAIN, path))
-            read = check_metafile(text, ["aa", plugin_id], OUTPUTS, unread)
+            read = check_metafile(text, ["aa", plugin_id], OUTPUTS, unread, bound=False)
         except (BuildError, TypeError):
             return
         areas = ("host/", "plugins/aa/", f"plugins/{plugin_id}/", TABLE)
@@ -367,12 +367,15 @@ class BoundTests(SynchronousTestCase):
             "freeze": "build/freeze.js",
         }
         inputs: dict[str, Any] = {path: {"imports": []} for path in names.values()}
-        inputs[self.TABLE]["imports"] = [{"path": names["source"]}]
         for importer, target in edges.items():
-            inputs[names[importer]]["imports"] += [{"path": names[target]}]
+            given = names.get(target, target)
+            inputs[names[importer]]["imports"] += [{"path": given}]
+            inputs.setdefault(given, {"imports": []})
+        if names["source"] not in json.dumps(list(inputs.values())):
+            del inputs[names["source"]]
         text = json.dumps({"inputs": inputs}).encode()
         try:
-            check_metafile(text, ["aa", "bb"], OUTPUTS, lambda path: b"")
+            check_metafile(text, ["aa", "bb"], OUTPUTS, lambda path: b"", bound=True)
         except BuildError as e:
             return str(e)
         return ""
@@ -388,9 +391,9 @@ class BoundTests(SynchronousTestCase):
 
     def test_attack_prelude(self) -> None:
         """Nothing else imports it, and it imports nothing."""
-        for importer in ("aa", "scope", "source", "host", "api"):
+        for importer in ("aa", "scope", "host", "api"):
             self.assertIn("may not import", self.check(**{importer: "freeze"}))
-        for target in ("aa", "source", "host", "api", "table"):
+        for target in ("aa", "host", "api", "table"):
             self.assertIn("may not import", self.check(freeze=target), target)
 
     def test_attack_other_files(self) -> None:
@@ -402,7 +405,26 @@ class BoundTests(SynchronousTestCase):
             {"scope": "bb"},
             {"table": "own"},
             {"table": "scope"},
-            {"source": "aa"},
             {"host": "aa"},
         ):
             self.assertIn("may not import", self.check(**edges), edges)
+
+    def test_manifests(self) -> None:
+        """Of a plugin's own files, the table imports the manifest."""
+        self.assertEqual(self.check(table="plugins/aa/plugin.json"), "")
+
+    def test_attack_source(self) -> None:
+        """No file imports a plugin's source, as a package above may ask."""
+        for importer in ("table", "aa", "scope", "host", "freeze"):
+            self.assertIn("may not import", self.check(**{importer: "source"}))
+
+    def test_attack_left_out(self) -> None:
+        """Neither the prelude nor a scope is left out, as a package may ask."""
+        for importer, path in (
+            ("table", "build/freeze.js"),
+            ("table", "build/bound/aa/main.js"),
+            ("aa", "build/bound/aa/scope.js"),
+            ("aa", "host/packages/api/src/index.ts"),
+        ):
+            error = self.check(**{importer: f"(disabled):{path}"})
+            self.assertIn(f"may not import {path}", error)
