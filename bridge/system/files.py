@@ -19,6 +19,7 @@ BINARY: Final = getattr(os, "O_BINARY", 0)
 """Leaves the ends of lines alone; only Windows changes them."""
 
 _SYNCED_AT_ONCE: Final = 8
+# For so many, threads cost more than they save.
 _FEW: Final = 8
 
 RENAMES_OPEN_FILES: Final = sys.platform != "win32"

@@ -112,7 +112,8 @@ class Confinement:
         """The SHA-256 of each file of the plugins that were bound before, by path."""
         known: dict[str, bytes] = {}
         for one in self._kept.values():
-            known |= {**one.inputs, **one.made}
+            known.update(one.inputs)
+            known.update(one.made)
         return known
 
     def check_unchanged(self, inputs: frozenset[str]) -> frozenset[str]:

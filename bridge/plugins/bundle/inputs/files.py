@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection
+from pathlib import Path
 from typing import Final
 
 from attrs import Factory, define, frozen
@@ -105,10 +106,9 @@ class _Checked:
 
         :raise BuildError: Another user may have written one.
         """
-        folder, above = self.root, ""
-        while folder != above:
-            self._check_package(os.path.join(folder, "package.json"))
-            folder, above = os.path.dirname(folder), folder
+        root = Path(self.root)
+        for folder in (root, *root.parents):
+            self._check_package(str(folder / "package.json"))
 
     def _check_folder(self, folder: str, path: str) -> None:
         """Check a directory on the way to an input, and those above it."""

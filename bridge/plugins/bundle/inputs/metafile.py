@@ -71,6 +71,8 @@ def check_metafile(
     :param outputs: The names of the files the bundler was to write.
     :param read: Return the bytes of a file it read; used to find the line of an import
         that is refused.
+    :param bound: Whether it is made of bound plugins, and of nothing else of theirs but
+        their manifests.
     :return: The files it read, relative to the data directory, with ``/``.
     :raise BuildError: Naming the file that has no business in the bundle.
     """
