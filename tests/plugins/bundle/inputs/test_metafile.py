@@ -355,6 +355,14 @@ class BoundTests(SynchronousTestCase):
 
     def check(self, **edges: str) -> str:
         """Check imports between files; return the refusal."""
+        return self.refusal(edges, bound=True)
+
+    def check_unbound(self, **edges: str) -> str:
+        """Check the same where the table imports a plugin's source."""
+        return self.refusal(edges, bound=False)
+
+    def refusal(self, edges: dict[str, str], *, bound: bool) -> str:
+        """Check a bundle of a few files with these imports."""
         names = {
             "table": self.TABLE,
             "aa": "build/bound/aa/main.js",
@@ -367,15 +375,17 @@ class BoundTests(SynchronousTestCase):
             "freeze": "build/freeze.js",
         }
         inputs: dict[str, Any] = {path: {"imports": []} for path in names.values()}
+        if not bound:
+            inputs[self.TABLE]["imports"] = [{"path": names["source"]}]
+        elif "source" not in edges.values():
+            del inputs[names["source"]]
         for importer, target in edges.items():
             given = names.get(target, target)
             inputs[names[importer]]["imports"] += [{"path": given}]
             inputs.setdefault(given, {"imports": []})
-        if names["source"] not in json.dumps(list(inputs.values())):
-            del inputs[names["source"]]
         text = json.dumps({"inputs": inputs}).encode()
         try:
-            check_metafile(text, ["aa", "bb"], OUTPUTS, lambda path: b"", bound=True)
+            check_metafile(text, ["aa", "bb"], OUTPUTS, lambda path: b"", bound=bound)
         except BuildError as e:
             return str(e)
         return ""
@@ -393,8 +403,10 @@ class BoundTests(SynchronousTestCase):
         """Nothing else imports it, and it imports nothing."""
         for importer in ("aa", "scope", "host", "api"):
             self.assertIn("may not import", self.check(**{importer: "freeze"}))
-        for target in ("aa", "host", "api", "table"):
+        for target in ("aa", "source", "host", "api", "table"):
             self.assertIn("may not import", self.check(freeze=target), target)
+        error = self.check_unbound(source="freeze")
+        self.assertEqual(error, "plugins/aa/main.ts may not import build/freeze.js")
 
     def test_attack_other_files(self) -> None:
         """They import nothing else, and nothing else is imported of them."""
@@ -408,6 +420,14 @@ class BoundTests(SynchronousTestCase):
             {"host": "aa"},
         ):
             self.assertIn("may not import", self.check(**edges), edges)
+
+    def test_attack_bound_by_a_source(self) -> None:
+        """A plugin's source imports nothing that is bound, nor does its table."""
+        entry = "build/bound/aa/main.js"
+        error = self.check_unbound(source="aa")
+        self.assertEqual(error, f"plugins/aa/main.ts may not import {entry}")
+        error = self.check_unbound(table="aa")
+        self.assertEqual(error, f"{self.TABLE} may not import {entry}")
 
     def test_manifests(self) -> None:
         """Of a plugin's own files, the table imports the manifest."""
