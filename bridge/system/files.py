@@ -1,4 +1,4 @@
-"""Flags for opening files, and how files and directories become durable."""
+"""Files: flags to open them, how they become durable, and their removal."""
 
 from __future__ import annotations
 
@@ -91,6 +91,25 @@ def _opened(path: Path | str) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
+
+
+def remove(path: Path, *, ignore_errors: bool = False) -> None:
+    """
+    Remove a file, a link, or a directory with all that is in it.
+
+    :param ignore_errors: Leave what can't be removed.
+    :raise OSError: It could not be removed, or is not there.
+    """
+    if path.is_dir() and not path.is_symlink():
+        import shutil  # with modules for compression; not at a start
+
+        shutil.rmtree(path, ignore_errors=ignore_errors)
+        return
+    try:
+        path.unlink()
+    except OSError:
+        if not ignore_errors:
+            raise
 
 
 def make_private(fd: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from pathlib import Path
 from unittest import mock
@@ -14,9 +15,12 @@ from bridge.system.files import (
     NO_LINK,
     NO_WAIT,
     make_private,
+    remove,
     sync_directory,
     sync_files,
 )
+
+from ..directories import fresh_directory
 
 
 class FilesTests(SynchronousTestCase):
@@ -112,6 +116,39 @@ class SyncingTests(SynchronousTestCase):
         link.symlink_to("0")
         self.assertRaises(OSError, sync_files, [link])
         self.assertRaises(OSError, sync_files, [link, *self.paths])
+
+
+class RemovingTests(SynchronousTestCase):
+    """Whatever is removed."""
+
+    def setUp(self) -> None:
+        """Make a directory that must stay, and the name of what is removed."""
+        root = fresh_directory(self)
+        self.kept, self.path = root / "kept", root / "path"
+        (self.kept / "folder").mkdir(parents=True)
+
+    def test_all_kinds(self) -> None:
+        """A directory goes with what is in it, a link without what it leads to."""
+        for make in (
+            self.path.touch,
+            lambda: self.path.symlink_to("nowhere"),
+            lambda: self.path.symlink_to(self.kept),
+            lambda: shutil.copytree(self.kept, self.path),
+        ):
+            make()
+            remove(self.path)
+            self.assertFalse(os.path.lexists(self.path))
+        self.assertTrue((self.kept / "folder").is_dir())
+
+    def test_errors(self) -> None:
+        """What can't be removed is an error, unless errors are ignored."""
+        self.assertRaises(FileNotFoundError, remove, self.path)
+        remove(self.path, ignore_errors=True)
+        self.path.mkdir()
+        self.patch(os, "rmdir", lambda *_, **__: os.close(-1))
+        self.assertRaises(OSError, remove, self.path)
+        remove(self.path, ignore_errors=True)
+        self.assertTrue(self.path.is_dir())
 
 
 def name_of(fd: int) -> str:

@@ -24,7 +24,7 @@ from ...datadir.ownership import write_file
 from ...datadir.paths import DataDir, DataDirError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, KIB
 from ...settings.host import HostProfile
-from ...system.files import NO_LINK, sync_directory, sync_files
+from ...system.files import NO_LINK, remove, sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
 from ..tree.digest import TreeDigests, Verify
 from ..tree.files import TooLargeError, read_bounded, read_own
@@ -283,7 +283,7 @@ class Staging:
             self.executable.close()
             self.executable = None
         if self._lock is not None:
-            _remove(self.directory)
+            remove(self.directory, ignore_errors=True)
             self._lock.release()
             self._lock = None
 
@@ -308,15 +308,7 @@ def sweep(folder: Path) -> None:
 
 def _remove_stale(folder: Path) -> None:
     for stale in folder.glob(f"{STAGING_PREFIX}*"):
-        _remove(stale)
-
-
-def _remove(path: Path) -> None:
-    if path.is_symlink() or not path.is_dir():
-        with contextlib.suppress(OSError):
-            path.unlink()
-    else:
-        shutil.rmtree(path, ignore_errors=True)
+        remove(stale, ignore_errors=True)
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import sha256
@@ -21,6 +20,7 @@ from typing import Final
 from attrs import Factory, define, frozen
 
 from ....datadir.ownership import check
+from ....system.files import remove
 from ...tree.files import State, shown, state_of
 from ..inputs.metafile import BuildError
 from ..plugintable import BOUND, BOUND_ENTRY
@@ -153,19 +153,12 @@ def _empty(folder: Path, but: Collection[str]) -> None:
     """Make a private directory, or remove everything in it except some names."""
     if not but:
         with contextlib.suppress(FileNotFoundError):
-            _remove(folder)
+            remove(folder)
         folder.mkdir(mode=0o700)
         return
     for entry in folder.iterdir():
         if entry.name not in but:
-            _remove(entry)
-
-
-def _remove(path: Path) -> None:
-    if path.is_symlink() or not path.is_dir():
-        path.unlink()
-    else:
-        shutil.rmtree(path)
+            remove(entry)
 
 
 def _is_own(folder: Path | str) -> bool:
