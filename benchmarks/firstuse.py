@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tests.whole.daemon import Page, set_up
 
-from .pages import Peers, peers, udp
+from .pages import Peers, peers, samples, udp
 from .probe import Probed, probed
 
 ROUNDS: Final = 3
@@ -27,24 +27,16 @@ Use = Callable[[Probed, Page], object]
 
 
 def uses(reached: Peers) -> dict[str, Use]:
-    """Return a call of each service that does what the service is for, by name."""
+    """Return a use of each service, by name; a build is one too, and so is HTTP."""
 
-    def call(service: str, method: str, **params: Any) -> Use:
+    def call(name: str, params: dict[str, Any]) -> Use:
+        service, _, method = name.partition("/")
         return lambda _, page: page.result(service, method, params)
 
-    line = {"level": "info", "scope": "page", "message": "a line"}
-    query = "SELECT name FROM places WHERE id = ?1"
-    url = f"http://127.0.0.1:{reached.http}/"
+    calls = {**samples(reached), "plugins/list": {}, "plugins/build": {}}
     return {
         "HTTP": lambda watched, _: watched.daemon.http("GET", "/v1/describe"),
-        "state": call("state", "set", ns="host", key="k", value=1),
-        "logs": call("logs", "write", records=[line]),
-        "notify": call("notify", "send", title="Door", content="Somebody is there"),
-        "osc": call("osc", "send", address="/a", args=[0.5], port=reached.osc_to),
-        "sql": call("sql", "query", database="sample", sql=query, params=[2]),
-        "outbound": call("outbound", "fetch", url=url),
-        "plugins": call("plugins", "list"),
-        "a build": call("plugins", "build"),
+        **{name: call(name, params) for name, params in calls.items()},
     }
 
 
