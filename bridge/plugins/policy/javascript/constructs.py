@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final
 
 from ..reader.transform import FACTORY, Answer
@@ -25,6 +25,7 @@ from ..rules.table import (
     word_rule,
 )
 from .aliases import Uses
+from .calls import all_texts, argument
 from .esmodules import import_statements, specifier
 from .lines import Lines
 from .patterns import (
@@ -42,7 +43,6 @@ from .tokens import Code, Kind, UnreadableError
 
 _MOST: Final = 1_000
 
-_BORROWED: Final = frozenset({"call", "apply", "bind"})
 _PHASES: Final = frozenset({"source", "defer"})
 
 
@@ -250,7 +250,7 @@ class _Reading:
         elif text in TIMERS and code.is_member(index):
             self._timer(index, text)
         elif text in ("setAttribute", "setAttributeNS", "createAttribute"):
-            for _, value in self._all_texts(index):
+            for _, value in all_texts(self._code, index):
                 if value.strip().lower() == "srcdoc":
                     self._add(index, "srcdoc")
         elif text == "Object":
@@ -258,62 +258,20 @@ class _Reading:
         if self._has_pragma:
             self._jsx(index)
 
-    def _all_texts(self, index: int) -> Iterator[tuple[int, str]]:
-        code = self._code
-        group = self._group(index)
-        if group is not None:
-            for argument in arguments(code, group[0]):
-                yield from texts(code, argument)
-
-    def _group(self, index: int) -> tuple[int, str] | None:
-        """The ``(`` of a call of what is at ``index``, and how it is borrowed."""
-        code = self._code
-        at = code.after(index)
-        how = ""
-        if code.text(at) in (".", "?.") and code.text(at + 1) in _BORROWED:
-            how = code.text(at + 1)
-            at += 2
-        if code.text(at) == "?.":
-            at += 1
-        return (at, how) if code.text(at) == "(" else None
-
-    def _argument(self, index: int, number: int) -> int | None:
-        """The first token of one argument of a call of what is at ``index``."""
-        found = self._group(index)
-        if found is None:
-            return None
-        given = self._arguments(*found)
-        return given[number] if number < len(given) else None
-
-    def _arguments(self, group: int, how: str) -> list[int]:
-        code = self._code
-        given = arguments(code, group)
-        if how == "apply":
-            is_array = len(given) > 1 and code.text(given[1]) == "["
-            return arguments(code, given[1]) if is_array else []
-        if how == "bind":
-            called = code.partner[group] + 1
-            if code.text(called) == "?.":
-                called += 1
-            return given[1:] + (
-                arguments(code, called) if code.text(called) == "(" else []
-            )
-        return given[1:] if how == "call" else given
-
     def _element(self, index: int, number: int) -> None:
-        argument = self._argument(index, number)
-        if argument is None:
+        given = argument(self._code, index, number)
+        if given is None:
             return
-        for _, value in texts(self._code, argument):
+        for _, value in texts(self._code, given):
             tag = value.strip().lower().rpartition(":")[2]
             if tag in CODE_TAGS:
                 self._add(index, "createElement of a code-loading tag")
 
     def _timer(self, index: int, name: str) -> None:
-        argument = self._argument(index, 0)
-        if argument is None:
+        given = argument(self._code, index, 0)
+        if given is None:
             return
-        for _ in texts(self._code, argument):
+        for _ in texts(self._code, given):
             self._add(index, f"{name} with a string")
 
     def _markups(self) -> None:
@@ -413,12 +371,12 @@ class _Reading:
 
     def _jsx(self, index: int) -> None:
         code = self._code
-        argument = self._argument(index, 0)
-        value = None if argument is None else string_value(code, argument)
-        if value is None or argument is None:
+        given = argument(code, index, 0)
+        value = None if given is None else string_value(code, given)
+        if value is None or given is None:
             return
         tag = value.lower().rpartition(":")[2]
         if tag == "script":
-            self._add(argument, "script tag")
+            self._add(given, "script tag")
         elif tag in CODE_TAGS:
-            self._add(argument, "createElement of a code-loading tag")
+            self._add(given, "createElement of a code-loading tag")
