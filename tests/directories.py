@@ -9,7 +9,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir import ownership
+from bridge.system import users
 
 _NOBODY = 65534
 
@@ -27,10 +27,10 @@ def planted(test: SynchronousTestCase, path: Path) -> None:
         os.chown(path, _NOBODY, -1, follow_symlinks=False)
         return
     found = path.lstat()
-    owner = ownership._owner
+    owner = users.owner
 
     def another(status: os.stat_result) -> int:
         same = (status.st_dev, status.st_ino) == (found.st_dev, found.st_ino)
         return _NOBODY if same else owner(status)
 
-    test.patch(ownership, "_owner", another)
+    test.patch(users, "owner", another)
