@@ -3,7 +3,7 @@
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: help demo test check packages soak docs reference clean
+.PHONY: help demo test check packages soak docs reference wheel clean
 
 help:
 	@echo "make demo       show the whole process in a browser"
@@ -13,6 +13,7 @@ help:
 	@echo "make soak       run a page next to every abuse for three minutes, and what runs long"
 	@echo "make docs       build the site and the manual pages in artefacts/"
 	@echo "make reference  regenerate what the docs take from the code"
+	@echo "make wheel      build the wheel and the source archive in dist/"
 	@echo "make clean      remove .venv, caches and artefacts"
 
 demo: $(VENV)/installed
@@ -48,6 +49,12 @@ docs: $(VENV)/installed
 # Regenerate the parts of the docs that come from the code.
 reference: $(VENV)/installed
 	$(VENV)/bin/python docs/generate.py
+
+# Both contain the reference page's library, which no repository of ours has.
+wheel: $(VENV)/installed
+	@.ci/system demo
+	@$(VENV)/bin/python -m bridge setup --download bridge/shipped
+	@$(VENV)/bin/python -m build
 
 # editable_mode=compat: in the other mode twistd does not find its plugin.
 $(VENV)/installed: setup.cfg setup.py

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from bridge.provision.library import PACKAGE, library_files
+
 ROOT: Final = Path(__file__).resolve().parent.parent
 CACHE: Final = ROOT / ".cache" / "npm"
 INSTALL_SECONDS: Final = 300.0
@@ -71,6 +73,53 @@ def esbuild() -> Path:
     suffix = _ESBUILD_PLATFORMS.get(platform.machine())
     assert suffix is not None, "the tests know no bundler for this machine"
     return npm_package(f"@esbuild/{suffix}@{ESBUILD_VERSION}") / "bin" / "esbuild"
+
+
+def packed(spec: str) -> Path:
+    """
+    The file that ``npm pack`` makes of a package, made when it is absent.
+
+    :param spec: Name and exact version.
+    """
+    made = CACHE / f"{spec.replace('/', '+')}.tgz"
+    with locked(CACHE):
+        if not made.exists():
+            command = [npm(), "pack", "--silent", "--ignore-scripts", spec]
+            name = subprocess.run(
+                command,
+                cwd=CACHE,
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+                timeout=INSTALL_SECONDS,
+            ).stdout.strip()
+            (CACHE / name).rename(made)
+    return made
+
+
+def library() -> Path:
+    """The npm package of the reference page's library."""
+    return packed(PACKAGE)
+
+
+def unpack_library(to: Path) -> None:
+    """Put the library's files where the sources of a host are, below ``to``."""
+    for path, content in library_files(library().read_bytes()).items():
+        (to / path).parent.mkdir(parents=True, exist_ok=True)
+        (to / path).write_bytes(content)
+
+
+def modules() -> Path:
+    """A ``node_modules`` that has the library and its types."""
+    top = CACHE / "library"
+    with locked(top):
+        unpack_library(top)
+    return top / "node_modules"
+
+
+def setup_options() -> list[str]:
+    """What ``plugin-bridge setup`` needs so that it downloads nothing."""
+    return [f"--bundler={esbuild()}", f"--library={library()}"]
 
 
 def tsc(project: Path) -> subprocess.CompletedProcess[str]:

@@ -30,7 +30,7 @@ from bridge.protocol.errors import CloseReason
 from bridge.wiring import oneshot
 
 from .directories import fresh_directory
-from .npm import esbuild
+from .npm import esbuild, library
 from .reactors import brief_reactor
 from .threads import at_once
 
@@ -282,7 +282,14 @@ class DaemonTests(TestCase):
         from bridge.provision.setup import setup
 
         paths = self.options().paths
-        setup(paths.profile, paths.data, esbuild(), None, lambda _: None)
+        setup(
+            paths.profile,
+            paths.data,
+            esbuild(),
+            None,
+            lambda _: None,
+            library=library(),
+        )
         report = await oneshot.build(reactor, paths)
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertTrue(paths.bundle.exists())

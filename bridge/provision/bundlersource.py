@@ -6,41 +6,25 @@ Only the bytes that ``bridge.plugins.esbuild.pins`` names are installed, from wh
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import os
-import re
-import shutil
-import subprocess
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from ..datadir.paths import DataDir, write_atomically
 from ..plugins.esbuild.executable import BundlerError, read_checksum
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin
 from ..plugins.tree.files import TooLargeError, read_bounded, read_own
-from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
-from .hostsources import SetupError
+from ..protocol.limits import BUNDLER_BYTES
+from .npm import SetupError, integrity, pack
 
-SHIPPED: Final = (
-    Path("/usr/lib/plugin-bridge/bundler") / BINARY_NAME,
-    Path(__file__).parent.parent / "bundler" / BINARY_NAME,
-)
-"""Where a package of ours may have put the bundler."""
+SHIPPED: Final = Path(__file__).parent.parent / "shipped"
+"""Where a package of ours may have put what setup would download."""
 
 _GZIP: Final = b"\x1f\x8b"
-
-# What npm needs to find itself, its configuration and a way out.
-_NPM_VARIABLES: Final = re.compile(
-    r"(npm_config_.*|path|pathext|home|userprofile|(local)?appdata|systemroot|comspec|"
-    r"tmpdir|te?mp|lang|xdg_(config|cache)_home|(https?_|no_)?proxy|"
-    r"node_extra_ca_certs|ssl_cert_(file|dir))",
-    re.IGNORECASE,
-)
 
 
 def read_bundler(given: Path, pin: Pin) -> bytes:
@@ -56,9 +40,12 @@ def read_bundler(given: Path, pin: Pin) -> bytes:
         raise _other(pin) from None
     except OSError as e:
         raise SetupError(f"the bundler cannot be read: {e.strerror}") from None
+    return _verified(content, pin)
+
+
+def _verified(content: bytes, pin: Pin) -> bytes:
     if content.startswith(_GZIP):
-        digest = base64.b64encode(hashlib.sha512(content).digest()).decode()
-        if digest != pin.tarball:
+        if integrity(content) != pin.tarball:
             raise _other(pin)
         content = _member(content, pin.member)
     if hashlib.sha256(content).hexdigest() != pin.binary:
@@ -81,60 +68,25 @@ def _member(package: bytes, name: str) -> bytes:
 
 
 def find_bundler(
-    pin: Pin, environ: Mapping[str, str], shipped: Sequence[Path] = SHIPPED
+    pin: Pin, environ: Mapping[str, str], shipped: Path = SHIPPED
 ) -> bytes:
     """
     Find the bundler: where our package put it, or through the user's npm.
 
     :raise SetupError: It was not found; the message shows the command to run.
     """
-    for path in shipped:
-        if path.exists():
-            return read_bundler(path, pin)
-    npm = shutil.which("npm", path=environ.get("PATH"))
-    if npm is None:
-        raise _help(pin, "there is no bundler, and no npm to download it")
-    with TemporaryDirectory(prefix="plugin-bridge-") as directory:
-        _pack(npm, pin, Path(directory), dict(_for_npm(environ)))
-        packed = sorted(Path(directory).glob("*.tgz"))
-        if not packed:
-            raise _help(pin, "npm downloaded nothing")
-        return read_bundler(packed[0], pin)
-
-
-def _pack(npm: str, pin: Pin, directory: Path, environ: dict[str, str]) -> None:
-    command = [npm, "pack", "--silent", "--ignore-scripts", pin.package]
+    path = shipped / BINARY_NAME
+    if path.exists():
+        return read_bundler(path, pin)
     try:
-        done = subprocess.run(  # noqa: S603 - no shell, and the words are ours
-            command,
-            cwd=directory,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=NPM_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise _help(pin, f"npm took longer than {NPM_SECONDS:g} s") from None
-    except OSError as e:
-        raise _help(pin, f"npm could not be run: {e.strerror}") from None
-    if done.returncode:
-        raise _help(pin, "npm could not download the bundler")
-
-
-def _for_npm(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in environ.items():
-        if _NPM_VARIABLES.fullmatch(name):
-            yield name, value
-
-
-def _help(pin: Pin, why: str) -> SetupError:
-    name = f"esbuild-{pin.platform}-{VERSION}.tgz"
-    return SetupError(
-        f"{why}; run this where npm works: npm pack {pin.package} && "
-        f"plugin-bridge setup --bundler {name}"
-    )
+        packed = pack(pin.package, environ)
+    except SetupError as e:
+        name = f"esbuild-{pin.platform}-{VERSION}.tgz"
+        raise SetupError(
+            f"there is no bundler, and {e}; run this where npm works: "
+            f"npm pack {pin.package} && plugin-bridge setup --bundler {name}"
+        ) from None
+    return _verified(packed, pin)
 
 
 def installed_bundler(data: DataDir, pin: Pin) -> bool:

@@ -15,21 +15,31 @@ import shutil
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Annotated, BinaryIO, Final
+
+from attrs import frozen
 
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import DataDir
 from ..plugins.bundle.prerequisites import HOST_FILES
-from ..plugins.tree.files import NotRegularError, open_regular, shown
+from ..plugins.tree.files import NotRegularError, open_regular, read_own, shown
+from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
+from ..protocol.rules import Text
+from ..protocol.strictjson import dumps, loads_unique
+from ..protocol.wire import converter, structure, unstructure
 from ..system.files import sync_directory
+from .npm import SetupError
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
 _NEEDED: Final = tuple(sorted(path.removeprefix("host/") for path in HOST_FILES))
 _SAFE: Final = re.compile(r'[^\x00-\x1f\x7f\\:*?"<>|]{1,1024}')
 _GZIP: Final = b"\x1f\x8b"
+_RECORD: Final = "installed.json"
+_RECORD_BYTES: Final = 4096
 _NEW: Final = ".host-new"
 _OLD: Final = ".host-old"
 
@@ -37,8 +47,17 @@ Sources = dict[str, bytes]
 """From a path with ``/``, as it is below ``host/``, to the file's content."""
 
 
-class SetupError(Exception):
-    """Why a part of setup failed; one line for the user."""
+@frozen
+class InstalledSources:
+    """
+    What ``host/installed.json`` says of the sources next to it.
+
+    :ivar version: Of the plugin-bridge that installed them.
+    :ivar digest: Of all of them, as they were then; see ``digest_of``.
+    """
+
+    version: Annotated[str, Text(64)]
+    digest: Annotated[str, Text(64, like="[0-9a-f]{64}", least=64)]
 
 
 def read_sources(given: Path) -> Sources:
@@ -169,10 +188,62 @@ def _refused(path: str, what: str) -> SetupError:
     return SetupError(f"--host-sources: {shown(path)} is a {what}")
 
 
-def install_sources(sources: Sources, data: DataDir, *, force: bool) -> bool:
+def digest_of(sources: Sources) -> str:
+    """Return the SHA-256 of names and contents, in hexadecimal digits."""
+    whole = sha256()
+    for path in sorted(sources):
+        name, content = path.encode("utf-8", "surrogateescape"), sources[path]
+        whole.update(b"%d:%b%d:%b" % (len(name), name, len(content), content))
+    return whole.hexdigest()
+
+
+def installed_record(data: DataDir) -> InstalledSources | None:
+    """Return what is recorded of the sources in place; ``None`` when nothing is."""
+    try:
+        content = read_own(data.host / _RECORD, _RECORD_BYTES)
+        return structure(converter, loads_unique(content), InstalledSources)
+    except (OSError, BridgeError):
+        return None
+
+
+def installed_sources(data: DataDir) -> Sources:
+    """
+    Read all that is in place, but for the record.
+
+    :raise OSError: It can't be read, or something in it is a link.
+    """
+    found: Sources = {}
+    for path in data.host.rglob("*"):
+        is_file = path.is_symlink() or not path.is_dir()
+        if is_file and path != data.host / _RECORD:
+            inside = path.relative_to(data.host).as_posix()
+            found[inside] = read_own(path, HOST_SOURCE_BYTES)
+    return found
+
+
+def unmodified_sources(data: DataDir) -> Sources | None:
+    """
+    Read what is in place, if nobody changed it since it was installed.
+
+    :return: ``None`` when somebody did, or nobody knows.
+    """
+    record = installed_record(data)
+    if record is None:
+        return None
+    try:
+        found = installed_sources(data)
+    except OSError:
+        return None
+    return found if digest_of(found) == record.digest else None
+
+
+def install_sources(
+    sources: Sources, data: DataDir, version: str, *, force: bool
+) -> bool:
     """
     Replace the content of ``host/`` by these sources, for the user alone.
 
+    :param version: Of this plugin-bridge, which is recorded.
     :param force: Even if they are already installed.
     :return: Whether anything was written.
     :raise OSError: It could not be done; the old sources are in place.
@@ -183,10 +254,12 @@ def install_sources(sources: Sources, data: DataDir, *, force: bool) -> bool:
         old.rename(data.host)
     for stale in (new, old):
         shutil.rmtree(stale, ignore_errors=True)
-    if not force and _installed(data.host, sources):
+    record = InstalledSources(version, digest_of(sources))
+    in_place = installed_record(data) == record and unmodified_sources(data) is not None
+    if in_place and not force:
         return False
     try:
-        _write(sources, new)
+        _write({**sources, _RECORD: dumps(unstructure(record))}, new)
         if data.host.exists():
             data.host.rename(old)
         new.rename(data.host)
@@ -207,15 +280,3 @@ def _write(sources: Sources, root: Path) -> None:
         write_file(root / path, content)
     if hasattr(os, "sync"):  # once for all of them: there may be thousands
         os.sync()
-
-
-def _installed(host: Path, sources: Sources) -> bool:
-    found = {
-        path.relative_to(host).as_posix(): path
-        for path in host.rglob("*")
-        if path.is_symlink() or not path.is_dir()
-    }
-    return found.keys() == sources.keys() and all(
-        not path.is_symlink() and path.read_bytes() == sources[inside]
-        for inside, path in found.items()
-    )

@@ -16,9 +16,10 @@ from typing import Final
 
 from attrs import frozen
 
+from .. import __version__
 from ..datadir.paths import DataDir, DataDirError
 from ..plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
-from ..plugins.esbuild.pins import VERSION, Pin, pin_for
+from ..plugins.esbuild.pins import BINARY_NAME, VERSION, Pin, pin_for
 from ..settings.host import HostProfile
 from .bundlersource import (
     find_bundler,
@@ -26,7 +27,9 @@ from .bundlersource import (
     installed_bundler,
     read_bundler,
 )
-from .hostsources import SetupError, install_sources, read_sources
+from .hostsources import Sources, install_sources, read_sources
+from .library import FILE, find_library, installed_library, library_files, read_library
+from .npm import SetupError
 from .readiness import OWN_HOST
 
 _SAMPLE: Final = "sample"
@@ -52,6 +55,7 @@ def setup(
     host_sources: Path | None,
     report: Callable[[str], None],
     *,
+    library: Path | None = None,
     force: bool = False,
     bundler_only: bool = False,
     environ: Mapping[str, str] = os.environ,
@@ -62,6 +66,7 @@ def setup(
     :param bundler: The bundler's binary or npm package; ``None``: find it.
     :param host_sources: Their directory or tar archive; ``None``: those that came
         with the profile, if any did.
+    :param library: The npm package of the reference page's library; ``None``: find it.
     :param report: Accepts a line for each thing that was installed or in place.
     :param force: Install again what is in place.
     :param bundler_only: Install nothing else.
@@ -72,7 +77,9 @@ def setup(
         data.create()
     except DataDirError as e:
         raise SetupError(str(e)) from None
-    steps = _Steps(profile, data, bundler, host_sources, report, force, environ)
+    steps = _Steps(
+        profile, data, bundler, host_sources, library, report, force, environ
+    )
     failures = []
     others = () if bundler_only else (steps.host, steps.sample)
     for step in (steps.bundler, *others):
@@ -87,6 +94,40 @@ def setup(
         raise SetupError("; ".join(dict.fromkeys(failures)))
 
 
+def own_sources() -> Sources:
+    """Read the reference host's sources, which come with us, without its library."""
+    with as_file(files("bridge").joinpath("reference")) as own:
+        return read_sources(own)
+
+
+def download(
+    directory: Path,
+    report: Callable[[str], None],
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """
+    Put what setup would download into a directory, verified; install nothing.
+
+    :raise SetupError: Something could not be downloaded.
+    :raise OSError: It could not be written.
+    """
+    pin = _pin()
+    directory.mkdir(parents=True, exist_ok=True)
+    bundler = directory / BINARY_NAME
+    bundler.write_bytes(find_bundler(pin, environ))
+    bundler.chmod(0o755)
+    (directory / FILE).write_bytes(find_library(environ))
+    for path in (bundler, directory / FILE):
+        report(f"downloaded {path}")
+
+
+def _pin() -> Pin:
+    pin = pin_for()
+    if pin is None:
+        raise SetupError(f"there is no esbuild {VERSION} for this system")
+    return pin
+
+
 @frozen
 class _Steps:
     """The steps of setup; each is independent."""
@@ -95,15 +136,14 @@ class _Steps:
     _data: DataDir
     _bundler: Path | None
     _sources: Path | None
+    _library: Path | None
     _say: Callable[[str], None]
     _force: bool
     _environ: Mapping[str, str]
 
     def bundler(self) -> None:
         """Install the bundler."""
-        pin = pin_for()
-        if pin is None:
-            raise SetupError(f"there is no esbuild {VERSION} for this system")
+        pin = _pin()
         content = read_bundler(self._bundler, pin) if self._bundler else None
         if installed_bundler(self._data, pin) and not self._force:
             self._say(f"bundler: esbuild {VERSION} is already installed")
@@ -117,10 +157,11 @@ class _Steps:
     def host(self) -> None:
         """Install the host's sources."""
         if self._sources is not None:
-            self._install_sources(self._sources)
+            self._install_sources(read_sources(self._sources))
         elif self._profile.name == OWN_HOST:
-            with as_file(files("bridge").joinpath("reference")) as own:
-                self._install_sources(own)
+            own = own_sources()
+            library = self._own_library()
+            self._install_sources({**own, **library})
         elif all((self._data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
             self._say("host sources: already installed")
         else:
@@ -130,9 +171,15 @@ class _Steps:
                 "out, and pass its path with --host-sources"
             )
 
-    def _install_sources(self, given: Path) -> None:
-        sources = read_sources(given)
-        changed = install_sources(sources, self._data, force=self._force)
+    def _own_library(self) -> Sources:
+        if self._library is not None:
+            return library_files(read_library(self._library))
+        if not self._force and (found := installed_library(self._data)):
+            return found
+        return library_files(find_library(self._environ))
+
+    def _install_sources(self, sources: Sources) -> None:
+        changed = install_sources(sources, self._data, __version__, force=self._force)
         done = "installed" if changed else "already installed"
         self._say(f"host sources: {done} ({len(sources)} files)")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from bridge.plugins.esbuild.pins import Pin, pin_for
 
-from ..npm import CACHE, INSTALL_SECONDS
+from ..npm import packed
 
 
 def this_pin() -> Pin:
@@ -19,19 +18,4 @@ def this_pin() -> Pin:
 
 def bundler_package() -> Path:
     """What ``npm pack`` makes of the pinned bundler."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    made = CACHE / "bundler.tgz"
-    if not made.exists():
-        try:
-            name = subprocess.run(
-                ["npm", "pack", "--silent", this_pin().package],
-                cwd=CACHE,
-                check=True,
-                stdout=subprocess.PIPE,
-                text=True,
-                timeout=INSTALL_SECONDS,
-            ).stdout.strip()
-        except FileNotFoundError:
-            raise AssertionError("npm is missing: apt-get install nodejs npm") from None
-        (CACHE / name).rename(made)
-    return made
+    return packed(this_pin().package)

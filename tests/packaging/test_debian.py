@@ -17,6 +17,7 @@ import pytest
 
 import bridge
 from bridge.plugins.tree.signature import sign_tree
+from bridge.provision.library import FILE
 from bridge.settings.host import load_profile
 
 from ..forge import start_forge_process
@@ -103,7 +104,8 @@ def test_contents(built: Path, package: Path) -> None:
     library = "usr/lib/plugin-bridge/"
     for wanted in (
         "usr/bin/vrcnext-bridge",
-        f"{library}bundler/esbuild",
+        f"{library}bridge/shipped/esbuild",
+        f"{library}bridge/shipped/{FILE}",
         f"{library}bridge/settings/profiles/vrcnext.toml",
         f"{library}bridge/schemas/protocol.json",
         f"{library}twisted/plugins/bridge_dropin.py",

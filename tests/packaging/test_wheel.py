@@ -6,10 +6,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from bridge.provision.library import FILE
 
 from ..whole.daemon import environment
 from .debian import copy_of_the_tree, ran
@@ -42,6 +45,7 @@ def _runs(python: str) -> bool:
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory with both."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("source") / "plugin-bridge")
+    ran([sys.executable, "-m", "bridge", "setup", "--download", "bridge/shipped"], tree)
     ran([sys.executable, "-m", "build", "--outdir", tree / "dist", tree], tree)
     return tree / "dist"
 
@@ -70,6 +74,17 @@ def test_sdist(dist: Path) -> None:
     assert "twisted/plugins/bridge_dropin.py" in names
     assert "bridge/settings/profiles/vrcnext.toml" in names
     assert "bridge/schemas/protocol.json" in names
+
+
+def test_contents(dist: Path, wheel: Path) -> None:
+    """Both have the page's library; what is for one system is in neither."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    with tarfile.open(next(dist.glob("*.tar.gz"))) as archive:
+        names += archive.getnames()
+    shipped = [name for name in names if "bridge/shipped/" in name]
+    assert len(shipped) == 2
+    assert all(name.endswith(f"/{FILE}") for name in shipped)
 
 
 @pytest.mark.parametrize("python", list(interpreters()))

@@ -20,7 +20,7 @@ from bridge.provision.bundlersource import (
     installed_bundler,
     read_bundler,
 )
-from bridge.provision.hostsources import SetupError
+from bridge.provision.npm import SetupError
 
 from ..cli.packages import bundler_package, this_pin
 from ..directories import fresh_directory
@@ -104,19 +104,20 @@ class FindingTests(SourceCase):
         path.chmod(0o755)
         return {"PATH": f"{self.root}:/usr/bin:/bin"}
 
-    def find(self, environ: dict[str, str], *shipped: Path) -> bytes:
-        """Find it."""
-        return find_bundler(self.pin, environ, shipped)
+    def find(self, environ: dict[str, str]) -> bytes:
+        """Find it, where the scratch directory is what our package ships."""
+        return find_bundler(self.pin, environ, self.root)
 
     def test_shipped(self):
         """What our package ships is taken before npm is asked."""
-        binary = self.find(self.npm("exit 1"), self.root / "none", esbuild())
+        (self.root / "esbuild").symlink_to(esbuild())
+        binary = self.find(self.npm("exit 1"))
         self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
 
     def test_attack_shipped_but_tampered(self):
         """What our package ships is verified like everything else."""
         (self.root / "esbuild").write_bytes(b"evil")
-        reported = self.refused(self.find, {}, self.root / "esbuild")
+        reported = self.refused(self.find, {})
         self.assertIn("not have the digest of esbuild", reported)
 
     def test_the_users_npm(self):
@@ -154,8 +155,11 @@ class FindingTests(SourceCase):
             f"setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
         )
         for environ, why in (
-            ({"PATH": "/nowhere"}, "there is no bundler, and no npm to download it"),
-            (self.npm("exit 1"), "npm could not download the bundler"),
+            (
+                {"PATH": "/nowhere"},
+                "there is no bundler, and there is no npm to download it",
+            ),
+            (self.npm("exit 1"), "there is no bundler, and npm could not download it"),
         ):
             reported = self.refused(self.find, environ)
             self.assertEqual(reported, f"{why}; {help_text}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import stat
 import tarfile
@@ -16,7 +17,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.paths import DataDir
 from bridge.protocol.limits import HOST_SOURCE_BYTES
-from bridge.provision.hostsources import SetupError, install_sources, read_sources
+from bridge.provision.hostsources import (
+    digest_of,
+    install_sources,
+    installed_record,
+    read_sources,
+    unmodified_sources,
+)
+from bridge.provision.npm import SetupError
 
 from ..directories import fresh_directory
 
@@ -223,7 +231,9 @@ class InstallingTests(SourcesCase):
         super().setUp()
         self.data = DataDir(self.root)
         (self.root / "token").write_text("kept")
-        install_sources({**NEEDED, "packages/old.ts": b""}, self.data, force=False)
+        install_sources(
+            {**NEEDED, "packages/old.ts": b""}, self.data, "1.0", force=False
+        )
 
     def installed(self) -> dict[str, bytes]:
         """What is there now, of everything."""
@@ -234,39 +244,94 @@ class InstallingTests(SourcesCase):
         }
 
     def expected(self) -> dict[str, bytes]:
-        """The needed sources, and what was there besides."""
-        return {"token": b"kept"} | {f"host/{p}": c for p, c in NEEDED.items()}
+        """The needed sources, their record, and what was there besides."""
+        record = {"version": "1.0", "digest": digest_of(NEEDED)}
+        return {
+            "token": b"kept",
+            "host/installed.json": json.dumps(record, separators=(",", ":")).encode(),
+            **{f"host/{path}": content for path, content in NEEDED.items()},
+        }
 
     def test_modes(self):
         """They are the user's alone, whatever their modes were, and the umask is."""
         self.addCleanup(os.umask, os.umask(0))
-        install_sources(NEEDED, self.data, force=True)
+        install_sources(NEEDED, self.data, "1.0", force=True)
         for path in (self.data.host, *self.data.host.rglob("*")):
             mode = stat.S_IMODE(path.stat().st_mode)
             self.assertEqual(mode, 0o700 if path.is_dir() else 0o600, path)
 
     def test_replaced_as_a_whole(self):
         """Old files go, and everything except the sources stays."""
-        self.assertTrue(install_sources(NEEDED, self.data, force=False))
+        self.assertTrue(install_sources(NEEDED, self.data, "1.0", force=False))
         self.assertEqual(self.installed(), self.expected())
 
     def test_the_same_again(self):
         """The same sources are not written again, unless forced."""
-        install_sources(NEEDED, self.data, force=False)
+        install_sources(NEEDED, self.data, "1.0", force=False)
         before = self.data.host.stat().st_ino
-        self.assertFalse(install_sources(NEEDED, self.data, force=False))
+        self.assertFalse(install_sources(NEEDED, self.data, "1.0", force=False))
         self.assertEqual(self.data.host.stat().st_ino, before)
-        self.assertTrue(install_sources(NEEDED, self.data, force=True))
+        self.assertTrue(install_sources(NEEDED, self.data, "1.0", force=True))
         self.assertNotEqual(self.data.host.stat().st_ino, before)
 
     def test_attack_link_in_place_of_a_file(self):
         """A link is not in place, even if what it leads to is the same."""
-        install_sources(NEEDED, self.data, force=False)
+        install_sources(NEEDED, self.data, "1.0", force=False)
         file = self.data.host / "packages/api/src/index.ts"
         file.rename(self.root / "elsewhere")
         file.symlink_to(self.root / "elsewhere")
-        self.assertTrue(install_sources(NEEDED, self.data, force=False))
+        self.assertTrue(install_sources(NEEDED, self.data, "1.0", force=False))
         self.assertFalse(file.is_symlink())
+
+    def test_recorded(self):
+        """The version that installed them is recorded; another one replaces them."""
+        record = installed_record(self.data)
+        assert record is not None
+        self.assertEqual(record.version, "1.0")
+        self.assertTrue(install_sources(NEEDED, self.data, "1.1", force=False))
+        record = installed_record(self.data)
+        assert record is not None
+        self.assertEqual((record.version, record.digest), ("1.1", digest_of(NEEDED)))
+
+    def test_unmodified(self):
+        """What somebody has changed, added or removed since is no longer ours."""
+        install_sources(NEEDED, self.data, "1.0", force=False)
+        self.assertEqual(unmodified_sources(self.data), NEEDED)
+        file = self.data.host / "packages/api/src/index.ts"
+
+        def change():
+            file.write_bytes(b"mine")
+
+        def add():
+            file.with_name("mine.ts").write_bytes(b"")
+
+        for spoil in (change, add, file.unlink, self.remove_record, self.spoil_record):
+            install_sources(NEEDED, self.data, "1.0", force=True)
+            spoil()
+            self.assertIsNone(unmodified_sources(self.data), spoil)
+
+    def remove_record(self):
+        """Leave the sources without one, as another program has installed them."""
+        (self.data.host / "installed.json").unlink()
+
+    def spoil_record(self):
+        """Make it one of no version."""
+        (self.data.host / "installed.json").write_text('{"version":1}')
+
+    def test_digest(self):
+        """Neither a name nor where a file ends can be moved into another."""
+        digests = {
+            digest_of(one)
+            for one in (
+                {},
+                {"a": b""},
+                {"": b"a"},
+                {"a": b"b1:cd"},
+                {"a": b"b", "c": b"d"},
+                {"a": b"d", "c": b"b"},
+            )
+        }
+        self.assertEqual(len(digests), 6)
 
     def test_failures(self):
         """Wherever it fails, the old sources are there, and nothing else is left."""
@@ -280,21 +345,21 @@ class InstallingTests(SourcesCase):
                 return real(path, target)
 
             with mock.patch.object(Path, "rename", rename), self.assertRaises(OSError):
-                install_sources(NEEDED, self.data, force=False)
+                install_sources(NEEDED, self.data, "1.0", force=False)
             self.assertEqual(self.installed(), before)
         full = OSError(28, "No space left on device")
         with (
             mock.patch("bridge.provision.hostsources.write_file", side_effect=full),
             self.assertRaises(OSError),
         ):
-            install_sources(NEEDED, self.data, force=False)
+            install_sources(NEEDED, self.data, "1.0", force=False)
         self.assertEqual(self.installed(), before)
 
     def test_interrupted(self):
         """A setup that died half-way is completed by the next."""
-        install_sources(NEEDED, self.data, force=False)
+        install_sources(NEEDED, self.data, "1.0", force=False)
         self.data.host.rename(self.root / ".host-old")
         (self.root / ".host-new").mkdir()
-        self.assertFalse(install_sources(NEEDED, self.data, force=False))
+        self.assertFalse(install_sources(NEEDED, self.data, "1.0", force=False))
         self.assertEqual(self.installed(), self.expected())
         self.assertEqual(len(list(self.root.iterdir())), 2)

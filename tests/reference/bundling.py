@@ -10,7 +10,7 @@ from typing import Final
 from bridge.plugins.bundle.confinement.prelude import prelude_text
 from bridge.plugins.bundle.plugintable import FREEZE_FILE, TABLE_FILE, table_text
 
-from ..npm import ROOT, esbuild
+from ..npm import ROOT, esbuild, unpack_library
 
 REFERENCE: Final = ROOT / "bridge" / "reference"
 BUILD_SECONDS: Final = 60.0
@@ -26,8 +26,8 @@ def lay_out(data: Path, plugins: list[Path]) -> None:
 
     :param plugins: Plugin trees to copy; each keeps its folder's name.
     """
-    for folder in ("packages", "node_modules"):
-        shutil.copytree(REFERENCE / folder, data / "host" / folder)
+    shutil.copytree(REFERENCE / "packages", data / "host" / "packages")
+    unpack_library(data / "host")
     for tree in plugins:
         shutil.copytree(tree, data / "plugins" / tree.name)
     (data / "build").mkdir()

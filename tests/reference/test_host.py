@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from functools import cache
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import Final, cast
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..npm import ROOT, esbuild, run_node
+from ..npm import ROOT, esbuild, modules, run_node
 
 HERE: Final = Path(__file__).parent
 RUN_SECONDS: Final = 60.0
@@ -37,6 +38,7 @@ def outcomes() -> dict[str, str]:
                 "--log-level=warning",
             ],
             cwd=ROOT,
+            env={**os.environ, "NODE_PATH": str(modules())},
             check=True,
             timeout=RUN_SECONDS,
         )

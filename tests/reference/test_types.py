@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..npm import ROOT, tsc
+from ..npm import ROOT, modules, tsc
 from .bundling import REFERENCE
 
 BLOCK: Final = re.compile(r"^```ts\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -26,12 +27,31 @@ def as_module(block: str) -> str:
     return f"{imported}export async function use(ctx: Context) {{\n{block}}}\n"
 
 
+def checked(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the compiler on a project that uses the page's library."""
+    options = json.loads((REFERENCE / "tsconfig.json").read_text("utf-8"))
+    own = options["compilerOptions"]["paths"]
+    paths = {name: [str(REFERENCE / path) for path in own[name]] for name in own}
+    library = modules() / "preact"
+    paths["preact"] = [str(library / "src" / "index.d.ts")]
+    paths["preact/hooks"] = [str(library / "hooks" / "src" / "index.d.ts")]
+    project = json.loads((folder / "tsconfig.json").read_text("utf-8"))
+    with TemporaryDirectory() as scratch:
+        given = {
+            "extends": str(folder / "tsconfig.json"),
+            "compilerOptions": {"paths": paths},
+            "include": [str(folder / name) for name in project["include"]],
+        }
+        (Path(scratch) / "tsconfig.json").write_text(json.dumps(given), "utf-8")
+        return tsc(Path(scratch) / "tsconfig.json")
+
+
 class TypeTests(SynchronousTestCase):
     """What the compiler prints."""
 
     def test_sources(self) -> None:
         """The host, the API and the sample plugin pass the strict compiler."""
-        run = tsc(REFERENCE / "tsconfig.json")
+        run = checked(REFERENCE)
         self.assertEqual((run.returncode, run.stdout), (0, ""))
 
     def test_documented_examples(self) -> None:
@@ -58,5 +78,5 @@ class TypeTests(SynchronousTestCase):
 
     def test_scenarios(self) -> None:
         """So do the scenarios the tests next to this one run."""
-        run = tsc(Path(__file__).with_name("tsconfig.json"))
+        run = checked(Path(__file__).parent)
         self.assertEqual((run.returncode, run.stdout), (0, ""))

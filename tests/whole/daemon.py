@@ -22,7 +22,7 @@ from typing import Any
 
 from websocket import WebSocket, create_connection
 
-from ..npm import esbuild
+from ..npm import setup_options
 from ..schemas.checking import (
     check_frame,
     check_push,
@@ -73,7 +73,7 @@ def _template() -> Path:
     home = Path(tempfile.mkdtemp(prefix="bridge-template-"))
     atexit.register(shutil.rmtree, home)
     data = home / "data"
-    where = ("--host=reference", f"--data-dir={data}", f"--bundler={esbuild()}")
+    where = ("--host=reference", f"--data-dir={data}", *setup_options())
     done = run(home, "setup", *where)
     assert done.returncode == 0, done.stdout + done.stderr
     return data

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..docs.commands import World, commands, fences
 from ..docs.test_commands import ELSEWHERE
-from ..npm import ROOT, esbuild
+from ..npm import ROOT, esbuild, setup_options, unpack_library
 
 SAMPLE: Final = ROOT / "bridge" / "reference" / "sample-plugin"
 
@@ -84,7 +84,8 @@ class CommandTests(SynchronousTestCase):
         """Somebody at a computer with the bundler."""
         world = World()
         self.addCleanup(world.end)
-        world.do(f"plugin-bridge setup --host reference --bundler {esbuild()}")
+        given = " ".join(setup_options())
+        world.do(f"plugin-bridge setup --host reference {given}")
         return Reader(world)
 
     def test_readme(self) -> None:
@@ -124,6 +125,7 @@ class CommandTests(SynchronousTestCase):
         text = f"{profile}\n{names}"
         (reader.world.work / "my-host.toml").write_text(text, "utf-8")
         shutil.copytree(ROOT / "bridge" / "reference", reader.world.work / "my-sources")
+        unpack_library(reader.world.work / "my-sources")
         bundler = f"--host my-host.toml --host-sources my-sources --bundler {esbuild()}"
         reader.type(f"plugin-bridge setup {bundler}")
         reader.read(page)

@@ -17,7 +17,7 @@ from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
 from ..forge import empty_forge
-from ..npm import esbuild
+from ..npm import setup_options
 from ..waiting import wait_until
 from .daemon import run, running, set_up
 
@@ -282,7 +282,7 @@ class InstallTests(InstallCase):
             "--host=reference",
             "--force",
             f"--data-dir={self.data}",
-            f"--bundler={esbuild()}",
+            *setup_options(),
         )
         self.assertEqual(ready.returncode, 0, ready.stderr)
         url = self.publish("good", {**tree("good"), "deep/er/x.ts": "export {};\n"})

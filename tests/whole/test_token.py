@@ -12,7 +12,7 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
-from ..npm import esbuild
+from ..npm import setup_options
 from .daemon import Daemon, Page, run, running
 
 WRONG = "W" * 43
@@ -35,7 +35,7 @@ class TokenTests(SynchronousTestCase):
         self.data = self.home / "data"
         self.kept: dict[str, str] = {}
         options = "--host=reference", f"--data-dir={self.data}"
-        ready = run(self.home, "setup", *options, f"--bundler={esbuild()}")
+        ready = run(self.home, "setup", *options, *setup_options())
         self.assertEqual(ready.returncode, 0, ready.stderr)
 
     def note(self, what: str, kept: object) -> None:

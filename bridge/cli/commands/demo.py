@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 
 from ...demo.demo import DemoError, DemoPaths, Started, start
 from ...demo.forge import ForgeError
-from ...provision.hostsources import SetupError
+from ...provision.npm import SetupError
 from ...settings.host import load_profile
 from ...settings.options import TableOptions
 from ..catalogue import PROGRAM

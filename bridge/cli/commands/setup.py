@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 from twisted.python import usage
 
 from ...plugins.esbuild.pins import VERSION
-from ...provision.hostsources import SetupError
-from ...provision.setup import setup
+from ...provision.library import PACKAGE
+from ...provision.npm import SetupError
+from ...provision.setup import download, setup
 from ...settings.options import HostOptions
 
 
@@ -19,8 +20,8 @@ class SetupOptions(HostOptions):
     """The command line of ``plugin-bridge setup``."""
 
     synopsis = (
-        "Usage: plugin-bridge setup [--bundler FILE] [--host-sources DIR | "
-        "--bundler-only] [--force]"
+        "Usage: plugin-bridge setup [--bundler FILE] [--library FILE] [--host-sources "
+        "DIR | --bundler-only | --download DIR] [--force]"
     )
     longdesc = (
         "Installs the bundler (esbuild, verified by its digest) and the sources of the "
@@ -28,6 +29,7 @@ class SetupOptions(HostOptions):
         "does not reinstall what is up to date. Exit status: 0 everything is "
         "installed, 1 something is missing, 2 wrong usage."
     )
+    _one_of = ("bundler-only", "host-sources", "download")
     optParameters: ClassVar[list[Any]] = [
         [
             "bundler",
@@ -43,6 +45,21 @@ class SetupOptions(HostOptions):
             "the host's sources: a directory or tar archive with packages/api/src and "
             "packages/host/src",
         ],
+        [
+            "library",
+            None,
+            None,
+            f"the package {PACKAGE}, which the reference host's page is made with, as "
+            "npm pack writes it (default: the one that ships with plugin-bridge, or "
+            "else from npm)",
+        ],
+        [
+            "download",
+            None,
+            None,
+            "only download the bundler and the library into a directory, for a "
+            "computer without npm",
+        ],
     ]
     optFlags: ClassVar[list[Any]] = [
         ["force", None, "reinstall everything"],
@@ -52,10 +69,9 @@ class SetupOptions(HostOptions):
     def postOptions(self) -> None:
         """Refuse sources that would not be installed."""
         super().postOptions()
-        if self["bundler-only"] and self["host-sources"]:
-            raise usage.UsageError(
-                "--bundler-only and --host-sources exclude each other"
-            )
+        given = [name for name in self._one_of if self[name]]
+        if len(given) > 1:
+            raise usage.UsageError(f"--{given[0]} and --{given[1]} exclude each other")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,20 +79,32 @@ def main(arguments: Sequence[str]) -> int:
     options = SetupOptions()
     options.parseOptions(list(arguments))
     place = options.paths()
-    bundler, sources = options["bundler"], options["host-sources"]
+    given = {name: _path(options[name]) for name in ("bundler", "library", "download")}
+    sources = _path(options["host-sources"])
     try:
+        if given["download"]:
+            download(given["download"], print)
+            return 0
         setup(
             place.profile,
             place.data,
-            Path(bundler) if bundler else None,
-            Path(sources) if sources else None,
+            given["bundler"],
+            sources,
             print,
+            library=given["library"],
             force=bool(options["force"]),
             bundler_only=bool(options["bundler-only"]),
         )
     except SetupError as e:
         sys.stderr.write(f"plugin-bridge: {e}\n")
         return 1
+    except OSError as e:
+        sys.stderr.write(f"plugin-bridge: --download: {e.strerror}\n")
+        return 1
     what = "the bundler" if options["bundler-only"] else "everything"
     print(f"{what} is installed in {place.data.root}")
     return 0
+
+
+def _path(given: str | None) -> Path | None:
+    return Path(given) if given else None

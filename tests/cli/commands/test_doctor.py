@@ -25,7 +25,7 @@ from bridge.settings.options import locate
 from ...approval.test_servers import notification_daemon
 from ...directories import fresh_directory
 from ...freedesktop.session import Session
-from ...npm import esbuild
+from ...npm import setup_options
 from ...waiting import wait_until
 from ...whole.daemon import ROOT, command, run, running
 
@@ -81,7 +81,7 @@ class DoctorTests(SynchronousTestCase):
         self.where = ("--host=reference", f"--data-dir={self.data}")
         # The usual port may be somebody else's here.
         self.anywhere = "--listen=127.0.0.1:0"
-        ready = run(self.home, "setup", *self.where, f"--bundler={esbuild()}")
+        ready = run(self.home, "setup", *self.where, *setup_options())
         self.assertEqual(ready.returncode, 0, ready.stderr)
 
     def test_daemon_and_bundle(self) -> None:

@@ -16,12 +16,12 @@ import bridge
 from bridge.cli.commands.setup import SetupOptions, main
 from bridge.datadir.paths import DataDir
 from bridge.provision import setup as command
-from bridge.provision.hostsources import SetupError
+from bridge.provision.npm import SetupError
 from bridge.provision.setup import setup
 from bridge.settings.host import load_profile
 
 from ...directories import fresh_directory
-from ...npm import esbuild
+from ...npm import esbuild, library, setup_options
 
 
 class SetupCase(SynchronousTestCase):
@@ -35,7 +35,12 @@ class SetupCase(SynchronousTestCase):
 
     def setup_host(self, host: str = "reference", **more) -> None:
         """Run setup with the bundler that the tests have."""
-        given = {"bundler": esbuild(), "host_sources": None, **more}
+        given = {
+            "bundler": esbuild(),
+            "host_sources": None,
+            "library": library(),
+            **more,
+        }
         self.printed.clear()
         setup(load_profile(host), self.data, report=self.printed.append, **given)
 
@@ -75,7 +80,7 @@ class ReferenceTests(SetupCase):
         """The second run reports that all is in place, and writes nothing."""
         self.setup_host()
         before = self.tree()
-        self.setup_host(bundler=None, environ={})
+        self.setup_host(bundler=None, library=None, environ={})
         self.assertTrue(
             all("already installed" in line for line in self.printed), self.printed
         )
@@ -211,7 +216,7 @@ class CommandTests(SetupCase):
 
     def test_done(self):
         """It reports what it did, and where; the exit status is 0."""
-        status, out, err = self.run_main("--bundler", str(esbuild()), "--force")
+        status, out, err = self.run_main(*setup_options(), "--force")
         self.assertEqual((status, err), (0, ""))
         self.assertTrue(out.endswith(f"everything is installed in {self.data.root}\n"))
 

@@ -1,0 +1,109 @@
+"""Where setup gets the reference page's library from, and what it takes of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge import __version__
+from bridge.datadir.paths import DataDir
+from bridge.provision.hostsources import install_sources
+from bridge.provision.library import (
+    FILE,
+    FOLDER,
+    find_library,
+    installed_library,
+    library_files,
+    read_library,
+)
+from bridge.provision.npm import SetupError
+from bridge.provision.setup import own_sources
+
+from ..directories import fresh_directory
+from ..npm import library
+
+
+class LibraryCase(SynchronousTestCase):
+    """A scratch directory, and the real package."""
+
+    def setUp(self) -> None:
+        """Make it."""
+        self.root = fresh_directory(self)
+        self.package = library().read_bytes()
+
+
+class FindingTests(LibraryCase):
+    """The package's sources."""
+
+    def test_shipped(self) -> None:
+        """What our package ships is taken before npm is asked."""
+        (self.root / FILE).write_bytes(self.package)
+        self.assertEqual(find_library({"PATH": "/nowhere"}, self.root), self.package)
+
+    def test_the_users_npm(self) -> None:
+        """The real npm, with the user's configuration, brings it."""
+        self.assertEqual(find_library(dict(os.environ), self.root), self.package)
+
+    def test_attack_other_package(self) -> None:
+        """A package of another digest is refused, from wherever, and not opened."""
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+            tar.addfile(tarfile.TarInfo("package/src/../../../evil"))
+        (self.root / FILE).write_bytes(archive.getvalue())
+        for refused in (
+            lambda: find_library({}, self.root),
+            lambda: read_library(self.root / FILE),
+        ):
+            error = self.assertRaises(SetupError, refused)
+            self.assertEqual(
+                str(error),
+                "the file does not have the digest of preact@11.2.0; it was not "
+                "installed",
+            )
+
+    def test_nowhere(self) -> None:
+        """Without npm, the command that brings it is reported."""
+        error = self.assertRaises(SetupError, find_library, {"PATH": "/x"}, self.root)
+        self.assertEqual(
+            str(error),
+            "the page's library preact is missing, and there is no npm to download it; "
+            "run this where npm works: npm pack preact@11.2.0 && plugin-bridge setup "
+            "--library preact-11.2.0.tgz",
+        )
+
+    def test_no_file(self) -> None:
+        """A file that can't be read is reported."""
+        error = self.assertRaises(SetupError, read_library, self.root / "none")
+        self.assertEqual(
+            str(error), "the library cannot be read: No such file or directory"
+        )
+
+
+class FilesTests(LibraryCase):
+    """What of the package is installed."""
+
+    def test_what_the_bundle_needs(self) -> None:
+        """Readable sources and types, the licence, and a description of these."""
+        files = library_files(self.package)
+        about = json.loads(files[f"{FOLDER}package.json"])
+        for entry in about["exports"].values():
+            for path in entry.values():
+                self.assertIn(FOLDER + path.removeprefix("./"), files)
+        self.assertIn(b"MIT License", files[f"{FOLDER}LICENSE"])
+        ends = {path.rpartition(".")[2] for path in files}
+        self.assertEqual(ends, {"js", "ts", "json", f"{FOLDER}LICENSE"})
+
+    def test_in_place(self) -> None:
+        """The pinned version in place is found; one that was changed is not."""
+        data = DataDir(self.root / "data")
+        data.create()
+        self.assertEqual(installed_library(data), {})
+        files = library_files(self.package)
+        install_sources({**own_sources(), **files}, data, __version__, force=False)
+        self.assertEqual(installed_library(data), files)
+        (data.host / FOLDER / "src/index.js").write_text("mine")
+        self.assertEqual(installed_library(data), {})
