@@ -29,7 +29,7 @@ from .daemon.listening import this_process as inherited_socket
 from .daemon.sd_notify import this_process
 from .datadir.lock import LockedError, acquire, is_held
 from .datadir.paths import DataDir, DataDirError
-from .datadir.token import PairingToken, TokenError
+from .datadir.token import FollowedToken, PairingToken, TokenError
 from .protocol.bucket import TokenBucket
 from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
 from .protocol.strictjson import dumps
@@ -180,7 +180,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     config, paths, data = options.config, options.paths, options.paths.data
     opened = data.create()
     lock = _lock(data)
-    token = PairingToken.load_or_create(data.token)
+    token = FollowedToken(PairingToken.load_or_create(data.token), reactor.seconds)
 
     def secrets() -> list[str]:
         return [token.reveal()]
@@ -219,7 +219,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     control_site = GuardedSite(
         apart, health, lambda: late.get().control_endpoints, reactor
     )
-    control = ControlSocket(reactor, data.control_socket, control_site)
+    control = ControlSocket(reactor, data.control_socket, control_site, token.look)
     return Daemon(
         reactor=reactor,
         listening=listening,
@@ -227,9 +227,9 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         token=token,
         address_file=data.address,
         pools=threads.all(),
-        prepare=control.listen,
+        control=control,
         late=late,
-        finish=([control], [store]),
+        finish=[store],
         release=lock.release,
         log_observers=make_log_observers(reactor, config, options.parent, secrets, hub),
         supervisor=this_process(),
@@ -264,7 +264,7 @@ def _settle(late: Late[Parts], listening: Listening) -> None:
         raise StartError(str(e)) from None
 
 
-def _guard(reactor: Any, config: Config, token: PairingToken, port: int) -> Guard:
+def _guard(reactor: Any, config: Config, token: FollowedToken, port: int) -> Guard:
     def bucket() -> TokenBucket:
         return TokenBucket(config.rate, config.burst, reactor.seconds)
 

@@ -33,6 +33,7 @@ from .directories import fresh_directory
 from .npm import esbuild, library
 from .reactors import brief_reactor
 from .threads import at_once
+from .waiting import until
 
 
 class DaemonTests(TestCase):
@@ -148,17 +149,28 @@ class DaemonTests(TestCase):
         self.assertEqual(len(found), 1)
 
     async def test_token_is_followed(self):
-        """When the token file is replaced, every socket is closed."""
+        """A token that a command has replaced closes every socket that is paired."""
         daemon = self.start()
         reasons: list[CloseReason] = []
-        self.patch(daemon._late.made.endpoints.sockets, "close_all", reasons.append)
-        daemon._follow_token()
+        sockets = daemon._late.made.endpoints.sockets
+        self.patch(sockets, "close_paired", reasons.append)
+        oneshot.token(self.options().paths.data, rotate=False)
+        await deferLater(reactor, 0.1)
         self.assertEqual(reasons, [])
         oneshot.token(self.options().paths.data, rotate=True)
-        daemon._follow_token()
+        await until(lambda: bool(reasons))
         self.assertEqual(reasons, [CloseReason.TOKEN_ROTATED])
         self.assertTrue(any("pair again" in str(e) for e in self.events))
-        self.patch(daemon._late.made.endpoints.sockets, "close_all", lambda _: None)
+
+    async def test_token_without_a_control_socket(self):
+        """Where no command can announce a new token, the file is looked at."""
+        self.patch(tap.ControlSocket, "listen", lambda _: False)
+        daemon = self.start()
+        reasons: list[CloseReason] = []
+        sockets = daemon._late.made.endpoints.sockets
+        self.patch(sockets, "close_paired", reasons.append)
+        oneshot.token(self.options().paths.data, rotate=True)
+        await until(lambda: bool(reasons))
 
     async def test_a_part_that_fails_to_end_stops_nothing(self):
         """What a part raises at the end is logged, and the rest is ended."""
@@ -168,7 +180,7 @@ class DaemonTests(TestCase):
             def close(self):
                 raise ZeroDivisionError
 
-        daemon._finish = ([Bad(), *daemon._finish[0]], daemon._finish[1])
+        daemon._finish = [Bad(), *daemon._finish]
         await daemon.stopService()
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
         acquire(self.data / "lock").release()

@@ -13,17 +13,18 @@ from attrs import define, frozen
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.internet.interfaces import IListeningPort
+from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from twisted.python.failure import Failure
 
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
-from ..datadir.token import PairingToken
+from ..datadir.token import LOOK_SECONDS, FollowedToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.memory import map_large_blocks, trim_after_loading
 from ..system.processes import on_hangup
-from .filewatch import FileWatch
+from .controlsocket import ControlSocket
 from .late import Late
 from .listening import Listening
 from .sd_notify import Supervisor
@@ -89,10 +90,10 @@ class Daemon(Service):
     Runs the parts that ``bridge.tap`` has made.
 
     :ivar address_file: Holds the address for commands while the daemon listens.
-    :ivar prepare: Starts background work before listening; blocks briefly.
+    :ivar control: Listens for commands before pages are listened for.
     :ivar late: What is loaded after that.
-    :ivar finish: What is there from the start, to close at the end, in order: before
-        the parts that came later, and after them.
+    :ivar finish: What is there from the start, to close after the parts that came
+        later, in order.
     :ivar release: Called last: releases the data directory.
     :ivar supervisor: Notified when the daemon is ready, and when it stops.
     """
@@ -100,17 +101,17 @@ class Daemon(Service):
     _reactor: Any
     _listening: Listening
     _site: Any
-    _token: PairingToken
+    _token: FollowedToken
     _address_file: Path
     _pools: Sequence[Pool]
-    _prepare: Callable[[], object]
+    _control: ControlSocket
     _late: Late[Parts]
-    _finish: tuple[Sequence[Closeable], Sequence[Closeable]]
+    _finish: Sequence[Closeable]
     _release: Callable[[], None]
     _log_observers: LogObservers
     _supervisor: Supervisor
     _port: IListeningPort | None = None
-    _watch: FileWatch | None = None
+    _polling: LoopingCall | None = None
     _settling: Deferred[Any] | None = None
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
@@ -127,11 +128,11 @@ class Daemon(Service):
         globalLogPublisher.addObserver(self._log_observers.push)
         sys.setswitchinterval(THREAD_TURN_SECONDS)
         map_large_blocks()
-        self._prepare()
+        if not self._control.listen():
+            self._poll_token()
         self._port = self._listening.serve(self._reactor, self._site)
         self._publish_address(self._listening.address)
-        self._watch = FileWatch(self._reactor, self._token.path, self._follow_token)
-        self._watch.start()
+        self._token.replaced = self._token_replaced
         on_hangup(self._hung_up)
         self._supervisor.ready(self._where, self._reactor)
         self._late.begin = self._begin
@@ -191,12 +192,12 @@ class Daemon(Service):
             self._address_file.unlink()
         if self._settling is not None:
             self._settling.cancel()
-        if self._watch is not None:
-            self._watch.close()
+        if self._polling is not None:
+            self._polling.stop()
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
-        first, last = self._finish
-        for part in (*first, *(() if parts is None else parts.finish()), *last):
+        later = () if parts is None else parts.finish()
+        for part in (self._control, *later, *self._finish):
             try:
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001
@@ -214,11 +215,16 @@ class Daemon(Service):
         super().stopService()
         return Deferred.fromCoroutine(self._stop())
 
-    def _follow_token(self) -> None:
-        """Close every socket when the token was replaced."""
-        if self._token.reload():
-            self._log.warn("the pairing token was replaced; every page must pair again")
-            self._close_sockets(CloseReason.TOKEN_ROTATED)
+    def _poll_token(self) -> None:
+        """Look for a new token where no command can announce it."""
+        self._polling = LoopingCall(self._token.look)
+        self._polling.clock = self._reactor
+        self._polling.start(LOOK_SECONDS, now=False)
+
+    def _token_replaced(self) -> None:
+        """Close the sockets that have shown the token before this one."""
+        if self._late.made is not None:
+            self._late.made.endpoints.sockets.close_paired(CloseReason.TOKEN_ROTATED)
 
     def _close_sockets(self, reason: CloseReason) -> Deferred[None]:
         parts = self._late.made

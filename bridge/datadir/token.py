@@ -2,7 +2,8 @@
 The pairing token: 32 random bytes that a page must know to be heard.
 
 The file holds 43 characters of unpadded base64url and a newline, mode 0600.  What
-others could read or replace is no secret: such a file is refused, not used.
+others could read or replace is no secret: such a file is refused, not used.  A running
+daemon follows the file; see docs/decisions/0088.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar, Final
 
 from attrs import define, field
+from twisted.logger import Logger
 
 from ..system.files import NO_LINK, NO_WAIT
 from ..system.users import has_owners, is_own
@@ -26,6 +29,9 @@ TOKEN_BYTES = 32
 _READ = os.O_RDONLY | NO_LINK | NO_WAIT
 _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
 
+LOOK_SECONDS: Final = 1.0
+"""How long what the file holds is taken as known."""
+
 
 class TokenError(Exception):
     """The token file cannot be used; the message gives the reason and the fix."""
@@ -33,7 +39,7 @@ class TokenError(Exception):
 
 @define(eq=False, repr=False)
 class PairingToken:
-    """The token in use; ``reload`` follows the file."""
+    """The token that a file held when it was read."""
 
     path: Path
     _value: bytes = field(repr=False)
@@ -81,20 +87,80 @@ class PairingToken:
         """Return the token: for ``--print-token``, and to keep it out of logs."""
         return self._value.decode("ascii")
 
-    def reload(self) -> bool:
-        """
-        Read the file again.
 
-        :return: Whether the token is another one now.  A file that is gone or
-            unusable for the moment changes nothing.
+@define(eq=False, repr=False)
+class FollowedToken:
+    """
+    The token that a daemon accepts: that of its file, as it is now.
+
+    :ivar replaced: Called when the file holds another token than before.
+    """
+
+    _token: PairingToken
+    _seconds: Callable[[], float]
+    replaced: Callable[[], object] = field(default=lambda: None, init=False)
+    _is_usable: bool = field(default=True, init=False)
+    # Nothing equals it: the first look reads the file.
+    _status: object = field(factory=object, init=False)
+    _looked: float = field(init=False)
+
+    _log: ClassVar[Logger] = Logger(namespace="bridge")
+
+    def __attrs_post_init__(self) -> None:
+        self._looked = self._seconds()
+
+    def matches(self, offered: bytes) -> bool:
         """
+        Whether this is the token; compares in constant time.
+
+        Nothing is while the file is missing or unusable.
+        """
+        if self._seconds() - self._looked >= LOOK_SECONDS:
+            self.look()
+        return self._is_usable and self._token.matches(offered)
+
+    def reveal(self) -> str:
+        """Return the last token there was, to keep it out of logs."""
+        return self._token.reveal()
+
+    def look(self) -> None:
+        """Look at the status of the file, and read it if that has changed."""
+        self._looked = self._seconds()
+        status = _status(self._token.path)
+        if status != self._status:
+            self._status = status
+            self._read()
+
+    def _read(self) -> None:
+        before = self._token
         try:
-            now = _read(self.path)
-        except (OSError, TokenError):
-            return False
-        changed = not hmac.compare_digest(now, self._value)
-        self._value = now
-        return changed
+            self._token = PairingToken.load(before.path)
+        except FileNotFoundError:
+            self._unusable(_with_fix(before.path, "is missing"))
+            return
+        except TokenError as e:
+            self._unusable(str(e))
+            return
+        if not self._is_usable:
+            self._log.info("the pairing token can be used again")
+        self._is_usable = True
+        if self._token.reveal() != before.reveal():
+            self._log.warn("the pairing token was replaced; every page must pair again")
+            self.replaced()
+
+    def _unusable(self, why: str) -> None:
+        self._log.error("no page can pair: {why}", why=why)
+        self._is_usable = False
+
+
+def _status(path: Path) -> object:
+    """Return what changes with a file's content or mode; ``None`` without a file."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mode, *times
 
 
 def _write(path: Path, random: Callable[[int], bytes]) -> bytes:

@@ -14,6 +14,7 @@ from twisted.python.failure import Failure
 
 from .. import __version__
 from ..concurrency.threads import InThread
+from ..daemon.controlsocket import announce_token
 from ..datadir.lock import FileLock, LockedError, acquire
 from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
@@ -39,12 +40,15 @@ def token(data: DataDir, rotate: bool) -> str:
     """
     Return the pairing token, made when there is none.
 
-    :param rotate: Whether to replace it first.
+    :param rotate: Whether to replace it first, which a running daemon follows.
     :raise TokenError: The file can't be used.
     """
     data.create()
-    make = PairingToken.rotate if rotate else PairingToken.load_or_create
-    return make(data.token).reveal()
+    if not rotate:
+        return PairingToken.load_or_create(data.token).reveal()
+    replaced = PairingToken.rotate(data.token)
+    announce_token(data.control_socket)
+    return replaced.reveal()
 
 
 @frozen

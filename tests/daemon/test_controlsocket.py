@@ -15,9 +15,10 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.daemon import controlsocket
-from bridge.daemon.controlsocket import ControlSocket, peer_user
+from bridge.daemon.controlsocket import ControlSocket, announce_token, peer_user
 
 from ..directories import fresh_directory
+from ..waiting import until
 
 
 class Greeting(Protocol):
@@ -72,8 +73,15 @@ class ControlSocketTests(TestCase):
     def setUp(self):
         """A socket that greets."""
         self.path = fresh_directory(self) / "control.socket"
-        self.control = ControlSocket(reactor, self.path, Factory.forProtocol(Greeting))
+        self.admitted: list[None] = []
+        self.control = self.serving(Factory.forProtocol(Greeting))
         self.addCleanup(self.control.close)
+
+    def serving(self, site):
+        """Make a control socket for a site."""
+        return ControlSocket(
+            reactor, self.path, site, lambda: self.admitted.append(None)
+        )
 
     async def got(self):
         """Connect; gives what comes."""
@@ -83,8 +91,9 @@ class ControlSocketTests(TestCase):
 
     async def test_own_user(self):
         """The site serves this user; the file is gone when it is closed."""
-        self.control.listen()
+        self.assertTrue(self.control.listen())
         self.assertEqual(await self.got(), b"hello")
+        self.assertEqual(len(self.admitted), 1)
         await self.control.close()
         self.assertFalse(os.path.lexists(self.path))
 
@@ -95,12 +104,26 @@ class ControlSocketTests(TestCase):
         self.patch(controlsocket, "peer_user", lambda connected: user)
         self.control.listen()
         self.assertEqual(await self.got(), b"")
+        self.assertEqual(self.admitted, [])
+
+    async def test_announced_token(self):
+        """An announcement is a connection that is left at once."""
+        self.control.listen()
+        announce_token(self.path)
+        await until(lambda: bool(self.admitted))
+
+    async def test_nobody_to_announce_to(self):
+        """Without a socket, or with one that is too far down, nothing happens."""
+        announce_token(self.path)
+        announce_token(self.path / ("x" * 200))
+        self.patch(controlsocket, "socket", object())
+        announce_token(self.path)
 
     async def test_site_that_is_full(self):
         """A connection that the site does not accept is closed."""
         full: Any = Factory()
         full.buildProtocol = lambda addr: None
-        self.control = ControlSocket(reactor, self.path, full)
+        self.control = self.serving(full)
         self.addCleanup(self.control.close)
         self.control.listen()
         self.assertEqual(await self.got(), b"")
@@ -109,7 +132,7 @@ class ControlSocketTests(TestCase):
         """Where it cannot be, the reason is logged, and closing is fine."""
         self.path.mkdir()
         with capturedLogs() as logs:
-            self.control.listen()
+            self.assertFalse(self.control.listen())
         reasons = [str(event.get("why")) for event in logs]
         self.assertIn(f"{self.path} is not a socket of ours", reasons)
         await self.control.close()

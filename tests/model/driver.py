@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 
 from bridge.daemon.listening import StartError
 from bridge.datadir.paths import DataDir, DataDirError
-from bridge.datadir.token import TokenError
+from bridge.datadir.token import LOOK_SECONDS, TokenError
 from bridge.plugins.installed.journal import JournalError
 from bridge.store import StoreError
 from bridge.wiring import oneshot
@@ -138,18 +138,21 @@ class Driver:
         """
         Replace the token, as ``--rotate-token`` does while a daemon runs.
 
+        The reactor in memory has no control socket, so the next hello finds it.
+
         :param plan: Kills that, or fails calls of it; the daemon goes on.
         """
         self._begin("confirm")
         before, pages = self.simulation.token, list(self.observer.pages)
         self._rotate(plan)
+        self.simulation.jump(LOOK_SECONDS)
+        stranger = self.simulation.open_page(before)
         self.simulation.run(lambda: True, lambda: None)
         changed = self.simulation.token != before
         expect(changed or plan is not None, "the token is as it was")
         for page in pages:
             assert page is not None
             expect((page.closed is not None) == changed, "closed:", page.closed)
-        stranger = self.simulation.open_page(before)
         welcomed = "welcome" in [frame["type"] for frame in stranger.take()]
         expect(welcomed != changed, "the old token is accepted:", welcomed)
         stranger.client.transport.abortConnection()

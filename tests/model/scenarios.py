@@ -16,7 +16,7 @@ import bridge.plugins.installed.keys
 import bridge.plugins.operations.change
 import bridge.plugins.operations.uninstall
 import bridge.wiring.plugins
-from bridge.daemon.daemon import Daemon
+from bridge.datadir.token import FollowedToken
 from bridge.plugins.installed.journal import Journal
 from bridge.store import Remove, Store
 from bridge.store.generations import Generations
@@ -115,7 +115,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         "not-put-back": (Generations, "_put_back", lambda *_: True),
         "not-rolled-back": (change, "_roll_back", nothing),
         "settings-kept": (uninstall, "Drop", lambda ns: Remove(ns, "none")),
-        "token-not-followed": (Daemon, "_follow_token", lambda _: None),
+        "token-not-followed": (FollowedToken, "look", lambda _: None),
     }
 
 

@@ -256,9 +256,12 @@ class LifeTests(SynchronousTestCase):
                 self.assertEqual(again.welcome["type"], "welcome")
 
     def test_token_that_is_written_by_hand(self):
-        """A token that an editor has written is followed too."""
+        """A token that an editor has written counts from the next hello on."""
         with running(self.home) as daemon, daemon.page() as page:
+            time.sleep(1)  # since the last hello
             (daemon.data / "token").write_text("B" * 43 + "\n")
+            with daemon.page() as again:
+                self.assertEqual(again.welcome["type"], "welcome")
             self.assertEqual(page.closed_with(), (1001, "token_rotated"))
 
     def test_idle_daemon_sleeps(self):

@@ -259,3 +259,9 @@ class BridgeFactory(WebSocketServerFactory):
             if socket.conversation is not None:
                 socket.conversation.close(reason)
         return closed
+
+    def close_paired(self, reason: CloseReason) -> None:
+        """Close the sockets that have shown the token; one that waits may yet do so."""
+        for socket in list(self._sockets_authenticated):
+            if socket.conversation is not None:
+                socket.conversation.close(reason)

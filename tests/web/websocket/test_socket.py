@@ -259,10 +259,12 @@ class AuthenticatedTests(SocketCase):
         self.successResultOf(self.stack.sockets.close_all(CloseReason.SHUTDOWN))
 
     def test_rotation(self) -> None:
-        """After a rotation of the token sockets close with 1001."""
-        self.stack.sockets.close_all(CloseReason.TOKEN_ROTATED)
+        """After a rotation of the token paired sockets close with 1001."""
+        silent = self.stack.open()
+        self.stack.sockets.close_paired(CloseReason.TOKEN_ROTATED)
         self.stack.sockets.close_all(CloseReason.SHUTDOWN)
         self.assertEqual(self.page.closed, (1001, "token_rotated"))
+        self.assertEqual(silent.closed, (1001, "shutdown"))
 
     def test_pushed_to_while_closing(self) -> None:
         """What is sent to a socket that is closing is let go."""
