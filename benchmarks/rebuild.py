@@ -28,7 +28,7 @@ from bridge.plugins.bundle.bundlerprocess import arguments, run_bundler
 from bridge.plugins.bundle.staging import Staging
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Trees, Verification
-from bridge.plugins.tree.signature import key_id, load_signature
+from bridge.plugins.tree.signature import key_id, read_signature
 from tests.plugins.bundle.workshop import MAIN, Workshop
 from tests.plugins.operations.bench import PROFILE, files_of, write_tree
 
@@ -51,9 +51,13 @@ def prepare(root: Path, plugins: int = PLUGINS) -> tuple[Workshop, dict[str, Rec
     for number in range(plugins):
         plugin_id = f"plugin-{number:03}"
         write_plugin(shop, plugin_id, plugin_id)
-        key = key_id(load_signature(shop.data.plugin(plugin_id)).public_key)
+        key = key_id(_public_key(shop.data.plugin(plugin_id)))
         records[plugin_id] = Record("https://forge.example/", "0" * 40, key, 0, 0, 0)
     return shop, records
+
+
+def _public_key(tree: Path) -> str:
+    return read_signature((tree / "plugin.sig").read_bytes()).public_key
 
 
 def write_plugin(shop: Workshop, plugin_id: str, text: str) -> None:

@@ -30,6 +30,7 @@ from bridge.plugins.policy import scan
 from bridge.plugins.policy.reader import queries, transform
 from bridge.plugins.policy.reader.encoding import encoded
 from bridge.plugins.policy.reader.service import converse
+from bridge.plugins.tree.tree import read_tree
 from bridge.protocol.limits import KIB, SOURCE_BYTES, SOURCE_FILES
 from tests.plugins.bundle.workshop import Workshop
 
@@ -112,7 +113,7 @@ class Bench:
     async def scan(self, root: Path) -> tuple[float, float, list[Any]]:
         """Scan a tree; its seconds, those of this process's processor, and the hits."""
         begun, used = time.perf_counter(), time.process_time()
-        hits = await self.scanner.scan(root)
+        hits = await self.scanner.scan(read_tree(root))
         return time.perf_counter() - begun, time.process_time() - used, hits
 
     async def compile(self, root: Path) -> float:

@@ -32,6 +32,7 @@ from typing import Final
 from attrs import asdict, define, field
 
 from bridge.plugins.tree.signature import sign_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 from tests.forge import start_forge_process
 from tests.whole.daemon import ROOT, set_up
@@ -117,7 +118,11 @@ def soaking(home: Path, round_seconds: float) -> Iterator[Soak]:
         stack.callback(forge.stop)
         tree = shutil.copytree(PLUGIN, home / "plugin")
         signature = sign_tree(
-            tree, PLUGIN_ID, load_profile("reference"), SEED, int(time.time())
+            read_tree(tree),
+            PLUGIN_ID,
+            load_profile("reference"),
+            SEED,
+            int(time.time()),
         )
         (tree / "plugin.sig").write_bytes(signature)
         forge.publish(tree, PLUGIN_ID)

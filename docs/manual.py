@@ -24,6 +24,7 @@ from bridge.cli.completing.words import Word, options_class, words_of
 from bridge.datadir.paths import DataDir
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.protocol import limits
 from bridge.protocol.rules import Schema
 from bridge.rpc.registry import summary_of
@@ -199,7 +200,7 @@ def manifest_example() -> Iterator[str]:
 def signature_example() -> Iterator[str]:
     """The sample plugin's signature, by a public test key."""
     host = load_profile("reference")
-    made = sign_tree(_SAMPLE, "hello-bridge", host, bytes(32), _NEW_YEAR)
+    made = sign_tree(read_tree(_SAMPLE), "hello-bridge", host, bytes(32), _NEW_YEAR)
     yield indented(made.decode("utf-8"))
 
 

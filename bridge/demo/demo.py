@@ -24,6 +24,7 @@ from twisted.python.failure import Failure
 
 from ..datadir.paths import DataDir
 from ..plugins.tree.signature import sign_tree
+from ..plugins.tree.tree import read_tree
 from ..provision.setup import setup
 from ..settings.host import HostProfile
 from .forge import Forge, make_authority, publish, start_forge
@@ -104,7 +105,7 @@ def publish_plugin(place: DemoPaths, random: Callable[[int], bytes], now: int) -
     tree = place.root / "plugin"
     with as_file(files("bridge").joinpath("reference", "sample-plugin")) as sample:
         shutil.copytree(sample, tree)
-    signature = sign_tree(tree, NAME, place.profile, random(32), now)
+    signature = sign_tree(read_tree(tree), NAME, place.profile, random(32), now)
     (tree / "plugin.sig").write_bytes(signature)
     place.repositories.mkdir()
     publish(tree, place.repositories, NAME)

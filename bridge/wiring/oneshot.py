@@ -26,7 +26,7 @@ from ..plugins.installed.trees import Trees, Verification
 from ..plugins.operations.rebuild import Builds
 from ..plugins.operations.recovery import recover
 from ..plugins.policy.scan import Scanner
-from ..plugins.tree.digest import Verify
+from ..plugins.tree.tree import Verify
 from ..settings.options import Paths
 from ..store.view import StateView
 

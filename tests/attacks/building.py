@@ -23,6 +23,7 @@ from bridge import __version__
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder
 from bridge.plugins.tree.manifest import MANIFEST_FILE
+from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from .corpus import ATTACKER, VICTIM
@@ -56,7 +57,11 @@ async def build_all(reactor: Any, data: Path, out: Path) -> None:
             version=__version__,
             warn=lambda _: None,
         )
-        report = await builder.build(lambda: {one.name: None for one in PLUGINS})
+        report = await builder.build(
+            lambda: {
+                one.name: read_tree(data / "plugins" / one.name) for one in PLUGINS
+            }
+        )
         if not report.ok:
             raise SystemExit("\n".join(report.errors))
 

@@ -14,6 +14,7 @@ from bridge.demo.demo import publish_plugin as publish
 from bridge.demo.forge import ForgeError
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.signature import verify_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
@@ -73,9 +74,9 @@ class PublishTests(SynchronousTestCase):
         """What is published has a good manifest, source and signature."""
         publish(self.place, lambda count: b"\x05" * count, NOW)
         tree = self.place.root / "plugin"
-        self.assertEqual(load_manifest(tree, self.place.profile).id, NAME)
+        self.assertEqual(load_manifest(read_tree(tree), self.place.profile).id, NAME)
         self.assertEqual(scan_tree(tree), [])
-        signed = verify_tree(tree, NAME, self.place.profile, NOW)
+        signed = verify_tree(read_tree(tree), NAME, self.place.profile, NOW)
         self.assertEqual(signed.signed_at, NOW)
         self.assertTrue((self.place.repositories / f"{NAME}.git").is_dir())
 

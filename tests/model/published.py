@@ -13,6 +13,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 PROFILE: Final = load_profile("reference")
@@ -75,7 +76,9 @@ def make_version(
         root = Path(directory)
         files = {name: text.encode() for name, text in texts.items()}
         write_files(root, files)
-        signed = sign_tree(root, plugin_id, PROFILE, SEEDS[author], signed_at)
+        signed = sign_tree(
+            read_tree(root), plugin_id, PROFILE, SEEDS[author], signed_at
+        )
     files["plugin.sig"] = signed
     return Version(plugin_id, number, author, signed_at, is_broken, files)
 

@@ -104,7 +104,7 @@ class User:
 class Clean:
     """A scanner that finds nothing."""
 
-    async def scan(self, root: Path, modules: Any = ()) -> list[Any]:
+    async def scan(self, tree: Any, modules: Any = ()) -> list[Any]:
         """See ``Scanner.scan``."""
         return []
 

@@ -17,6 +17,7 @@ import pytest
 
 import bridge
 from bridge.plugins.tree.signature import sign_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.provision.library import FILE
 from bridge.settings.host import load_profile
 
@@ -285,7 +286,9 @@ def test_main_job(root: Path, tmp_path: Path) -> None:
         for name, content in tree("good").items():
             (source / name).write_text(content)
         profile = load_profile("reference")
-        signature = sign_tree(source, "good", profile, SEED, int(time.time()))
+        signature = sign_tree(
+            read_tree(source), "good", profile, SEED, int(time.time())
+        )
         (source / "plugin.sig").write_bytes(signature)
         forge.publish(source, "good")
         with debian.session(root) as session:

@@ -13,6 +13,7 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.signature import sign_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
@@ -83,7 +84,9 @@ class HostPageTests(SynchronousTestCase):
         (tree / "plugin.json").write_text(json.dumps(MANIFEST))
         (tree / "main.ts").write_text(MAIN)
         profile = load_profile(str(self.profile))
-        (tree / "plugin.sig").write_bytes(sign_tree(tree, "greeter", profile, SEED, 1))
+        (tree / "plugin.sig").write_bytes(
+            sign_tree(read_tree(tree), "greeter", profile, SEED, 1)
+        )
         forge.publish(tree, "greeter")
         return forge.url("greeter")
 

@@ -13,6 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.ownership import check_tree
 from bridge.plugins.tree.signature import sign_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
@@ -76,7 +77,9 @@ class InstallCase(SynchronousTestCase):
             file.write_text(content)
         if signed_as != "":
             now = int(time.time()) if signed_at is None else signed_at
-            signature = sign_tree(directory, signed_as or name, PROFILE, seed, now)
+            signature = sign_tree(
+                read_tree(directory), signed_as or name, PROFILE, seed, now
+            )
             (directory / "plugin.sig").write_bytes(signature)
         self.forge.publish(directory, name)
         return self.forge.url(name)

@@ -13,6 +13,7 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
@@ -117,7 +118,7 @@ class OriginalTests(SynchronousTestCase):
         tree = self.home / "tree"
         text = start + manifest("good", version=version, apiVersion="^0.2.0")
         write(tree, {"plugin.json": text, "main.ts": MAIN % version})
-        signature = sign_tree(tree, "good", PROFILE, SEED, signed_at)
+        signature = sign_tree(read_tree(tree), "good", PROFILE, SEED, signed_at)
         (tree / "plugin.sig").write_bytes(signature)
         commit = self.forge.publish(tree, "good")
         return self.forge.url("good"), commit

@@ -7,6 +7,7 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.signature import sign_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ..approval.test_servers import notification_daemon, xfce4_notifyd
@@ -60,7 +61,9 @@ class PromptCase(SynchronousTestCase):
         for path, content in files.items():
             (directory / path).write_text(content)
         profile = load_profile("reference")
-        signature = sign_tree(directory, name, profile, b"\x01" * 32, int(time.time()))
+        signature = sign_tree(
+            read_tree(directory), name, profile, b"\x01" * 32, int(time.time())
+        )
         (directory / "plugin.sig").write_bytes(signature)
         self.forge.publish(directory, name)
         return self.forge.url(name)

@@ -14,10 +14,10 @@ from typing import Final
 
 from attrs import frozen
 
-from ...plugins.tree.digest import SIGNATURE_FILE, files_digest
 from ...plugins.tree.jsontext import replace_string
 from ...plugins.tree.manifest import MANIFEST_FILE, Manifest, read_manifest
-from ...plugins.tree.signature import read_signature, verify
+from ...plugins.tree.signature import verify_tree
+from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...plugins.tree.versions import is_lower, is_plain_version, is_version
 from ...protocol.errors import BridgeError
 from ...protocol.strictjson import loads_unique
@@ -213,10 +213,9 @@ class Repository:
         text = _blob(self.root, commit, SIGNATURE_FILE)
         if text is None:
             raise CommandError(f"{SIGNATURE_FILE} is not in the commit")
-        digest = files_digest(tracked_files(self.root), self.profile.tree_domain)
+        files = {**tracked_files(self.root), SIGNATURE_FILE: text}
         try:
-            signature = read_signature(text)
-            signed = verify(signature, digest, self.manifest.id, self.profile, now)
+            signed = verify_tree(Tree(files), self.manifest.id, self.profile, now)
         except BridgeError as e:
             raise CommandError(
                 f"nothing was tagged, because {commit[:_SHORT]} is not as it was "

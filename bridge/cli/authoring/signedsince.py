@@ -7,8 +7,8 @@ from typing import Final
 
 from attrs import field, frozen
 
-from ...plugins.tree.digest import SIGNATURE_FILE
 from ...plugins.tree.files import shown
+from ...plugins.tree.tree import SIGNATURE_FILE
 from .worktree import git, head, is_work_tree
 
 SHOWN_FILES: Final = 20

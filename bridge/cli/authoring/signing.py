@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from ...plugins.tree.digest import SIGNATURE_FILE
 from ...plugins.tree.files import shown
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
+from ...plugins.tree.tree import SIGNATURE_FILE
 from ..terminal import CommandError
 from .keyfiles import SigningKey
 from .worktree import LINK, SUBMODULE, blobs, changed, named, tracked
@@ -16,19 +16,17 @@ from .worktree import LINK, SUBMODULE, blobs, changed, named, tracked
 _NAMED_FILES: Final = 3
 
 
-def check_key_outside(
-    key: SigningKey, root: Path, files: Mapping[str, bytes] | None
-) -> None:
+def check_key_outside(key: SigningKey, root: Path, files: Collection[str]) -> None:
     """
     Check that the key would not be published with the plugin.
 
-    :param files: What is signed; ``None`` for everything below ``root``.
+    :param files: The paths of what is signed.
     :raise CommandError: It would be.
     """
     if key.file is None or not key.file.resolve().is_relative_to(root.resolve()):
         return
     inside = key.file.resolve().relative_to(root.resolve()).as_posix()
-    if files is None or inside in files:
+    if inside in files:
         raise CommandError(
             "the key file is one of the plugin's files; anyone who has it can sign as "
             "you, so keep it elsewhere"

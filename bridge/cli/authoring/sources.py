@@ -8,10 +8,10 @@ from typing import Final
 
 from ...plugins.policy.hits import Hit
 from ...plugins.policy.rules.advice import advice
-from ...plugins.tree.digest import SIGNATURE_FILE
 from ...plugins.tree.files import read_bounded
 from ...plugins.tree.jsontext import key_place
 from ...plugins.tree.manifest import MANIFEST_FILE
+from ...plugins.tree.tree import SIGNATURE_FILE
 from ...protocol.errors import Prefix
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES
 from ...protocol.text import escaped

@@ -27,7 +27,6 @@ from ...plugins.esbuild.executable import BundlerError, HeldCopy
 from ...plugins.policy.hits import Hit
 from ...plugins.policy.rules.advice import advice
 from ...plugins.policy.rules.imports import OUTSIDE
-from ...plugins.tree.files import read_bounded
 from ...plugins.tree.manifest import (
     MANIFEST_FILE,
     Manifest,
@@ -35,8 +34,9 @@ from ...plugins.tree.manifest import (
     load_manifest,
 )
 from ...plugins.tree.signature import verify_tree
+from ...plugins.tree.tree import Tree, read_tree
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.limits import MANIFEST_BYTES, POLICY_HITS
+from ...protocol.limits import POLICY_HITS
 from ...protocol.strictjson import loads_unique
 from ...provision.readiness import setup_command
 from ...settings.options import Paths
@@ -59,9 +59,6 @@ from .verdict import (
     whole_outcome,
 )
 from .worktree import copy_published
-
-# With these the bundler or the compiler might read files that are not the plugin's.
-_REACHING: Final = frozenset({"symlink", "submodule", "not a regular file", OUTSIDE})
 
 _EXPECTED: Final = (EndedError, BridgeError, CommandError)
 
@@ -87,6 +84,7 @@ class Trial:
     _unsigned: bool
     _now: Callable[[], float]
     _environ: Mapping[str, str] = os.environ
+    _tree: Tree = field(init=False, default=Tree({}))
     _steps: list[StepResult] = field(factory=list, init=False)
     _hits: list[ShownHit] = field(factory=list, init=False)
     _key_id: str | None = field(default=None, init=False)
@@ -96,7 +94,7 @@ class Trial:
     _reaches_out: bool = field(default=True, init=False)
 
     @property
-    def _tree(self) -> Path:
+    def _copy(self) -> Path:
         return self._scratch / "tree"
 
     async def run(self) -> Verdict:
@@ -156,15 +154,14 @@ class Trial:
             self._add(name, error.outcome, str(error))
             return False
         message = error.message if isinstance(error, BridgeError) else str(error)
-        lines = [message, *quoted(self._tree, message)]
+        lines = [message, *quoted(self._copy, message)]
         self._add(name, Outcome.REFUSED, "\n".join(lines))
         return False
 
     def _files(self) -> str:
-        copy_published(self._root, self._tree)
-        found = self._tree.rglob("*")
-        files = [path for path in found if path.is_symlink() or path.is_file()]
-        sizes = [path.lstat().st_size for path in files]
+        copy_published(self._root, self._copy)
+        self._tree = read_tree(self._copy)
+        sizes = list(map(len, self._tree.files.values()))
         return f"{len(sizes)} files, {sum(sizes):,} bytes"
 
     def _read_manifest(self) -> str:
@@ -176,11 +173,9 @@ class Trial:
         if self._manifest is not None:
             return self._manifest.id
         try:
-            value = loads_unique(
-                read_bounded(self._tree / MANIFEST_FILE, MANIFEST_BYTES)
-            )
+            value = loads_unique(self._tree.files[MANIFEST_FILE])
             return check_new_id(value["id"])
-        except (OSError, BridgeError, TypeError, KeyError):
+        except (BridgeError, TypeError, KeyError):
             return None
 
     def _need_id(self) -> str:
@@ -193,8 +188,8 @@ class Trial:
         # There may be more than are reported.
         self._reaches_out = len(hits) >= POLICY_HITS
         for hit in hits:
-            self._reaches_out = self._reaches_out or hit.rule in _REACHING
-            source = source_line(self._tree, hit)
+            self._reaches_out = self._reaches_out or hit.rule == OUTSIDE
+            source = source_line(self._copy, hit)
             shown = ShownHit(hit.file, hit.line, hit.rule, source, advice(hit.rule))
             self._hits.append(shown)
         if hits:
@@ -258,8 +253,8 @@ class Trial:
 
     def _id(self) -> str:
         plugin_id = self._need_id()
-        need_entry(self._tree)
-        return compare_id(self._tree, plugin_id)
+        need_entry(self._copy)
+        return compare_id(self._copy, plugin_id)
 
     def _api(self) -> str:
         if self._manifest is None:
@@ -272,11 +267,11 @@ class Trial:
         self._need_sources()
         module, host = self._place.profile.api_module, self._place.data.host
         compiler = find_compiler(self._root, self._environ)
-        return compare_types(compiler, self._tree, host, module)
+        return compare_types(compiler, self._copy, host, module)
 
     def _need_own_files(self) -> None:
         """Check that nothing but the plugin's files would be read."""
-        need_entry(self._tree)
+        need_entry(self._copy)
         if self._reaches_out:
             raise NotDoneError("the sources may name files outside the plugin")
 
@@ -295,7 +290,7 @@ class Trial:
         # A copy: the bundler must not see the host's files by another name.
         # With their modes, which have been checked.
         shutil.copytree(self._place.data.host, data.host, True)
-        self._tree.rename(data.plugin(plugin_id))
+        self._copy.rename(data.plugin(plugin_id))
         warnings: list[str] = []
         builder = Builder(
             self._place.profile,
@@ -306,7 +301,7 @@ class Trial:
             __version__,
             warnings.append,
         )
-        report = await builder.build(lambda: {plugin_id: None})
+        report = await builder.build(lambda: {plugin_id: self._tree})
         if not report.ok:
             raise plugin_error(Prefix.BUILD_FAILED, "\n".join(report.errors))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])

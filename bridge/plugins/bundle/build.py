@@ -25,7 +25,7 @@ from ..esbuild.pins import BINARY_NAME
 from ..esbuild.process import settled
 from ..policy.reader.encoding import PacketError
 from ..policy.reader.service import TooComplexError, converse
-from ..tree.digest import Verify
+from ..tree.tree import Verify
 from .bundlerprocess import BuildReactor, arguments, run_bundler
 from .confinement.alone import own_arguments, too_complex
 from .confinement.boundfiles import Bound

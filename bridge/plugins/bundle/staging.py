@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,8 +26,8 @@ from ...protocol.limits import BUILD_BUNDLE_BYTES, BUILD_METAFILE_BYTES, KIB
 from ...settings.host import HostProfile
 from ...system.files import NO_LINK, remove, sync_directory, sync_files
 from ..esbuild.executable import Executable, HeldCopy
-from ..tree.digest import TreeDigests, Verify
 from ..tree.files import TooLargeError, read_bounded, read_own
+from ..tree.tree import Tree, Verify
 from .bundlerprocess import METAFILE
 from .confinement.alone import Confinement
 from .confinement.boundfiles import Bound
@@ -78,7 +78,7 @@ class Staging:
     _version: str
     _bundler: HeldCopy = field(factory=HeldCopy)
     _bound: dict[str, Bound] = field(factory=dict)
-    trees: TreeDigests = field(factory=dict, init=False)
+    trees: Mapping[str, Tree] = field(factory=dict, init=False)
     executable: Executable | None = field(default=None, init=False)
     root: Path = field(init=False)
     confinement: Confinement | None = field(default=None, init=False)
@@ -118,7 +118,7 @@ class Staging:
             return False
         return True
 
-    def prepare(self, trees: TreeDigests) -> Executable:
+    def prepare(self, trees: Mapping[str, Tree]) -> Executable:
         """
         Verify the bundler, and create the files it needs; call after ``claim``.
 

@@ -33,7 +33,7 @@ def copy_files(
     """
     Copy files of a directory that somebody may be editing.
 
-    A link is copied as a link, for the source policy to refuse; none is followed.
+    No link is followed.
 
     :param names: Relative paths with ``/``; a file that has disappeared is left out.
     :param into: Created by this function, for it alone.
@@ -69,11 +69,10 @@ class _Copy:
         try:
             mode = source.lstat().st_mode
             if stat.S_ISLNK(mode):
-                target.symlink_to(os.readlink(source))
-            elif stat.S_ISDIR(mode):
+                raise plugin_error(Prefix.POLICY, f"{shown(name)}:1 symlink")
+            if stat.S_ISDIR(mode):
                 raise plugin_error(Prefix.POLICY, f"{shown(name)}:1 submodule")
-            else:
-                self._copy(source, target)
+            self._copy(source, target)
         except FileNotFoundError:
             return
         self._size.add_file()

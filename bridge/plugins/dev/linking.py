@@ -37,6 +37,7 @@ from ..operations.underway.operations import Operations
 from ..operations.underway.progress import Audience
 from ..policy.hits import Hit
 from ..tree.manifest import Manifest, load_manifest
+from ..tree.tree import Tree, read_tree
 from .copying import copy_files
 
 
@@ -147,8 +148,9 @@ class LinkedTree:
         trees = self._linking.trees
         copy = trees.fresh()
         try:
-            manifest = await self._linking.in_thread(self._copy, root, names, copy)
-            await self._scan(copy)
+            tree = await self._linking.in_thread(self._copy, root, names, copy)
+            manifest = load_manifest(tree, self._linking.profile)
+            await self._scan(tree)
             self._check_id(manifest.id)
             await self._linking.operations.commit_lock.acquire()
             try:
@@ -158,14 +160,14 @@ class LinkedTree:
         finally:
             await self._linking.in_thread(trees.remove, copy)
 
-    def _copy(self, root: Path, names: Iterable[str], copy: Path) -> Manifest:
+    def _copy(self, root: Path, names: Iterable[str], copy: Path) -> Tree:
         copy_files(root, names, copy)
-        return load_manifest(copy, self._linking.profile)
+        return read_tree(copy)
 
-    async def _scan(self, copy: Path) -> None:
+    async def _scan(self, tree: Tree) -> None:
         modules = [self._linking.profile.api_module]
         try:
-            hits = await self._linking.scanner.scan(copy, modules)
+            hits = await self._linking.scanner.scan(tree, modules)
         except BundlerError as e:
             raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
         if hits:

@@ -17,14 +17,22 @@ from typing import Any, ClassVar
 from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
 
-from ...datadir.ownership import NotOwnError, check_entry, check_status, check_tree
+from ...datadir.ownership import NotOwnError, check_status
 from ...datadir.paths import DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.limits import MANIFEST_BYTES
 from ...protocol.text import timestamp
 from ...settings.host import HostProfile
-from ..tree.digest import GIT_FOLDER, TreeDigests, unsigned
-from ..tree.manifest import Manifest, check_new_id, load_manifest
+from ..tree.files import read_bounded
+from ..tree.manifest import (
+    MANIFEST_FILE,
+    Manifest,
+    check_new_id,
+    load_manifest,
+    read_manifest,
+)
 from ..tree.signature import verify_tree
+from ..tree.tree import Tree, read_tree, unsigned
 from .ids import TEMPORARY
 from .records import Record
 
@@ -187,7 +195,7 @@ class Trees:
                 continue
             try:
                 listing.plugins.append(self.entry(plugin_id, record))
-                self.verify(plugin_id, record)
+                self.verified(plugin_id, record)
             except BridgeError as e:
                 listing.broken.append(Broken(plugin_id, e.message))
                 if listing.plugins and listing.plugins[-1].id == plugin_id:
@@ -214,8 +222,7 @@ class Trees:
 
         :raise BridgeError: Its tree is gone, or its manifest is not usable.
         """
-        root = self._root(plugin_id)
-        manifest = load_manifest(root, self._profile)
+        manifest = self._read_manifest(plugin_id)
         if manifest.id != plugin_id:
             raise plugin_error(
                 Prefix.MANIFEST_INVALID, "id: not the one it was installed under"
@@ -232,25 +239,33 @@ class Trees:
     def manifest(self, plugin_id: str) -> Manifest | None:
         """Read an installed tree's manifest; ``None`` when it is not usable."""
         try:
-            return load_manifest(self._root(plugin_id), self._profile)
+            return self._read_manifest(plugin_id)
         except BridgeError:
             return None
+
+    def _read_manifest(self, plugin_id: str) -> Manifest:
+        place = self._root(plugin_id) / MANIFEST_FILE
+        try:
+            content = read_bounded(place, MANIFEST_BYTES)
+        except OSError:
+            raise plugin_error(
+                Prefix.NO_MANIFEST, f"there is no {MANIFEST_FILE} to read at the root"
+            ) from None
+        return read_manifest(content, self._profile)
 
     def sound_manifest(self, plugin_id: str, record: Record) -> Manifest | None:
         """Read an installed tree's manifest; ``None`` when the tree was changed."""
         try:
-            self.verify(plugin_id, record)
+            return load_manifest(self.verified(plugin_id, record), self._profile)
         except BridgeError:
             return None
-        return self.manifest(plugin_id)
 
-    def verify(self, plugin_id: str, record: Record) -> str:
+    def verified(self, plugin_id: str, record: Record) -> Tree:
         """
-        Check that an installed tree is still what its recorded author signed.
+        Read an installed tree, if it is still what its recorded author signed.
 
-        :return: The digest of the tree.
-        :raise BridgeError: It is gone or changed, another user may have written it, the
-            record names no key, or no plugin may have this id.
+        :raise BridgeError: It is gone, changed or older, another user may have written
+            it, the record names no key, or no plugin may have this id.
         """
         check_new_id(plugin_id)
         if not record.key_id:
@@ -259,48 +274,45 @@ class Trees:
                 "the record names no signing key; uninstall the plugin and install "
                 "it again",
             )
-        # It was accepted; that the clock was set back since changes nothing.
-        root = self._root(plugin_id)
-
-        def look(entry: os.DirEntry[str]) -> None:
-            check_entry(entry, root)
-            if entry.name == GIT_FOLDER:
-                check_tree(Path(entry.path))  # no part of the digest
-
         try:
-            signed = verify_tree(
-                root, plugin_id, self._profile, now=math.inf, look=look
-            )
+            tree = read_tree(self._root(plugin_id), own=True)
         except NotOwnError as e:
             raise _not_own(e) from None
         except OSError:
             raise unsigned("the tree cannot be read") from None
+        # It was accepted; that the clock was set back since changes nothing.
+        signed = verify_tree(tree, plugin_id, self._profile, now=math.inf)
         if signed.key_id != record.key_id:
             raise plugin_error(
                 Prefix.NOT_TRUSTED,
                 "the tree is signed by another key than the recorded one",
             )
-        return signed.digest
+        if signed.signed_at < record.signed_at:
+            # A valid one: somebody has put back what was replaced by an update.
+            raise plugin_error(
+                Prefix.DOWNGRADE, "the tree is older than the one that was installed"
+            )
+        return tree
 
     def sort_out(
         self, records: Mapping[str, Record]
-    ) -> tuple[dict[str, str | None], dict[str, str]]:
+    ) -> tuple[dict[str, Tree], dict[str, str]]:
         """
-        Verify every tree that no linked one stands for.
+        Read every tree, and verify those that no linked one stands for.
 
-        :return: What to build, see ``TreeDigests``: the sound ones and the
-            linked trees; and why each other plugin is not built, by id.
+        :return: What to build, see ``Verify``: the sound ones and the linked trees;
+            and why each other plugin is not built, by id.
         """
         linked = dict(self.linked)
-        sound: dict[str, str | None] = {
-            self._data.linked(plugin_id).name: None for plugin_id in linked
-        }
+        sound: dict[str, Tree] = {}
         faults: dict[str, str] = {}
-        for plugin_id, record in records.items():
-            if plugin_id in linked:
-                continue
+        for plugin_id in sorted({*linked, *records}):
             try:
-                sound[plugin_id] = self.verify(plugin_id, record)
+                if plugin_id in linked:
+                    place = self._data.linked(plugin_id)
+                    sound[place.name] = read_tree(place)
+                else:
+                    sound[plugin_id] = self.verified(plugin_id, records[plugin_id])
             except BridgeError as e:
                 faults[plugin_id] = e.message
         return sound, faults
@@ -334,8 +346,8 @@ class Verification:
     _records: Mapping[str, Record]
     faults: dict[str, str] = field(factory=dict, init=False)
 
-    def verify(self) -> TreeDigests:
-        """Verify every tree, and return what to build.  Blocks."""
+    def verify(self) -> Mapping[str, Tree]:
+        """Verify every tree, and return what to build; see ``Verify``.  Blocks."""
         sound, self.faults = self._trees.sort_out(self._records)
         return sound
 

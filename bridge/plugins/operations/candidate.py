@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -22,9 +23,9 @@ from ..esbuild.executable import BundlerError
 from ..installed.trees import Trees
 from ..policy.hits import Hit
 from ..policy.scan import refuse
-from ..tree.digest import tree_digest
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
+from ..tree.tree import Tree, read_tree
 from .kept import KeptTree, Pin, moved
 from .underway.progress import Step
 from .underway.running import Running
@@ -54,8 +55,8 @@ class Cloner(Protocol):
 class Scans(Protocol):
     """Scans trees against the source policy; see ``Scanner``."""
 
-    async def scan(self, root: Path, modules: Collection[str] = ()) -> list[Hit]:
-        """Return the violations in the tree at ``root``."""
+    async def scan(self, tree: Tree, modules: Collection[str] = ()) -> list[Hit]:
+        """Return the violations in a tree."""
 
 
 @frozen
@@ -64,10 +65,12 @@ class Candidate:
     A clone that passed every check.
 
     :ivar root: Its temporary directory; removed unless it is moved.
+    :ivar tree: Its files, as they were checked.
     :ivar signed: The author's signature; the key may not be trusted.
     """
 
     root: Path
+    tree: Tree
     url: str
     commit: str
     manifest: Manifest
@@ -121,10 +124,12 @@ class CandidateFetcher:
             commit = await self._clone(running, url, root, self._cloner)
             if commit != pin.commit:
                 raise moved("the repository has another commit now; preview it again")
+            tree = await self._in_thread(read_tree, root)
         else:
             self._remove_later(running, root)
-            await self._verify_kept(running, root, pin)
-        candidate = await self._check(running, url, root, pin.commit)
+            running.reached(Step.CLONE, "Using what was previewed")
+            tree = await self._in_thread(self._read_kept, root, pin)
+        candidate = await self._check(running, url, root, tree, pin.commit)
         if candidate.pin != pin:
             raise moved("the tree is not the one that was previewed")
         return candidate
@@ -134,45 +139,44 @@ class CandidateFetcher:
         root = self._trees.fresh()
         self._remove_later(running, root)
         commit = await self._clone(running, url, root, cloner)
-        return await self._check(running, url, root, commit)
+        tree = await self._in_thread(read_tree, root)
+        return await self._check(running, url, root, tree, commit)
 
     def _remove_later(self, running: Running, root: Path) -> None:
         running.undo.add(
             REMOVE_CLONE, lambda: self._in_thread(self._trees.remove, root)
         )
 
-    async def _verify_kept(self, running: Running, root: Path, pin: Pin) -> None:
-        """Check that the kept files still are those that were previewed."""
-        running.reached(Step.CLONE, "Using what was previewed")
-        try:
-            digest = await self._in_thread(tree_digest, root, self._profile.tree_domain)
-        except BridgeError:
-            digest = ""
-        if digest != pin.digest:
-            raise moved("the previewed files were changed on this computer")
+    def _read_kept(self, root: Path, pin: Pin) -> Tree:
+        """Read the kept files, if they still are those that were previewed."""
+        with contextlib.suppress(BridgeError):
+            tree = read_tree(root)
+            if tree.digest(self._profile.tree_domain) == pin.digest:
+                return tree
+        raise moved("the previewed files were changed on this computer")
 
     async def _check(
-        self, running: Running, url: str, root: Path, commit: str
+        self, running: Running, url: str, root: Path, tree: Tree, commit: str
     ) -> Candidate:
         running.check()
         running.reached(Step.VALIDATE, "Reading plugin.json")
-        manifest = await self._in_thread(load_manifest, root, self._profile)
+        manifest = await self._in_thread(load_manifest, tree, self._profile)
         running.check()
         running.reached(Step.POLICY, "Scanning the sources")
-        await self._scan(running, root)
+        await self._scan(running, tree)
         running.check()
         running.reached(Step.SIGNATURE, "Verifying the author's signature")
         now = self._clock.seconds()
         signed = await self._in_thread(
-            verify_tree, root, manifest.id, self._profile, now
+            verify_tree, tree, manifest.id, self._profile, now
         )
         running.check()
-        return Candidate(root, url, commit, manifest, signed)
+        return Candidate(root, tree, url, commit, manifest, signed)
 
-    async def _scan(self, running: Running, root: Path) -> None:
+    async def _scan(self, running: Running, tree: Tree) -> None:
         def begin() -> Deferred[list[Hit]]:
             modules = [self._profile.api_module]
-            return Deferred.fromCoroutine(_scanned(self._scanner, root, modules))
+            return Deferred.fromCoroutine(_scanned(self._scanner, tree, modules))
 
         try:
             hits = await running.until(begin)
@@ -214,5 +218,5 @@ class CandidateFetcher:
             self._log.warn("source policy: {hit}", hit=hit.report)
 
 
-async def _scanned(scanner: Scans, root: Path, modules: Collection[str]) -> list[Hit]:
-    return await scanner.scan(root, modules)
+async def _scanned(scanner: Scans, tree: Tree, modules: Collection[str]) -> list[Hit]:
+    return await scanner.scan(tree, modules)

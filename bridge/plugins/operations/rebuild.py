@@ -27,8 +27,8 @@ from ..bundle.build import Report
 from ..bundle.published import INFO_FILE
 from ..installed.records import read_records
 from ..installed.trees import Trees, Verification
-from ..tree.digest import Verify
 from ..tree.files import read_bounded
+from ..tree.tree import Verify
 from .underway.operations import Operations
 from .underway.progress import Audience
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 
 from attrs import Factory, evolve, frozen
 
@@ -20,9 +19,10 @@ from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
 from ...protocol.text import printable
 from ..esbuild.executable import BundlerError, Executable
+from ..tree.tree import Tree
 from .hits import Hit
 from .javascript.constructs import output_hits
-from .listing import Listing, list_tree
+from .listing import Listing, list_files
 from .reader.encoding import PacketError
 from .reader.queries import SourceQueries
 from .reader.service import ReadingReactor, TooComplexError, converse
@@ -134,20 +134,18 @@ class Scanner:
     _executable: Callable[[], Executable]
     _random: Callable[[int], bytes]
 
-    async def scan(self, root: Path, modules: Collection[str] = ()) -> list[Hit]:
+    async def scan(self, tree: Tree, modules: Collection[str] = ()) -> list[Hit]:
         """
         Scan every source file of a tree.
 
         When this is cancelled, nothing of it is left running.
 
-        :param root: The tree; links in it are reported and never followed.
         :param modules: Names of modules the host provides, which may be imported.
         :return: In order of report, at most ``POLICY_HITS``.
         :raise BundlerError: There is no bundler, or it is not the pinned one.
-        :raise OSError: A file cannot be read.
         """
         mark = f"${self._random(8).hex()}$"
-        survey: Survey = await self._in_thread(survey_tree, root)
+        survey: Survey = await self._in_thread(survey_tree, tree)
         questions: list[Question] = await self._in_thread(survey.questions)
         reading = Reading(questions, modules, mark)
         stopped = None
@@ -178,24 +176,21 @@ class Scanner:
         return None
 
 
-def survey_tree(root: Path) -> Survey:
-    """
-    Read a tree; blocks.
-
-    :raise OSError: A file cannot be read.
-    """
-    listing = list_tree(root)
-    survey = Survey([*listing.hits, *_document_hits(root, listing)])
+def survey_tree(tree: Tree) -> Survey:
+    """Look at the texts of a tree; takes a while."""
+    listing = list_files(tree)
+    survey = Survey(list(_document_hits(tree, listing)))
     if len(listing.sources) > SOURCE_FILES:
         survey.after.append(Hit("", 0, f"more than {SOURCE_FILES} source files"))
         return survey
     total = 0
-    for path, size in listing.sources:
-        total += size
+    for path in listing.sources:
+        content = tree.files[path]
+        total += len(content)
         if total > SOURCE_BYTES:
             survey.after.append(Hit("", 0, f"more than {SOURCE_BYTES} bytes of source"))
             break
-        survey.sources.append(survey_source(path, (root / path).read_bytes()))
+        survey.sources.append(survey_source(path, content))
     return survey
 
 
@@ -247,15 +242,15 @@ def _source_hits(source: Source, constructs: list[tuple[int, str]]) -> Iterator[
         yield Hit(where, line, rule)
 
 
-def _document_hits(root: Path, listing: Listing) -> Iterator[Hit]:
+def _document_hits(tree: Tree, listing: Listing) -> Iterator[Hit]:
     """Check what is no source, and yet names files to the bundler."""
     for path in listing.documents:
-        content = (root / path).read_bytes()
+        content = tree.files[path]
         for line in document_lines(posixpath.basename(path), content):
             yield Hit(printable(path), line, TOOLING)
         if posixpath.basename(path).lower() == "package.json":
             for line, rule in package_hits(path, content):
                 yield Hit(printable(path), line, rule)
     for path in listing.styles:
-        for line, rule in style_hits(path, (root / path).read_bytes()):
+        for line, rule in style_hits(path, tree.files[path]):
             yield Hit(printable(path), line, rule)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final
 
 from ...protocol.limits import CHANGELOG_BYTES, CHANGELOG_CHARACTERS
 from ...protocol.text import visible
-from .files import read_bounded
+from .tree import Tree
 from .versions import is_lower, is_version
 
 CHANGELOG_FILE: Final = "CHANGELOG.md"
@@ -21,7 +20,7 @@ _VERSION: Final = re.compile(
 )
 
 
-def read_changelog(root: Path, version: str, since: str) -> str:
+def read_changelog(tree: Tree, version: str, since: str) -> str:
     """
     Return the part of a changelog that is about the versions of an update.
 
@@ -30,9 +29,8 @@ def read_changelog(root: Path, version: str, since: str) -> str:
     :return: Lines without control characters, at most ``CHANGELOG_CHARACTERS``; empty
         when there is no such file, or nothing in it about these versions.
     """
-    try:
-        content = read_bounded(root / CHANGELOG_FILE, CHANGELOG_BYTES)
-    except OSError:
+    content = tree.files.get(CHANGELOG_FILE, b"")
+    if len(content) > CHANGELOG_BYTES:
         return ""
     return sections(content.decode("utf-8", "replace"), version, since)
 

@@ -115,9 +115,11 @@ def _bounded(fd: int, size: int, most: int) -> bytes:
 
     :param size: What is probably there.
     """
-    content = os.read(fd, min(size, most) + 1)
+    if size > most:
+        raise TooLargeError
+    content = os.read(fd, size + 1)
     # One byte more was asked for than there should be: it ends where it should.
-    if len(content) == size <= most:
+    if len(content) == size:
         return content
     while len(content) <= most and (
         more := os.read(fd, min(most + 1 - len(content), MIB))

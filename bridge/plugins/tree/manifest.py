@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 from attrs import field, fields, frozen
@@ -34,9 +33,9 @@ from ...protocol.strictjson import loads_unique
 from ...protocol.wire import camel, converter, structure
 from ...settings.host import HostProfile
 from . import versions
-from .files import NotRegularError, TooLargeError, open_regular, read_bounded
 from .jsontext import syntax_refusal, unknown_field
 from .pluginid import PLUGIN_ID
+from .tree import Tree
 
 MANIFEST_FILE: Final = "plugin.json"
 SCHEMA_FIELD: Final = "$schema"
@@ -243,7 +242,7 @@ def _known_fields(profile: HostProfile) -> tuple[str, ...]:
 
 def _read_object(content: bytes) -> dict[str, Any]:
     if len(content) > MANIFEST_BYTES:
-        raise _too_large()
+        raise _invalid(MANIFEST_FILE, f"must be at most {MANIFEST_BYTES} bytes")
     try:
         value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
     except BridgeError as e:
@@ -254,31 +253,20 @@ def _read_object(content: bytes) -> dict[str, Any]:
     return value
 
 
-def load_manifest(root: Path, profile: HostProfile) -> Manifest:
+def load_manifest(tree: Tree, profile: HostProfile) -> Manifest:
     """
-    Read the manifest of the tree at ``root``, which must have a ``main.ts`` too.
+    Read the manifest of a tree, which must have a ``main.ts`` too.
 
     :raise BridgeError: ``no_manifest``, or as ``read_manifest``.
     """
-    try:
-        content = read_bounded(root / MANIFEST_FILE, MANIFEST_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
+    content = tree.files.get(MANIFEST_FILE)
+    if content is None:
         raise plugin_error(
             Prefix.NO_MANIFEST, f"there is no {MANIFEST_FILE} at the root"
-        ) from None
-    except NotRegularError:
-        raise _invalid(MANIFEST_FILE, "must be a regular file") from None
-    except TooLargeError:
-        raise _too_large() from None
-    except OSError:
-        raise _invalid(MANIFEST_FILE, "cannot be read") from None
+        )
     manifest = read_manifest(content, profile)
-    try:
-        open_regular(root / ENTRY_FILE).close()
-    except OSError:
-        raise plugin_error(
-            Prefix.MANIFEST_INVALID, f"{ENTRY_FILE} is missing, or no regular file"
-        ) from None
+    if ENTRY_FILE not in tree.files:
+        raise plugin_error(Prefix.MANIFEST_INVALID, f"{ENTRY_FILE} is missing")
     return manifest
 
 
@@ -306,10 +294,6 @@ def _check_permissions(manifest: Manifest, vocabulary: list[str]) -> None:
     ):
         if not set(asked) <= set(vocabulary):
             raise _invalid(name, f"each must be one of {', '.join(vocabulary)}")
-
-
-def _too_large() -> BridgeError:
-    return _invalid(MANIFEST_FILE, f"must be at most {MANIFEST_BYTES} bytes")
 
 
 def _invalid(name: str, rule: str) -> BridgeError:

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 from attrs import fields, frozen
@@ -24,9 +21,8 @@ from ...protocol.rules import Between, OneOf, Text
 from ...protocol.strictjson import loads_unique
 from ...protocol.wire import camel, converter, structure, unstructure
 from ...settings.host import HostProfile
-from .digest import SIGNATURE_FILE, Look, files_digest, tree_digest, unsigned
-from .files import NotRegularError, TooLargeError, read_bounded
 from .jsontext import syntax_refusal, unknown_field
+from .tree import SIGNATURE_FILE, Tree, unsigned
 
 SIGNATURE_VERSION: Final = 1
 
@@ -109,7 +105,7 @@ def read_signature(content: bytes) -> SignatureFile:
     :raise BridgeError: ``unsigned``, naming the field and the rule.
     """
     if len(content) > SIGNATURE_BYTES:
-        raise _too_large()
+        raise _unusable(f"it is larger than {SIGNATURE_BYTES} bytes")
     try:
         value = loads_unique(content)
     except BridgeError as e:
@@ -131,63 +127,23 @@ def _check_format(value: Any, content: bytes) -> None:
         raise unsigned(unknown_field(SIGNATURE_FILE, content, value, _FIELDS))
 
 
-def verify_tree(
-    root: Path,
-    plugin_id: str,
-    profile: HostProfile,
-    now: float,
-    look: Look | None = None,
-) -> Signed:
+def verify_tree(tree: Tree, plugin_id: str, profile: HostProfile, now: float) -> Signed:
     """
-    Verify that the tree at ``root`` is as its author signed it.
+    Verify that a tree is as its author signed it.
 
     Whether he is trusted is not asked here.
 
     :param plugin_id: The manifest's.
     :param now: Seconds since the epoch.
-    :param look: See ``tree_digest``.
     :raise BridgeError: ``unsigned``, saying why.
     """
-    signature = load_signature(root)
-    _check_plugin(signature, plugin_id)
-    digest = tree_digest(root, profile.tree_domain, look)
-    return verify(signature, digest, plugin_id, profile, now)
-
-
-def load_signature(root: Path) -> SignatureFile:
-    """
-    Read the signature file of the tree at ``root``; nothing is verified yet.
-
-    :raise BridgeError: ``unsigned``: missing, or not usable.
-    """
-    try:
-        content = read_bounded(os.path.join(root, SIGNATURE_FILE), SIGNATURE_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
-        raise unsigned(f"there is no {SIGNATURE_FILE} at the root") from None
-    except NotRegularError:
-        raise _unusable("not a regular file") from None
-    except TooLargeError:
-        raise _too_large() from None
-    except OSError:
-        raise _unusable("it cannot be read") from None
-    return read_signature(content)
-
-
-def verify(
-    signature: SignatureFile,
-    digest: str,
-    plugin_id: str,
-    profile: HostProfile,
-    now: float,
-) -> Signed:
-    """
-    Verify a signature over a digest.
-
-    :param digest: What ``tree_digest`` or ``files_digest`` found.
-    :param now: Seconds since the epoch.
-    :raise BridgeError: ``unsigned``, saying why.
-    """
-    _check_plugin(signature, plugin_id)
+    content = tree.files.get(SIGNATURE_FILE)
+    if content is None:
+        raise unsigned(f"there is no {SIGNATURE_FILE} at the root")
+    signature = read_signature(content)
+    if signature.id != plugin_id:
+        raise unsigned(f"{SIGNATURE_FILE} was made for another plugin id")
+    digest = tree.digest(profile.tree_domain)
     if signature.digest.lower() != digest:
         raise unsigned(
             "the tree was changed after it was signed, or was signed for another "
@@ -204,11 +160,6 @@ def verify(
             "this computer's clock"
         )
     return Signed(key_id(public_key), public_key, signature.signed_at, digest)
-
-
-def _check_plugin(signature: SignatureFile, plugin_id: str) -> None:
-    if signature.id != plugin_id:
-        raise unsigned(f"{SIGNATURE_FILE} was made for another plugin id")
 
 
 def _message(profile: HostProfile, plugin_id: str, digest: str) -> bytes:
@@ -228,29 +179,18 @@ def _is_by(public_key: str, message: bytes, signature: str) -> bool:
 
 
 def sign_tree(
-    root: Path,
-    plugin_id: str,
-    profile: HostProfile,
-    seed: bytes,
-    now: int,
-    files: Mapping[str, bytes] | None = None,
+    tree: Tree, plugin_id: str, profile: HostProfile, seed: bytes, now: int
 ) -> bytes:
     """
     Sign a plugin.
 
     :param seed: The signing key: 32 random bytes.
     :param now: Whole seconds since the epoch.
-    :param files: Signed instead of what is below ``root``, when given; see
-        ``files_digest``.
     :return: The text of ``plugin.sig``.
-    :raise BridgeError: ``unsigned``, as ``tree_digest``.
     """
     from nacl.signing import SigningKey
 
-    if files is None:
-        digest = tree_digest(root, profile.tree_domain)
-    else:
-        digest = files_digest(files, profile.tree_domain)
+    digest = tree.digest(profile.tree_domain)
     signature = SigningKey(seed).sign(_message(profile, plugin_id, digest)).signature
     made = SignatureFile(
         version=SIGNATURE_VERSION,
@@ -262,10 +202,6 @@ def sign_tree(
         signed_at=now,
     )
     return json.dumps(unstructure(made), indent=2).encode() + b"\n"
-
-
-def _too_large() -> BridgeError:
-    return _unusable(f"it is larger than {SIGNATURE_BYTES} bytes")
 
 
 def _unusable(why: str) -> BridgeError:

@@ -299,7 +299,7 @@ class Previewer:
         if old is not None:
             notes = await self._in_thread(
                 read_changelog,
-                candidate.root,
+                candidate.tree,
                 candidate.manifest.version,
                 old.version,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 from unittest import mock
@@ -140,14 +139,19 @@ class RepositoryTests(WorkTreeTestCase):
         self.assertEqual(sorted(self.copied()), ["main.ts", "src/a.ts"])
 
     def test_link_and_submodule(self):
-        """A tracked link stays one; a submodule is refused as it would be."""
+        """Both are refused as they would be in a clone."""
         (self.root / "link").symlink_to("main.ts")
         commit(self.root)
-        self.copied()
-        self.assertEqual(os.readlink(self.copy / "link"), "main.ts")
+        self.assert_refused("policy: link:1 symlink")
+        (self.root / "link").unlink()
+        commit(self.root)
         git(self.root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},in")
         (self.root / "in").mkdir()
         self.copy = self.directory / "other"
+        self.assert_refused("policy: in:1 submodule")
+
+    def assert_refused(self, message: str) -> None:
+        """It is not copied, and ``message`` says why."""
         with self.assertRaises(BridgeError) as caught:
             self.copied()
-        self.assertEqual(caught.exception.message, "policy: in:1 submodule")
+        self.assertEqual(caught.exception.message, message)

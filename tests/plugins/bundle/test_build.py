@@ -203,7 +203,7 @@ class PublishingTests(BuildCase):
         self.shop.folder.mkdir(parents=True)
         self.shop.plugin("bb")
         other = acquire_directory(self.shop.folder)
-        sound, verified = {"aa": None, "bb": None}, []
+        sound, verified = {name: self.shop.tree(name) for name in ("aa", "bb")}, []
 
         def verify():
             verified.append(list(sound))
@@ -550,7 +550,9 @@ class MissingTests(BuildCase):
                 path.chmod(0o755)
                 return super().spawnProcess(*args, **kwargs)
 
-        report = await self.shop.builder(Swapping()).build(lambda: {"aa": None})
+        report = await self.shop.builder(Swapping()).build(
+            lambda: {"aa": self.shop.tree("aa")}
+        )
         self.assertEqual(report.errors, [])
         self.assertFalse(witness.exists())
 
@@ -572,7 +574,7 @@ class BundlerEndTests(BuildCase):
             f"echo $$ > {self.shop.root}/leader\nwait\n"
         )
         clock = SlowClock()
-        building = self.shop.builder(clock).build(lambda: {"aa": None})
+        building = self.shop.builder(clock).build(lambda: {"aa": self.shop.tree("aa")})
         await self._until_written("leader")
         clock.advance(60)
         report = await building
@@ -588,7 +590,7 @@ class BundlerEndTests(BuildCase):
             f"sleep 0.2\necho $$ > {self.shop.root}/leader\n"
         )
         clock = SlowClock()
-        building = self.shop.builder(clock).build(lambda: {"aa": None})
+        building = self.shop.builder(clock).build(lambda: {"aa": self.shop.tree("aa")})
         await self._until_written("leader")
         self.addCleanup(os.kill, self._pid("child"), signal.SIGKILL)
         await self._until_dead("leader")
@@ -657,7 +659,9 @@ class BundlerEndTests(BuildCase):
             def spawnProcess(self, *args, **kwargs):
                 raise OSError(11, "Resource temporarily unavailable")
 
-        report = await self.shop.builder(Full()).build(lambda: {"aa": None})
+        report = await self.shop.builder(Full()).build(
+            lambda: {"aa": self.shop.tree("aa")}
+        )
         self.assertEqual(
             report.errors,
             ["esbuild could not be started: Resource temporarily unavailable"],
@@ -690,7 +694,9 @@ class BundlerEndTests(BuildCase):
         def defer(work, *args):
             return Deferred.fromCoroutine(late(work, *args))
 
-        building = self.shop.builder(defer_to_thread=defer).build(lambda: {"aa": None})
+        building = self.shop.builder(defer_to_thread=defer).build(
+            lambda: {"aa": self.shop.tree("aa")}
+        )
         await begun
         building.cancel()
         self.assertNoResult(building)

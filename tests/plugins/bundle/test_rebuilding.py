@@ -10,7 +10,6 @@ from unittest import mock
 from bridge.plugins.bundle import build as build_module
 from bridge.plugins.bundle.build import Builder, Report
 from bridge.plugins.bundle.confinement.alone import Confinement
-from bridge.plugins.tree.digest import tree_digest
 
 from ...directories import planted
 from .workshop import MAIN, BuildCase
@@ -33,25 +32,17 @@ class RebuildingCase(BuildCase):
 
         self.patch(build_module, "own_arguments", own_arguments)
 
-    async def build(self, *directories: str, verified: bool = True) -> Report:
-        """Build these, or both, with the digests of their trees."""
-        trees = {
-            name: self.digest(name) if verified else None
-            for name in directories or ("aa", "bb")
-        }
+    async def build(self, *directories: str) -> Report:
+        """Build these, or both."""
+        trees = {name: self.shop.tree(name) for name in directories or ("aa", "bb")}
         self.alone.clear()
         return await self.builder.build(lambda: trees)
 
-    async def good(self, *directories: str, verified: bool = True) -> list[list[str]]:
+    async def good(self, *directories: str) -> list[list[str]]:
         """Build without an error; return what was bundled alone, run by run."""
-        report = await self.build(*directories, verified=verified)
+        report = await self.build(*directories)
         self.assertEqual(report.errors, [])
         return list(self.alone)
-
-    def digest(self, name: str) -> str:
-        """The digest of a tree."""
-        root = self.shop.data.plugins / name
-        return tree_digest(root, self.shop.profile.tree_domain)
 
     @property
     def bound(self) -> Path:
@@ -92,13 +83,6 @@ class ReuseTests(RebuildingCase):
         self.assertEqual([path.name for path in self.bound.iterdir()], ["bb"])
         self.assertNotIn(b'log("aa")', self.shop.bundle.read_bytes())
         self.assertEqual(await self.good(), [["aa"]])
-
-    async def test_not_verified(self):
-        """A linked tree, which nothing verifies, is bound in each build."""
-        self.assertEqual(await self.good(verified=False), [["aa", "bb"]])
-        self.assertEqual(await self.good(verified=False), [["aa", "bb"]])
-        await self.good()
-        self.assertEqual(await self.good(verified=False), [["aa", "bb"]])
 
     async def test_another_bundler(self):
         """What another bundler has made is not used."""
@@ -251,7 +235,7 @@ class AttackTests(RebuildingCase):
         for name in ("main.ts", "plugin.json"):
             path = self.shop.data.plugins / "aa" / name
             path.chmod(0o666)
-            [error] = (await self.build("aa", verified=False)).errors
+            [error] = (await self.build("aa")).errors
             self.assertIn(f"{path} can be written by other users", error)
             path.chmod(0o644)
 
@@ -277,7 +261,7 @@ class AttackTests(RebuildingCase):
 
         An exchange of trees during a build does this without any attack.
         """
-        verified = self.digest("aa")
+        verified = self.shop.tree("aa")
         self.shop.write("plugins/aa/main.ts", MAIN.replace("MARK", "another"))
         report = await self.builder.build(lambda: {"aa": verified})
         self.assertEqual(report.errors, [])
@@ -305,7 +289,7 @@ class AttackTests(RebuildingCase):
 
     async def test_attack_tree_that_cannot_be_verified_again(self):
         """What was bound from a tree that no digest fits is not kept, either."""
-        verified = self.digest("aa")
+        verified = self.shop.tree("aa")
         link = self.shop.data.plugins / "aa" / "link"
         link.symlink_to("main.ts")
         report = await self.builder.build(lambda: {"aa": verified})
@@ -317,7 +301,7 @@ class AttackTests(RebuildingCase):
         """What is used again is what was verified, in the bundle and in its map."""
         await self.good()
         published = self.shop.published()
-        verified = {name: self.digest(name) for name in ("aa", "bb")}
+        verified = {name: self.shop.tree(name) for name in ("aa", "bb")}
         self.shop.write("plugins/aa/main.ts", MAIN.replace("MARK", "another"))
         report = await self.builder.build(lambda: verified)
         self.assertEqual((report.errors, self.shop.published()), ([], published))

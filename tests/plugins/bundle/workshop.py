@@ -17,6 +17,8 @@ from twisted.trial.unittest import TestCase
 
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder, Report
+from bridge.plugins.tree.tree import Tree, read_tree
+from bridge.protocol.errors import BridgeError
 from bridge.settings.host import HostProfile, load_profile
 
 from ...directories import fresh_directory
@@ -131,7 +133,14 @@ class Workshop:
 
     def build(self, *ids: str) -> Deferred[Report]:
         """Build a bundle of these plugins."""
-        return self.builder().build(lambda: dict.fromkeys(ids))
+        return self.builder().build(lambda: {name: self.tree(name) for name in ids})
+
+    def tree(self, name: str) -> Tree:
+        """Read a plugin's tree; nothing of one that would not be installed."""
+        try:
+            return read_tree(self.data.plugins / name)
+        except BridgeError:
+            return Tree({})
 
     def published(self) -> dict[str, bytes]:
         """Everything in the theme's folder."""

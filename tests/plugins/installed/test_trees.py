@@ -9,8 +9,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Broken, ListEntry, iso_time
-from bridge.plugins.tree.digest import tree_digest
 from bridge.plugins.tree.manifest import load_manifest
+from bridge.plugins.tree.tree import read_tree
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
 
@@ -151,10 +151,20 @@ class ListingTests(TreesTestCase):
         listing = self.trees.listing({"sample": RECORD})
         self.assertEqual([e.id for e in listing.plugins], ["sample"])
         self.assertEqual(listing.broken, [])
-        digest = tree_digest(self.data.plugin("sample"), PROFILE.tree_domain)
+        sound, faults = self.trees.sort_out({"sample": RECORD})
+        self.assertEqual((list(sound), faults), (["sample"], {}))
+        files = read_tree(self.data.plugin("sample")).files
+        self.assertEqual(sound["sample"].files, files)
+
+    def test_attack_older_tree_put_back(self):
+        """What an update has replaced is not built again, though it is signed."""
+        self.write(signed_at=RECORD.signed_at - 1)
         self.assertEqual(
-            self.trees.sort_out({"sample": RECORD}), ({"sample": digest}, {})
+            self.fault(), "downgrade: the tree is older than the one that was installed"
         )
+        self.assertIsNone(self.trees.sound_manifest("sample", RECORD))
+        record = evolve(RECORD, signed_at=RECORD.signed_at - 1)
+        self.assertEqual(self.trees.sort_out({"sample": record})[1], {})
 
     def test_attack_times_restored(self):
         """Every byte is read each time: what was verified before counts for nothing."""
@@ -180,7 +190,7 @@ class ListingTests(TreesTestCase):
 
     def test_attack_planted_in_git(self):
         """What a tree's ``.git`` holds is not signed, and still nobody else's."""
-        for folder in (".git", "sub/.git/hooks"):
+        for folder in (".git", ".git/hooks"):
             root = self.write()
             file = root / folder / "config"
             file.parent.mkdir(parents=True)
@@ -196,7 +206,7 @@ class ListingTests(TreesTestCase):
     def test_attack_link_to_itself(self):
         """A link that leads nowhere is that plugin's fault, and no other's."""
         (self.write() / "loop").symlink_to("loop")
-        self.assertEqual(self.fault(), "unsigned: the tree cannot be read")
+        self.assertEqual(self.fault(), "policy: loop:1 symlink")
 
     def test_attack_planted_directory(self):
         """Nor is one whose directory is another user's; it is not even listed."""
@@ -271,7 +281,7 @@ class LinkedTests(TreesTestCase):
         self.copy = self.trees.fresh()
         write_tree(self.copy, files_of("sample"), None)
         self.trees.linked["sample"] = ListEntry.of(
-            load_manifest(self.copy, PROFILE),
+            load_manifest(read_tree(self.copy), PROFILE),
             url="",
             commit="",
             installed_at="",
@@ -290,9 +300,10 @@ class LinkedTests(TreesTestCase):
         self.assertEqual(listing.broken, [])
         self.assertEqual(listing.plugins, self.trees.entries(records))
         self.assertEqual([p.dev for p in listing.plugins], [None, True])
+        self.trees.exchange_linked("sample", self.copy, None)
         sound, faults = self.trees.sort_out(records)
         self.assertEqual(sorted(sound), [".tmp-dev-sample", "other"])
-        self.assertIsNone(sound[".tmp-dev-sample"])
+        self.assertNotIn("plugin.sig", sound[".tmp-dev-sample"].files)
         self.assertEqual(faults, {})
 
     def test_exchange(self):

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,8 @@ from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.underway.operations import Operations
 from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
 from bridge.plugins.operations.update import Updater
-from bridge.plugins.tree.digest import Verify, tree_digest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.plugins.tree.tree import Verify, read_tree
 from bridge.plugins.upstream.preview import Access, Previewer, Reach
 from bridge.settings.host import load_profile
 from bridge.store import Store
@@ -109,7 +109,7 @@ def write_tree(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     if signed_as is not None:
-        signature = sign_tree(root, signed_as, PROFILE, seed, signed_at)
+        signature = sign_tree(read_tree(root), signed_as, PROFILE, seed, signed_at)
         (root / "plugin.sig").write_bytes(signature)
 
 
@@ -210,9 +210,7 @@ class FakeBuilder:
             raise outcome
         return self.report(trees, outcome)
 
-    def report(
-        self, trees: Mapping[str, str | None], error: str | None = None
-    ) -> Report:
+    def report(self, trees: Collection[str], error: str | None = None) -> Report:
         """Return the report of a run."""
         errors = [] if error is None else [error]
         plugins = sorted(map(plugin_of, trees))
@@ -362,7 +360,7 @@ class Bench:
     def pin_of(self, name: str) -> Pin:
         """What a preview of a repository would show."""
         root = self.repositories / name
-        return Pin(self.cloner.commit, tree_digest(root, PROFILE.tree_domain))
+        return Pin(self.cloner.commit, read_tree(root).digest(PROFILE.tree_domain))
 
     def keep(self, name: str) -> Path:
         """Keep the tree of a repository, as a preview does; returns where."""

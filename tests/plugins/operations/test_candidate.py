@@ -100,7 +100,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         class Scanner:
             """Scans for ever."""
 
-            async def scan(self, root, modules=()):
+            async def scan(self, tree, modules=()):
                 """See ``Scans``."""
                 await Deferred(ended.append)
 

@@ -296,14 +296,17 @@ class RefusalTests(PipelineTestCase):
         self.assertTrue(message.startswith("manifest_invalid: main.ts"), message)
 
     def test_directory_as_manifest(self):
-        """A plugin.json or main.ts that is no regular file is refused."""
-        for name, file in (("one", "plugin.json"), ("two", "main.ts")):
+        """A directory called plugin.json or main.ts is not that file."""
+        for name, file, refusal in (
+            ("one", "plugin.json", "no_manifest: there is no plugin.json"),
+            ("two", "main.ts", "manifest_invalid: main.ts is missing"),
+        ):
             root = self.bench.publish(name, signed_as=None)
             (root / file).unlink()
             (root / file).mkdir()
             (root / file / "x").write_text("")
             message = self.refusal(name)
-            self.assertTrue(message.startswith(f"manifest_invalid: {file}"), message)
+            self.assertTrue(message.startswith(refusal), message)
 
     def test_policy(self):
         """A source that breaks the policy is refused with its place."""

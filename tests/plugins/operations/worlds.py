@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,9 +43,7 @@ class PublishingBuilder(FakeBuilder):
     bench: Any = None
     broken: bool = False
 
-    def report(
-        self, trees: Mapping[str, str | None], error: str | None = None
-    ) -> Report:
+    def report(self, trees: Collection[str], error: str | None = None) -> Report:
         """See ``FakeBuilder.report``."""
         if self.broken and LATER in [code_of(self.bench, name) for name in trees]:
             error = "no such module"

@@ -25,6 +25,7 @@ from bridge.plugins.policy.scan import (
     survey_source,
     survey_tree,
 )
+from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.limits import POLICY_HITS
 
 from ...npm import esbuild
@@ -86,7 +87,7 @@ def scan_sources(
 
 def scan_tree(root: Path, modules: Collection[str] = ()) -> list[Hit]:
     """Scan a tree; blocks."""
-    return _scanned(survey_tree(root), modules)
+    return _scanned(survey_tree(read_tree(root)), modules)
 
 
 @frozen
@@ -99,9 +100,9 @@ class BlockingScanner:
 
     in_thread: InThread
 
-    async def scan(self, root: Path, modules: Collection[str] = ()) -> list[Hit]:
+    async def scan(self, tree: Tree, modules: Collection[str] = ()) -> list[Hit]:
         """See ``Scanner.scan``."""
-        survey = await self.in_thread(survey_tree, root)
+        survey = await self.in_thread(survey_tree, tree)
         return cast(list[Hit], await self.in_thread(_scanned, survey, modules))
 
 

@@ -20,6 +20,7 @@ from bridge.plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION
 from bridge.plugins.policy.reader import queries as queries_module
 from bridge.plugins.policy.reader import service
 from bridge.plugins.policy.scan import Scanner
+from bridge.plugins.tree.tree import read_tree
 from bridge.protocol.limits import POLICY_HITS
 
 from ...directories import fresh_directory
@@ -67,13 +68,13 @@ class ScannerCase(TestCase):
 
     async def reports(self, scanner: Scanner | None = None) -> list[str]:
         """What a scan reports."""
-        hits = await (scanner or self.scanner()).scan(self.root)
+        hits = await (scanner or self.scanner()).scan(read_tree(self.root))
         return [hit.report for hit in hits]
 
     async def error(self, scanner: Scanner) -> str:
         """Expect that the bundler cannot be used; return why."""
         with self.assertRaises(BundlerError) as caught:
-            await scanner.scan(self.root)
+            await scanner.scan(read_tree(self.root))
         return str(caught.exception)
 
 
@@ -129,7 +130,7 @@ class ScanTests(ScannerCase):
         """The host's own modules may be imported."""
         self.write("a.ts", "import { a } from '/host'; a()")
         self.assertEqual(len(await self.reports()), 1)
-        self.assertEqual(await self.scanner().scan(self.root, ["/host"]), [])
+        self.assertEqual(await self.scanner().scan(read_tree(self.root), ["/host"]), [])
 
     async def test_attack_known_mark(self) -> None:
         """The mark is another one in every scan, so that no source can hold it."""
@@ -209,7 +210,7 @@ class BundlerTests(ScannerCase):
         """Once cancelled nothing is left of it."""
         self.write("a.ts", "x = 1")
         scanner = self.scanner(self.bundler(b"#!/bin/sh\nexec sleep 600\n"))
-        scan = Deferred.fromCoroutine(scanner.scan(self.root))
+        scan = Deferred.fromCoroutine(scanner.scan(read_tree(self.root)))
         await until(lambda: self.copies)
         await deferLater(reactor, 0.05)
         scan.cancel()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from attrs import evolve
@@ -17,19 +16,18 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.signature import (
-    SignatureFile,
     Signed,
     key_id,
     public_key_of,
     read_signature,
     sign_tree,
-    verify,
     verify_tree,
 )
+from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.host import load_profile
 
-from .test_digest import VECTOR, VECTOR_DIGEST, TreeTestCase, write_tree
+from .test_tree import VECTOR, VECTOR_DIGEST, TreeTestCase, write_tree
 
 HOST = load_profile("vrcnext")
 NOW = 1_790_000_000
@@ -74,7 +72,7 @@ class SignedTreeTestCase(TreeTestCase):
 
     def verify(self, plugin_id: str = "demo", now: float = NOW) -> Signed:
         """Verify the tree."""
-        return verify_tree(self.root, plugin_id, HOST, now)
+        return verify_tree(read_tree(self.root), plugin_id, HOST, now)
 
     def refusal(self, plugin_id: str = "demo") -> str:
         """The message the tree is refused with."""
@@ -94,11 +92,9 @@ class VectorTests(SignedTreeTestCase):
 
     def test_sign(self):
         """Signing gives the published signature, in the published form."""
-        text = sign_tree(self.root, "demo", HOST, SEED, NOW)
+        text = sign_tree(read_tree(self.root), "demo", HOST, SEED, NOW)
         self.assertEqual(text.decode(), json.dumps(FILE, indent=2) + "\n")
-        self.assertEqual(
-            sign_tree(self.root, "demo", HOST, SEED, NOW, files=VECTOR), text
-        )
+        self.assertEqual(sign_tree(Tree(VECTOR), "demo", HOST, SEED, NOW), text)
 
     def test_key_id(self):
         """Fingerprints are the published ones, whatever the case of the key."""
@@ -117,7 +113,7 @@ class VectorTests(SignedTreeTestCase):
     def test_independent_verifier(self):
         """What we sign, another implementation verifies by the rules."""
         for seed in (SEED, b"\x07" * 32, os.urandom(32)):
-            made = json.loads(sign_tree(self.root, "demo", HOST, seed, NOW))
+            made = json.loads(sign_tree(read_tree(self.root), "demo", HOST, seed, NOW))
             key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(made["publicKey"]))
             message = f"vrcnext-plugin-signature-v1\ndemo\n{made['digest']}\n".encode()
             key.verify(bytes.fromhex(made["signature"]), message)
@@ -126,18 +122,14 @@ class VectorTests(SignedTreeTestCase):
     def test_other_domain(self):
         """A signature made for one host application is none for another."""
         reference = load_profile("reference")
-        self.write(sign_tree(self.root, "demo", reference, SEED, NOW))
+        self.write(sign_tree(read_tree(self.root), "demo", reference, SEED, NOW))
         self.assertEqual(self.refusal(), CHANGED)
-        verify_tree(self.root, "demo", reference, NOW)
+        verify_tree(read_tree(self.root), "demo", reference, NOW)
         other = evolve(HOST, signature_domain="x")
+        self.write({**FILE, "digest": Tree(VECTOR).digest(other.tree_domain)})
         with self.assertRaises(BridgeError) as caught:
-            verify(SignatureFile(**_snake(FILE)), VECTOR_DIGEST, "demo", other, NOW)
+            verify_tree(read_tree(self.root), "demo", other, NOW)
         self.assertEqual(caught.exception.message, NOT_BY_KEY)
-
-
-def _snake(file: dict[str, Any]) -> dict[str, Any]:
-    renamed = {"publicKey": "public_key", "signedAt": "signed_at"}
-    return {renamed.get(name, name): value for name, value in file.items()}
 
 
 class AcceptedTests(SignedTreeTestCase):
@@ -193,7 +185,7 @@ class AttackTests(SignedTreeTestCase):
     def test_attack_moved_boundary(self):
         """Bytes moved from the end of one file to the start of the next are refused."""
         write_tree(self.root, {"a": b"12", "b": b"3"})
-        self.write(sign_tree(self.root, "demo", HOST, SEED, NOW))
+        self.write(sign_tree(read_tree(self.root), "demo", HOST, SEED, NOW))
         self.verify()
         write_tree(self.root, {"a": b"1", "b": b"23"})
         self.assertEqual(self.refusal(), CHANGED)
@@ -201,7 +193,9 @@ class AttackTests(SignedTreeTestCase):
     def test_attack_new_digest_old_signature(self):
         """A digest put right after a change no longer has a signature."""
         write_tree(self.root, {"main.ts": b"export default 2"})
-        made = json.loads(sign_tree(self.root, "demo", HOST, b"\x02" * 32, NOW))
+        made = json.loads(
+            sign_tree(read_tree(self.root), "demo", HOST, b"\x02" * 32, NOW)
+        )
         self.write({**FILE, "digest": made["digest"]})
         self.assertEqual(self.refusal(), NOT_BY_KEY)
 
@@ -265,13 +259,11 @@ class AttackTests(SignedTreeTestCase):
     def test_attack_symlink(self):
         """A tree with a link, and a signature that is one, are refused."""
         (self.root / "link").symlink_to("/etc/passwd")
-        self.assertEqual(self.refusal(), "unsigned: link is a symbolic link")
+        self.assertEqual(self.refusal(), "policy: link:1 symlink")
         (self.root / "link").unlink()
         (self.root / "plugin.sig").unlink()
         (self.root / "plugin.sig").symlink_to("/etc/passwd")
-        self.assertEqual(
-            self.refusal(), "unsigned: plugin.sig is not usable: not a regular file"
-        )
+        self.assertEqual(self.refusal(), "policy: plugin.sig:1 symlink")
 
 
 class UnusableTests(SignedTreeTestCase):
@@ -288,10 +280,8 @@ class UnusableTests(SignedTreeTestCase):
         self.assertEqual(self.refusal(), f"unsigned: plugin.sig is not usable: {words}")
 
     def test_missing(self):
-        """A tree without a signature is reported, as is a missing tree."""
+        """A tree without a signature is reported."""
         (self.root / "plugin.sig").unlink()
-        self.assertEqual(self.refusal(), "unsigned: there is no plugin.sig at the root")
-        self.root = self.root / "main.ts"
         self.assertEqual(self.refusal(), "unsigned: there is no plugin.sig at the root")
 
     def test_attack_10_mb(self):
@@ -299,13 +289,6 @@ class UnusableTests(SignedTreeTestCase):
         self.assert_unusable(b" " * 10_000_000, "it is larger than 65536 bytes")
         with self.assertRaises(BridgeError):
             read_signature(b" " * 65537)
-
-    def test_unreadable(self):
-        """A signature file the system does not let us read is not usable."""
-        self.root = Path("x" * 300)  # a name too long for any file system
-        self.assertEqual(
-            self.refusal(), "unsigned: plugin.sig is not usable: it cannot be read"
-        )
 
     def test_attack_duplicate_keys(self):
         """Readers that differ on which of two keys counts are not set apart."""
@@ -403,8 +386,8 @@ class AnyBytesTests(SynchronousTestCase):
 
     def _validate(self, content: bytes) -> None:
         try:
-            signature = read_signature(content)
-            signed = verify(signature, VECTOR_DIGEST, "demo", HOST, NOW)
+            tree = Tree({**VECTOR, "plugin.sig": content})
+            signed = verify_tree(tree, "demo", HOST, NOW)
         except BridgeError as e:
             self.assertTrue(e.message.startswith("unsigned: "), e.message)
         else:

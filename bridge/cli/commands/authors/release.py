@@ -15,8 +15,8 @@ from attrs import frozen
 from twisted.internet.defer import Deferred, succeed
 
 from ....datadir.paths import write_atomically
-from ....plugins.tree.digest import SIGNATURE_FILE
 from ....plugins.tree.signature import sign_tree
+from ....plugins.tree.tree import SIGNATURE_FILE, Tree
 from ....protocol.errors import BridgeError
 from ....settings.options import HostOptions, Paths
 from ....wiring import oneshot
@@ -178,12 +178,11 @@ class Releasing:
     def _sign(self) -> None:
         repository = self._repository
         text = sign_tree(
-            repository.root,
+            Tree(repository.stage_manifest(self._release)),
             repository.manifest.id,
             repository.profile,
             self._key.seed,
             int(self._now()),
-            repository.stage_manifest(self._release),
         )
         write_atomically(repository.root / SIGNATURE_FILE, text, 0o644)
 

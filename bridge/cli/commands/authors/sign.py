@@ -16,9 +16,9 @@ from typing import ClassVar
 from twisted.python import usage
 
 from ....datadir.paths import write_atomically
-from ....plugins.tree.digest import SIGNATURE_FILE
 from ....plugins.tree.manifest import load_manifest
 from ....plugins.tree.signature import key_id, public_key_of, sign_tree
+from ....plugins.tree.tree import SIGNATURE_FILE, Tree, read_tree
 from ....protocol.errors import BridgeError
 from ....settings.host import ProfileError, load_profile
 from ....settings.options import HostOptions
@@ -65,10 +65,10 @@ def sign(
     root = Path(options["directory"])
     try:
         key = chosen_key(options["key"], environ)
-        manifest = load_manifest(root, profile)
-        files = _committed(root) if is_work_tree(root) else None
-        check_key_outside(key, root, files)
-        text = sign_tree(root, manifest.id, profile, key.seed, int(now()), files)
+        tree = _committed(root) if is_work_tree(root) else read_tree(root)
+        manifest = load_manifest(tree, profile)
+        check_key_outside(key, root, tree.files)
+        text = sign_tree(tree, manifest.id, profile, key.seed, int(now()))
         write_atomically(root / SIGNATURE_FILE, text, 0o644)
     except BridgeError as e:
         return failed("sign", e.message)
@@ -83,6 +83,6 @@ def sign(
     return 0
 
 
-def _committed(root: Path) -> dict[str, bytes]:
+def _committed(root: Path) -> Tree:
     check_clean(root, {SIGNATURE_FILE})
-    return tracked_files(root)
+    return Tree(tracked_files(root))

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from ....plugins.installed.trees import iso_time
 from ....plugins.tree.manifest import load_manifest
 from ....plugins.tree.signature import verify_tree
+from ....plugins.tree.tree import read_tree
 from ....protocol.errors import BridgeError
 from ....settings.options import HostOptions
 from ...authoring.worktree import copy_published
@@ -44,9 +45,10 @@ def verify(options: VerifyOptions, now: Callable[[], float] = time.time) -> int:
     """
     profile = options.paths().profile
     with TemporaryDirectory(prefix="plugin-bridge-verify-") as scratch:
-        tree = Path(scratch) / "tree"
+        copy = Path(scratch) / "tree"
         try:
-            copy_published(Path(options["directory"]), tree)
+            copy_published(Path(options["directory"]), copy)
+            tree = read_tree(copy)
             manifest = load_manifest(tree, profile)
             signed = verify_tree(tree, manifest.id, profile, now())
         except BridgeError as e:

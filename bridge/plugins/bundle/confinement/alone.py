@@ -9,7 +9,7 @@ not bound again.  The functions block.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -27,9 +27,9 @@ from ....settings.host import HostProfile
 from ...esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ...policy.reader.encoding import PacketError
 from ...policy.reader.service import TooComplexError
-from ...tree.digest import TreeDigests, tree_digest
 from ...tree.files import TooLargeError, read_bounded
 from ...tree.manifest import DOM_FIELD, ENTRY_FILE, MANIFEST_FILE
+from ...tree.tree import Tree, read_tree
 from ..inputs.metafile import PLUGINS, TOO_LARGE, BuildError, check_alone
 from ..plugintable import BOUND, BOUND_ENTRY, plugin_of
 from .binding import SCOPE_FILE, Bindings, Unbound
@@ -87,7 +87,7 @@ class Confinement:
     """
 
     _profile: HostProfile
-    _trees: TreeDigests
+    _trees: Mapping[str, Tree]
     _kept: dict[str, Bound]
     root: Path
     staging: Path
@@ -145,7 +145,11 @@ class Confinement:
     def _is_usable(self, name: str) -> bool:
         """Whether a plugin was bound from this tree, with this bundler."""
         kept = self._kept[name]
-        return (kept.tree, kept.bundler) == (self._trees.get(name), self._bundler)
+        return (kept.tree, kept.bundler) == (self._digest(name), self._bundler)
+
+    def _digest(self, name: str) -> str:
+        tree = self._trees.get(name)
+        return tree.digest(self._profile.tree_domain) if tree else ""
 
     def unbound(self) -> Bindings:
         """
@@ -167,14 +171,11 @@ class Confinement:
 
     def _is_unchanged(self, name: str) -> bool:
         """Whether a tree is the one that was verified, now that it was read."""
-        digest = self._trees[name]
-        if digest is None:
-            return False
-        root = self.root / "plugins" / name
         try:
-            return tree_digest(root, self._profile.tree_domain) == digest
+            now = read_tree(self.root / "plugins" / name)
         except BridgeError:
             return False
+        return now.files == self._trees[name].files
 
     def bind(self, bindings: Bindings) -> None:
         """
@@ -207,7 +208,7 @@ class Confinement:
             start = f"{PLUGINS}{name}/"
             inputs = {p: d for p, d in self._inputs.items() if p.startswith(start)}
             self._kept[name] = Bound(
-                str(self._trees[name]),
+                self._digest(name),
                 self._bundler,
                 inputs,
                 self.files.made(name),

@@ -16,10 +16,10 @@ from attrs import Factory, frozen
 from ....protocol.limits import BUILD_BUNDLE_BYTES
 from ...esbuild.executable import BundlerError
 from ...esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
-from ...tree.digest import SIGNATURE_FILE
 from ...tree.exempt import EXEMPT, is_test_name
 from ...tree.files import shown
 from ...tree.manifest import ENTRY_FILE, MANIFEST_FILE
+from ...tree.tree import SIGNATURE_FILE
 from ..plugintable import BOUND, BOUND_ENTRY, FREEZE_FILE, TABLE_FILE
 from .parsing import Input, Metafile, parse_metafile
 from .places import PATTERN, Edge, place_of, specifier_shown

@@ -12,6 +12,7 @@ from bridge.cli.authoring.verdict import Outcome, StepResult, Verdict
 from bridge.cli.commands.authors.release import ReleaseOptions, main, release
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
+from bridge.plugins.tree.tree import read_tree
 
 from .test_sign import HOST, MANIFEST, NOW, SEED, SignTestCase
 
@@ -97,7 +98,7 @@ class ReleaseTestCase(SignTestCase):
             self.git("rev-parse", "HEAD"),
         )
         self.assertEqual(self.git("cat-file", "-t", f"v{version}"), "tag")
-        signed = verify_tree(self.plugin, "demo", HOST, NOW + 1)
+        signed = verify_tree(read_tree(self.plugin), "demo", HOST, NOW + 1)
         self.assertEqual(signed.public_key, public_key_of(SEED))
         return out
 
@@ -182,7 +183,7 @@ class ReleaseTests(ReleaseTestCase):
         (clone / ".git" / "info" / "attributes").write_text("* -text\n")
         self.plugin = clone
         self.git("checkout", "--quiet", "HEAD")
-        verify_tree(clone, "demo", HOST, NOW + 1)
+        verify_tree(read_tree(clone), "demo", HOST, NOW + 1)
 
     def test_pre_release(self):
         """The release of a pre-release is the next version."""

@@ -18,6 +18,7 @@ from bridge.cli.commands.authors import sign as module
 from bridge.cli.commands.authors.sign import SignOptions, main, sign
 from bridge.plugins.tree.manifest import read_manifest
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
+from bridge.plugins.tree.tree import read_tree
 from bridge.protocol.errors import BridgeError
 from bridge.settings.host import load_profile
 
@@ -63,7 +64,7 @@ class SignTestCase(CommandTestCase):
 
     def verify(self, root: Path) -> None:
         """A tree is signed by the key, now."""
-        signed = verify_tree(root, "demo", HOST, NOW)
+        signed = verify_tree(read_tree(root), "demo", HOST, NOW)
         self.assertEqual(signed.public_key, public_key_of(SEED))
         self.assertEqual(signed.signed_at, NOW)
 
@@ -134,16 +135,16 @@ class SignTests(SignTestCase):
         ):
             status, _, _ = self.sign(*arguments, **environ)
             self.assertEqual(status, 0)
-            verify_tree(self.plugin, "demo", load_profile("reference"), NOW)
+            verify_tree(read_tree(self.plugin), "demo", load_profile("reference"), NOW)
             with self.assertRaises(BridgeError):
-                verify_tree(self.plugin, "demo", HOST, NOW)
+                verify_tree(read_tree(self.plugin), "demo", HOST, NOW)
 
     def test_main(self):
         """The command signs with today's date."""
         arguments = ["--key", str(self.key), str(self.plugin)]
         status, _, err = self.run_command(partial(main, arguments))
         self.assertEqual((status, err), (0, ""))
-        verify_tree(self.plugin, "demo", HOST, time.time())
+        verify_tree(read_tree(self.plugin), "demo", HOST, time.time())
 
     def test_usage(self):
         """No directory, two, and a host that is none are usage errors."""
@@ -167,7 +168,7 @@ class SignTests(SignTestCase):
     def test_link(self):
         """A link cannot be signed."""
         (self.plugin / "link").symlink_to("main.ts")
-        self.assert_refused("unsigned: link is a symbolic link")
+        self.assert_refused("policy: link:1 symlink")
 
     def test_attack_published_key(self):
         """A key inside the plugin would be published with it."""

@@ -1,4 +1,4 @@
-"""The digest of a tree."""
+"""A tree in memory: its walk, its limits and its digest."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree import digest as module
-from bridge.plugins.tree.digest import files_digest, tree_digest
+from bridge.datadir.ownership import NotOwnError
+from bridge.plugins.tree import tree as module
+from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory
@@ -56,13 +56,13 @@ class TreeTestCase(SynchronousTestCase):
 
     def digest(self) -> str:
         """The tree's digest."""
-        return tree_digest(self.root, DOMAIN)
+        return read_tree(self.root).digest(DOMAIN)
 
     def assert_refused(self, words: str) -> None:
         """The tree has no digest, and ``words`` are the reason."""
         with self.assertRaises(BridgeError) as caught:
-            self.digest()
-        self.assertEqual(caught.exception.message, f"unsigned: {words}")
+            read_tree(self.root)
+        self.assertEqual(caught.exception.message, words)
 
 
 class DigestTests(TreeTestCase):
@@ -71,21 +71,19 @@ class DigestTests(TreeTestCase):
     def test_vector(self):
         """The published test vector gives the published digest."""
         self.assertEqual(self.digest(), VECTOR_DIGEST)
-        self.assertEqual(files_digest(VECTOR, DOMAIN), VECTOR_DIGEST)
+        self.assertEqual(Tree(VECTOR).digest(DOMAIN), VECTOR_DIGEST)
         self.assertEqual(digest_by_the_rules(VECTOR), VECTOR_DIGEST)
 
     def test_not_covered(self):
         """Git's own files, the signature, empty directories and modes do not count."""
-        write_tree(
-            self.root, {".git/HEAD": b"x", "src/.git/config": b"x", "plugin.sig": b"x"}
-        )
+        write_tree(self.root, {".git/HEAD": b"x", "plugin.sig": b"x"})
         (self.root / "empty" / "inner").mkdir(parents=True)
         (self.root / "main.ts").chmod(0o700)
         self.assertEqual(self.digest(), VECTOR_DIGEST)
 
     def test_covered(self):
-        """Hidden files, a signature's name elsewhere and a file .git do count."""
-        for path in (".hidden", "src/plugin.sig", "plugin.sig2", ".github/x", "x/.git"):
+        """Hidden files and a signature's name elsewhere do count."""
+        for path in (".hidden", "src/plugin.sig", "plugin.sig2", ".github/x"):
             write_tree(self.root, {path: b""})
             self.assertEqual(
                 self.digest(), digest_by_the_rules({**VECTOR, path: b""}), path
@@ -110,11 +108,6 @@ class DigestTests(TreeTestCase):
         tree = {k: v for k, v in VECTOR.items() if not k.startswith("src")}
         self.assertEqual(self.digest(), digest_by_the_rules(tree | files))
 
-    def test_larger_than_a_chunk(self):
-        """A file is hashed the same however many times it is read from."""
-        self.patch(module, "_CHUNK_BYTES", 7)
-        self.assertEqual(self.digest(), VECTOR_DIGEST)
-
     @settings(deadline=None, max_examples=30)
     @given(
         st.dictionaries(
@@ -127,44 +120,94 @@ class DigestTests(TreeTestCase):
         """Files have one digest, on disk, in memory and by the rules."""
         with tempfile.TemporaryDirectory() as directory:
             write_tree(Path(directory), files)
-            on_disk = tree_digest(Path(directory), DOMAIN)
-        self.assertEqual(on_disk, files_digest(files, DOMAIN))
+            on_disk = read_tree(Path(directory)).digest(DOMAIN)
+        self.assertEqual(on_disk, Tree(files).digest(DOMAIN))
         self.assertEqual(on_disk, digest_by_the_rules(files))
 
 
+class ReadTests(TreeTestCase):
+    """What is read."""
+
+    def test_files(self):
+        """Every file is there, in the order of the paths' bytes, and git's are not."""
+        write_tree(self.root, {".git/config": b"x", "plugin.sig": b"y", "a/b": b""})
+        (self.root / "empty").mkdir()
+        files = {**VECTOR, "plugin.sig": b"y", "a/b": b""}
+        read = read_tree(self.root).files
+        self.assertEqual(list(read.items()), sorted(files.items()))
+
+    def test_frozen(self):
+        """What was read stays as it is."""
+        given = dict(VECTOR)
+        tree = Tree(given)
+        given["main.ts"] = b"other"
+        with self.assertRaises(TypeError):
+            tree.files["main.ts"] = b"other"  # type: ignore[index]
+        self.assertEqual(tree.digest(DOMAIN), VECTOR_DIGEST)
+
+    def test_attack_file_of_another_user(self):
+        """What others may have written is not read for a build, nor is git's."""
+        write_tree(self.root, {".git/hooks/post-checkout": b"x"})
+        for path in ("main.ts", "src", ".git", ".git/hooks/post-checkout"):
+            with self.subTest(path):
+                mode = (self.root / path).stat().st_mode
+                read_tree(self.root, own=True)
+                (self.root / path).chmod(mode | 0o002)
+                with self.assertRaises(NotOwnError) as caught:
+                    read_tree(self.root, own=True)
+                self.assertIn(path, caught.exception.finding)
+                (self.root / path).chmod(mode)
+
+
 class RefusedTests(TreeTestCase):
-    """What has no digest."""
+    """What is no tree of a plugin."""
 
     def test_attack_symlink(self):
         """A link anywhere refuses the tree, whatever it is called."""
-        for path in ("link", "src/link", "plugin.sig", ".git"):
+        for path in ("link", "src/link", "plugin.sig", "plugin.json", ".git"):
             with self.subTest(path):
+                (self.root / path).unlink(missing_ok=True)
                 (self.root / path).symlink_to("/etc/passwd")
-                self.assert_refused(f"{path} is a symbolic link")
+                self.assert_refused(f"policy: {path}:1 symlink")
                 (self.root / path).unlink()
+
+    def test_attack_submodule(self):
+        """A repository in the tree refuses it, as does a file of git's name."""
+        for path, words in (
+            ("src/.git/config", "policy: src:1 submodule"),
+            ("lib/.git", "policy: lib:1 submodule"),
+            (".git", "policy: .git:1 submodule"),
+        ):
+            write_tree(self.root, {path: b""})
+            self.assert_refused(words)
+            shutil.rmtree(self.root)
+            write_tree(self.root, VECTOR)
 
     def test_attack_pipe(self):
         """A named pipe refuses the tree, and nobody waits for its writer."""
         os.mkfifo(self.root / "src" / "pipe")
-        self.assert_refused("src/pipe is not a regular file")
+        self.assert_refused("policy: src/pipe:1 not a regular file")
 
     def test_attack_many_files(self):
-        """The 2001st file is refused."""
+        """The 2001st file is refused, without the signature."""
         write_tree(self.root, {f"f{i}": b"" for i in range(1997)})
+        write_tree(self.root, {"plugin.sig": b"x"})
         self.digest()
-        write_tree(self.root, {"more": b""})
-        self.assert_refused("the tree has more than 2000 files")
+        for name in ("more", "yet-more"):
+            write_tree(self.root, {name: b""})
+            self.assert_refused("unsigned: the tree has more than 2000 files")
         with self.assertRaises(BridgeError):
-            files_digest({f"f{i}": b"" for i in range(2001)}, DOMAIN)
+            Tree({f"f{i}": b"" for i in range(2001)})
 
     def test_attack_many_directories(self):
         """Directories without files are counted too."""
         self.patch(module, "CLONE_OBJECTS", 20)
         (self.root / "/".join("d" * 30)).mkdir(parents=True)
-        self.assert_refused("the tree has more than 20 directories")
+        self.assert_refused("unsigned: the tree has more than 20 directories")
 
     def test_attack_large_tree(self):
-        """One byte over 16 MiB is refused, before it is read."""
+        """One byte over 16 MiB is refused, and what is far over is not read."""
+        write_tree(self.root, {"plugin.sig": b"x" * 100})
         rest = 16 * 1024 * 1024 - sum(map(len, VECTOR.values()))
         for size in (rest, rest + 1, 1 << 40):
             with (self.root / "large").open("wb") as file:
@@ -172,7 +215,8 @@ class RefusedTests(TreeTestCase):
             if size == rest:
                 self.digest()
             else:
-                self.assert_refused("the tree is larger than 16777216 bytes")
+                words = "unsigned: the tree is larger than 16777216 bytes"
+                self.assert_refused(words)
 
     def test_attack_names(self):
         """Names that other systems would read otherwise are refused."""
@@ -184,41 +228,18 @@ class RefusedTests(TreeTestCase):
             path = os.path.join(os.fsencode(self.root), name)
             with open(path, "wb"):
                 pass
-            self.assert_refused(words)
+            self.assert_refused(f"unsigned: {words}")
             os.unlink(path)
-
-    def test_attack_changed_while_read(self):
-        """A file that grows or shrinks under the reader is refused."""
-        real = module._chunks
-        for longer in (True, False):
-
-            def raced(fd, size, longer=longer):
-                yield from real(fd, size) if longer else ()
-                yield b"more"
-
-            self.patch(module, "_chunks", raced)
-            self.assert_refused("main.ts changed while it was read")
-
-    def test_attack_grows_behind_a_whole_piece(self):
-        """That a file has grown is seen, however its size fits what is read at once."""
-        for size in (module._CHUNK_BYTES, module._CHUNK_BYTES + 1):
-            (self.root / "main.ts").write_bytes(bytes(size + 1))
-            real = module.open_descriptor
-
-            def shorter(path, size=size, real=real):
-                fd, found = real(path)
-                return fd, size if found == size + 1 else found
-
-            with mock.patch.object(module, "open_descriptor", shorter):
-                self.assert_refused("main.ts changed while it was read")
 
     def test_unreadable(self):
         """A file or a directory the system does not let us read is named."""
 
-        def refuse(path):
+        def refuse(path, most):
             raise PermissionError
 
-        self.patch(module, "open_descriptor", refuse)
-        self.assert_refused("main.ts cannot be read")
+        self.patch(module, "read_bounded", refuse)
+        (self.root / "src" / "a.ts").unlink()
+        (self.root / "plugin.json").unlink()
+        self.assert_refused("unsigned: main.ts cannot be read")
         self.root = self.root / "nowhere"
-        self.assert_refused("the tree cannot be read")
+        self.assert_refused("unsigned: the tree cannot be read")

@@ -1,0 +1,185 @@
+"""
+A plugin's tree in memory: read once, by one bounded walk.
+
+What is read here is what is checked, verified and built; nothing looks at the disk
+again for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from attrs import define, field, frozen
+
+from ...datadir.ownership import check_entry, check_tree
+from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.limits import CLONE_OBJECTS, SIGNATURE_BYTES, TREE_BYTES, TREE_FILES
+from .files import NotRegularError, TooLargeError, read_bounded, shown
+
+SIGNATURE_FILE: Final = "plugin.sig"
+"""The file at the root that has no part in the digest, which is in it."""
+
+GIT_FOLDER: Final = ".git"
+
+Verify = Callable[[], "Mapping[str, Tree]"]
+"""
+Verifies what a build is made of, and returns it.  Blocks.
+
+Each tree is called by its name below ``plugins/``: the id of an installed plugin, or
+the directory of a linked tree; there is one for each plugin.
+"""
+
+
+def _sorted(files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    return MappingProxyType(dict(sorted(files.items())))
+
+
+@frozen(eq=False)
+class Tree:
+    """
+    The files of a plugin.
+
+    :ivar files: The content of each, by its path with ``/``, in the order of the paths'
+        UTF-8 bytes; nothing of ``.git/`` at the root.
+    :raise BridgeError: ``unsigned``: there are too many files or bytes, or a name that
+        other systems would read otherwise.
+    """
+
+    files: Mapping[str, bytes] = field(converter=_sorted, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        sizes = [len(c) for p, c in self.files.items() if p != SIGNATURE_FILE]
+        if len(sizes) > TREE_FILES:
+            raise _too_many()
+        if sum(sizes) > TREE_BYTES:
+            raise _too_large()
+        for path in self.files:
+            _check_signable(path)
+
+    def digest(self, tree_domain: str) -> str:
+        """
+        Return what an author vouches for: the SHA-256 of every path and content.
+
+        The signature file has no part in it; file modes and empty directories are not
+        even in a tree.
+
+        :param tree_domain: ``HostProfile.tree_domain``.
+        :return: 64 lower-case hexadecimal digits.
+        """
+        found = hashlib.sha256(f"{tree_domain}\n".encode())
+        for path, content in self.files.items():
+            if path != SIGNATURE_FILE:
+                found.update(path.encode() + b"\0" + len(content).to_bytes(8, "little"))
+                found.update(content)
+        return found.hexdigest()
+
+
+def read_tree(root: Path, own: bool = False) -> Tree:
+    """
+    Read every file below ``root``, but those of its ``.git``; blocks.
+
+    No link is followed, and nothing but regular files is opened.
+
+    :param own: Whether to check that only the user and root can have written it, also
+        what is in ``.git``.
+    :raise BridgeError: ``policy``: a link, a submodule, a pipe or a device;
+        ``unsigned``: it cannot be read, or as for ``Tree``.
+    :raise NotOwnError: Another user may have written something.
+    """
+    return Tree(_Walk(root, own).read())
+
+
+@define
+class _Walk:
+    """A walk over the directories of a tree."""
+
+    _root: Path
+    _own: bool
+    _files: dict[str, bytes] = field(factory=dict, init=False)
+    _folders: list[str] = field(factory=lambda: [""], init=False)
+    # Of what is not the signature there may be less.
+    _room: int = field(default=TREE_BYTES + SIGNATURE_BYTES, init=False)
+
+    def read(self) -> dict[str, bytes]:
+        """Read every file; see ``read_tree``."""
+        # The list grows while it is walked: by the folders found in a folder.
+        for folder in self._folders:
+            for entry in _entries(self._root / folder, folder):
+                self._add(entry, folder + entry.name)
+        return self._files
+
+    def _add(self, entry: os.DirEntry[str], path: str) -> None:
+        if entry.is_symlink():
+            raise _refused(path, "symlink")
+        if self._own:
+            check_entry(entry, self._root)
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if is_folder and path == GIT_FOLDER:
+            if self._own:
+                check_tree(Path(entry.path))  # git may run what is in it
+        elif entry.name == GIT_FOLDER:
+            raise _refused(os.path.dirname(path) or path, "submodule")
+        elif not is_folder:
+            self._read(entry.path, path)
+        elif len(self._folders) == CLONE_OBJECTS:
+            raise unsigned(f"the tree has more than {CLONE_OBJECTS} directories")
+        else:
+            self._folders.append(f"{path}/")
+
+    def _read(self, place: str, path: str) -> None:
+        if len(self._files) > TREE_FILES:
+            raise _too_many()
+        try:
+            content = read_bounded(place, self._room)
+        except NotRegularError:
+            raise _refused(path, "not a regular file") from None
+        except TooLargeError:
+            raise _too_large() from None
+        except OSError:
+            raise _unreadable(path) from None
+        self._room -= len(content)
+        self._files[path] = content
+
+
+def _entries(directory: Path, folder: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            yield from entries
+    except OSError:
+        raise _unreadable(folder) from None
+
+
+def _check_signable(path: str) -> None:
+    # A backslash would be read as a slash by signers on other systems.
+    if "\\" in path:
+        raise unsigned(f"{shown(path)} has a backslash in its name")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise unsigned(f"{shown(path)} is not UTF-8 in its name") from None
+
+
+def _refused(path: str, rule: str) -> BridgeError:
+    return plugin_error(Prefix.POLICY, f"{shown(path)}:1 {rule}")
+
+
+def _unreadable(path: str) -> BridgeError:
+    return unsigned(f"{shown(path) or 'the tree'} cannot be read")
+
+
+def _too_many() -> BridgeError:
+    return unsigned(f"the tree has more than {TREE_FILES} files")
+
+
+def _too_large() -> BridgeError:
+    return unsigned(f"the tree is larger than {TREE_BYTES} bytes")
+
+
+def unsigned(why: str) -> BridgeError:
+    """Return the refusal of a signature, without any of its content."""
+    return plugin_error(Prefix.UNSIGNED, why)
