@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from attrs import define, frozen
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.internet.error import ReactorNotRunning
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
@@ -23,7 +24,7 @@ from ..datadir.token import LOOK_SECONDS, FollowedToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.memory import map_large_blocks, trim_after_loading
-from ..system.processes import on_hangup
+from ..system.processes import ends_with_terminal, on_hangup
 from .controlsocket import ControlSocket
 from .late import Late
 from .listening import Listening
@@ -82,8 +83,6 @@ class Parts:
     reopen: Callable[[], object]
 
 
-# Without a repr: each child that Twisted forks makes the repr of the signal handlers,
-# among them a method of this, and it would contain every setting several times.
 @define(eq=False, slots=False, repr=False)
 class Daemon(Service):
     """
@@ -133,7 +132,8 @@ class Daemon(Service):
         self._port = self._listening.serve(self._reactor, self._site)
         self._publish_address(self._listening.address)
         self._token.replaced = self._token_replaced
-        on_hangup(self._hung_up)
+        hung_up = self._end if ends_with_terminal() else self._reopen
+        on_hangup(lambda *_: self._reactor.callFromThread(hung_up))
         self._supervisor.ready(self._where, self._reactor)
         self._late.begin = self._begin
         if self._late.made is None:
@@ -167,8 +167,10 @@ class Daemon(Service):
     def _banner_failed(self, failure: Failure) -> None:
         self._log.failure("could not write the start-up lines", failure)
 
-    def _hung_up(self, *_: object) -> None:
-        self._reactor.callFromThread(self._reopen)
+    def _end(self) -> None:
+        # Both the system and a shell may send the signal.
+        with contextlib.suppress(ReactorNotRunning):
+            self._reactor.stop()
 
     def _reopen(self) -> None:
         if self._late.made is not None:

@@ -53,3 +53,20 @@ def on_hangup(handler: Callable[[int, FrameType | None], object]) -> None:
     if sys.platform == "win32":  # pragma: no cover
         return
     signal.signal(signal.SIGHUP, handler)
+
+
+def ends_with_terminal() -> bool:
+    """
+    Whether this process has a terminal, whose closing is to end it.
+
+    Call it before ``on_hangup``: nohup(1) has SIGHUP ignored.
+    """
+    if sys.platform == "win32":  # pragma: no cover
+        return False
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return False
+    try:
+        os.close(os.open(os.ctermid(), os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

@@ -276,6 +276,8 @@ def running(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # It has no terminal, wherever the tests are run.
+        start_new_session=True,
     )
     try:
         daemon = Daemon(process, data)

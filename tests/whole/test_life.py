@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import time
 
 import pytest
@@ -13,7 +14,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from ..waiting import wait_until
-from .daemon import ROOT, command, environment, run, running
+from .daemon import ROOT, Page, command, environment, run, running
+
+# Makes standard input the terminal of its session, and becomes what is named next.
+ON_A_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 
 
 @pytest.mark.whole
@@ -128,6 +136,60 @@ class LifeTests(SynchronousTestCase):
             daemon.wait_for("is reopened")
             self.assertEqual(daemon.http("GET", "/v1/health")[0], 200)
             self.assertIn("kept", log.with_name("moved").read_text())
+
+    def on_a_terminal(self, *wrapped):
+        """Start a daemon on a terminal of its own; it, and the terminal's other end."""
+        data = self.home / "data"
+        master, slave = os.openpty()
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-c", ON_A_TERMINAL, *wrapped),
+                *command("run", "--host=reference", f"--data-dir={data}"),
+                "--listen=127.0.0.1:0",
+            ],
+            cwd=self.home,
+            env=environment(self.home),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, master
+
+    def paired(self):
+        """Wait for a daemon, and pair a page with it."""
+        data = self.home / "data"
+        wait_until((data / "address").exists)
+        page = Page(int((data / "address").read_text("ascii").rpartition(":")[2]))
+        self.addCleanup(page.close)
+        token = (data / "token").read_text("ascii").strip()
+        page.send({"type": "hello", "token": token, "client": "test/1.0.0"})
+        self.assertEqual(page.receive()["type"], "welcome")
+        return page
+
+    def test_foreground_daemon_ends_with_its_terminal(self):
+        """When the window is closed in which it runs, it ends in order."""
+        process, master = self.on_a_terminal()
+        page = self.paired()
+        page.result("state", "set", {"ns": "a", "key": "b", "value": 1})
+        os.close(master)
+        self.assertEqual(page.closed_with(), (1001, "shutdown"))
+        self.assertEqual(process.wait(30), 0)
+        self.assertFalse((self.home / "data" / "address").exists())
+
+    def test_daemon_that_shall_outlive_its_terminal(self):
+        """With nohup(1) it goes on, and SIGHUP reopens its log file as elsewhere."""
+        process, master = self.on_a_terminal("nohup")
+        page = self.paired()
+        os.close(master)
+        process.send_signal(signal.SIGHUP)
+        page.result("state", "set", {"ns": "a", "key": "b", "value": 1})
+        self.assertIsNone(process.poll())
+        process.terminate()
+        self.assertEqual(page.closed_with(), (1001, "shutdown"))
 
     def test_settings_survive_a_kill(self):
         """What was answered is there after SIGKILL."""
