@@ -31,7 +31,6 @@ from .datadir.lock import LockedError, acquire, is_held
 from .datadir.paths import DataDir, DataDirError
 from .datadir.token import FollowedToken, PairingToken, TokenError
 from .protocol.bucket import TokenBucket
-from .protocol.limits import UPGRADES_BURST, UPGRADES_PER_SECOND
 from .protocol.strictjson import dumps
 from .protocol.wire import unstructure
 from .rpc.hub import Hub
@@ -269,8 +268,7 @@ def _guard(reactor: Any, config: Config, token: FollowedToken, port: int) -> Gua
         return TokenBucket(config.rate, config.burst, reactor.seconds)
 
     added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
-    upgrades = TokenBucket(UPGRADES_PER_SECOND, UPGRADES_BURST, reactor.seconds)
-    return Guard(Origins(added), token, bucket(), bucket(), port, upgrades)
+    return Guard(Origins(added), token, bucket(), bucket(), bucket(), port)
 
 
 def _lock(data: DataDir) -> Any:

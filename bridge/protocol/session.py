@@ -109,7 +109,8 @@ class Rates:
     :ivar burst: Requests at once.
     :ivar now: The clock, in seconds.
     :ivar light: The ``(service, method)`` pairs that draw from a budget of their
-        own, because pages call them as fast as a controller moves.
+        own: reads from memory, of which a page with sixty plugins makes more than a
+        hundred at its start, and what it calls as fast as a controller moves.
     """
 
     rate: float

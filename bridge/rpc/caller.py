@@ -19,8 +19,12 @@ class Caller(Protocol):
     def notify(self, event: str, data: Any) -> None:
         """Push an event to this caller alone; ``data`` is plain JSON."""
 
-    def on_close(self, call: Callable[[], None]) -> None:
-        """Call ``call`` when the caller has gone; at once if it has already."""
+    def on_close(self, call: Callable[[Any], None]) -> None:
+        """
+        Call ``call`` with the caller when it has gone; at once if it has already.
+
+        The same function is called once, however often it was passed.
+        """
 
 
 @define(eq=False)
@@ -30,7 +34,7 @@ class Program:
     def notify(self, event: str, data: Any) -> None:
         """See ``Caller.notify``; does nothing."""
 
-    def on_close(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[Any], None]) -> None:
         """See ``Caller.on_close``; never calls it."""
 
 

@@ -30,7 +30,7 @@ class Subscriber(Protocol):
     def push(self, event: str, text: bytes) -> None:
         """Send one event; ``text`` is its whole frame."""
 
-    def on_close(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[Any], None]) -> None:
         """Call ``call`` when the socket has closed; see ``Caller.on_close``."""
 
 

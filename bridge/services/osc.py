@@ -152,7 +152,6 @@ class Osc:
     _reserved_ports: frozenset[int]
     _sender: Sender = field(init=False)
     _listener: Listener = field(init=False)
-    _callers: set[Caller] = field(factory=set)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -200,7 +199,7 @@ class Osc:
         self._check(params.port)
         holding = self._listener.hold(caller, params.port)
         # Watched only now: a page that has gone already leaves what is held first.
-        self._watch(caller)
+        caller.on_close(self._ended)
         return Started(ok=True, port=params.port, started=await holding)
 
     @method_for(Anything, Stopped)
@@ -215,7 +214,7 @@ class Osc:
 
     def joined(self, page: Caller) -> None:
         """Pass a hold that another page has left to one that has just authenticated."""
-        self._watch(page)
+        page.on_close(self._ended)
         self._listener.inherit(page).addErrback(self._hold_failed)
 
     def close(self) -> Deferred[Any]:
@@ -227,13 +226,7 @@ class Osc:
             message = "port: not the daemon's own, nor the overlay's"
             raise BridgeError(Code.BAD_REQUEST, message)
 
-    def _watch(self, caller: Caller) -> None:
-        if caller not in self._callers:
-            self._callers.add(caller)
-            caller.on_close(lambda: self._ended(caller))
-
     def _ended(self, caller: Caller) -> None:
-        self._callers.discard(caller)
         self._listener.leave(caller).addErrback(self._hold_failed)
 
     def _hold_failed(self, failure: Failure) -> None:

@@ -94,7 +94,7 @@ class _Page:
 
     def on_close(self, call: Callable[[], None]) -> None:
         """See ``Asker.on_close``."""
-        self.caller.on_close(call)
+        self.caller.on_close(lambda _: call())
 
 
 @define

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
 from attrs import define, field, frozen
@@ -207,7 +206,6 @@ class SnippetEvaluator:
     _clock: IReactorTime
     _in_thread: Callable[..., Deferred[Evaluation]]
     _waiting: dict[str, _Asked] = field(factory=dict)
-    _known: set[Subscriber] = field(factory=set)
     _closed: bool = False
 
     _log: ClassVar[Logger] = Logger()
@@ -243,7 +241,8 @@ class SnippetEvaluator:
         asked = self._waiting[number] = _Asked(set(pages))
         seconds = min(params.timeout_ms, REMOTE_MOST_MILLISECONDS) / 1000
         timeout = self._clock.callLater(seconds, asked.fail, "no page answered in time")
-        self._follow(pages)
+        for page in pages:
+            page.on_close(self._left)
         try:
             return await asked.answer
         finally:
@@ -271,15 +270,7 @@ class SnippetEvaluator:
         for asked in list(self._waiting.values()):
             asked.fail(SHUTTING_DOWN)
 
-    def _follow(self, pages: Sequence[Subscriber]) -> None:
-        """Follow these pages until they close; each is followed once."""
-        for page in pages:
-            if page not in self._known:
-                self._known.add(page)
-                page.on_close(partial(self._left, page))
-
     def _left(self, page: Subscriber) -> None:
-        self._known.discard(page)
         for asked in list(self._waiting.values()):
             asked.pages.discard(page)
             if not (asked.pages or asked.answered):

@@ -180,8 +180,9 @@ class GuardedChannel(HTTPChannel):
         called = request.method == b"POST" and request.refusal is None
         self._reading = called and full
         self.greed += not called
-        if full and not called:
-            self.shares.unsent.add(self, _FULL_BYTES + request.sentLength)
+        if full:
+            unsent = self.shares.answers if called else self.shares.unsent
+            unsent.add(self, _FULL_BYTES + request.sentLength)
         if self.persistent and not self._dropped:
             self._wait(limits.KEEP_ALIVE_SECONDS)
             # Twisted would answer every request that has come, read or unread.
@@ -195,6 +196,7 @@ class GuardedChannel(HTTPChannel):
         """Continue: all but the last of what was written has been read."""
         super().resumeProducing()
         self.shares.unsent.leave(self)
+        self.shares.answers.leave(self)
         if self._reading:
             self._reading = False
             if not (self._begun or self._handlingRequest):

@@ -89,32 +89,35 @@ class Guard:
     """
     Validates the head of every request.
 
-    :ivar trusted: Pays for requests of allowed pages and of programs.
+    :ivar programs: Pays for requests without an ``Origin``.
+    :ivar pages: Pays for requests of allowed pages, so that no program that asks for
+        the liveness probe again and again makes a page believe that nothing runs.
     :ivar foreign: Pays for requests made for another site, so that a hostile page
         cannot spend the tokens of the user's own page.
     :ivar port: The bound port; ``HTTP_PORT`` for a socket without one.
-    :ivar upgrades: Pays for upgrades of allowed pages, so that no client
-        without the token can keep out a page that has it.
     """
 
     origins: Origins
     token: TokenCheck
-    trusted: TokenBucket
+    programs: TokenBucket
+    pages: TokenBucket
     foreign: TokenBucket
     port: int
-    upgrades: TokenBucket
 
     def draw(self, headers: Headers, upgrade: bool = False) -> None:
         """
         Take a token for a request from its bucket.
 
-        :param upgrade: Whether it is a handshake that needs a connection of its own;
-            one that can be pipelined would be cheap enough to use up the bucket.
+        :param upgrade: Whether it is a handshake that needs a connection of its own.
+            That of an allowed page costs none: any program could write its origin and
+            use up the bucket.  It waits for its turn instead; see ``upgrade``.
         :raise BridgeError: 429.
         """
-        bucket = self.trusted if self._is_own_site(headers) else self.foreign
-        if upgrade and self.allowed_origin(headers) is not None:
-            bucket = self.upgrades
+        bucket = self.programs if self._is_own_site(headers) else self.foreign
+        if self.allowed_origin(headers) is not None:
+            if upgrade:
+                return
+            bucket = self.pages
         if bucket.take() is None:
             seconds = max(1, math.ceil(bucket.wait()))
             raise BridgeError(Code.RATE_LIMITED, "too many requests", seconds)
@@ -166,7 +169,7 @@ class Guard:
 
     def count_refused_hello(self) -> None:
         """Take one token for a socket without a good ``hello``."""
-        self.trusted.take()
+        self.programs.take()
 
     def authenticate(self, headers: Headers) -> None:
         """

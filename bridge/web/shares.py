@@ -8,7 +8,8 @@ What HTTP connections share, with a bound on the share of each.
     Turns                requests answered in one turn of the reactor, in rotation
     Unsent               memory for unread answers: the connection with most is dropped
 
-Only connections without the token compete; those with it keep their places.
+Connections without the token compete for places; those with it keep theirs, and have
+memory of their own for their answers.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class Turns:
 @define(eq=False, repr=False)
 class Unsent:
     """
-    Bounds the unsent bytes of all connections without the token.
+    Bounds the unsent bytes of all connections with the token, or of all without it.
 
     :ivar total: In bytes.
     """
@@ -145,17 +146,24 @@ class Unsent:
 
 @define(eq=False, repr=False)
 class Shares:
-    """All that the connections of a daemon share."""
+    """
+    All that the connections of a daemon share.
+
+    :ivar unsent: Of connections without the token.
+    :ivar answers: The unsent bytes of calls.
+    """
 
     pending: PendingConnections
     turns: Turns
     unsent: Unsent
+    answers: Unsent
 
     def leave(self, connection: SharingConnection) -> None:
         """Forget a connection."""
         self.pending.leave(connection)
         self.turns.leave(connection)
         self.unsent.leave(connection)
+        self.answers.leave(connection)
 
 
 def make_shares(clock: IReactorTime) -> Shares:
@@ -164,4 +172,5 @@ def make_shares(clock: IReactorTime) -> Shares:
         PendingConnections(limits.CONNECTIONS_WAITING),
         Turns(limits.HTTP_REQUESTS_PER_TURN, clock),
         Unsent(limits.HTTP_UNSENT_BYTES),
+        Unsent(limits.UNSENT_BYTES),
     )

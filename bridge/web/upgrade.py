@@ -8,7 +8,7 @@ from ..protocol.errors import BridgeError, Code
 from .request import GuardedRequest, is_upgrade
 from .websocket.socket import BridgeFactory
 
-_UPGRADE_REQUESTS: Final = 8
+_UPGRADE_REQUESTS: Final = 32
 """An upgrade counts as this many other requests."""
 
 # It was validated already; Autobahn would apply rules of its own.

@@ -24,8 +24,18 @@ from ..sinks.maker import SinkParts
 from .core import Core
 from .sinks import chosen, find
 
-LIGHT: Final = frozenset({("osc", "send"), ("remote", "result")})
-"""Methods called as fast as a controller moves; they have a budget of their own."""
+LIGHT: Final = frozenset(
+    {
+        ("logs", "info"),
+        ("notify", "targets"),
+        ("osc", "send"),
+        ("plugins", "list"),
+        ("remote", "result"),
+        ("state", "get"),
+        ("state", "list"),
+    }
+)
+"""Methods with a budget of their own; see ``bridge.protocol.session.Rates``."""
 
 _log = Logger()
 

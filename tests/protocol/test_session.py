@@ -230,9 +230,9 @@ class PacingTests(SessionCase):
         self.assertIsInstance(effect, Dispatch)
 
     def test_light_has_its_own_budget(self) -> None:
-        """What pages call at the pace of a controller is counted apart."""
+        """What pages call often, and costs little, is counted apart."""
         session = self.welcomed(rate=1.0, burst=1)
-        for _ in range(120):
+        for _ in range(240):
             self.assertEqual(session.requested(LIGHT), [Dispatch(LIGHT, 0.0)])
         self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
         (effect,) = session.requested(LIGHT)

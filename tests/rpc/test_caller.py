@@ -14,5 +14,5 @@ class ProgramTests(SynchronousTestCase):
         """It has no socket that could be pushed to or close."""
         ends: list[None] = []
         PROGRAM.notify("osc", {})
-        PROGRAM.on_close(lambda: ends.append(None))
+        PROGRAM.on_close(lambda _: ends.append(None))
         self.assertEqual(ends, [])

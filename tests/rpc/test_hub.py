@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
@@ -21,7 +22,7 @@ class Page:
         """Keep one event."""
         self.got.append((event, text))
 
-    def on_close(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[Any], None]) -> None:
         """Never end."""
 
 

@@ -32,7 +32,7 @@ class PageDouble:
         """See ``Caller``."""
         self.pushed.append((event, data))
 
-    def on_close(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[Any], None]) -> None:
         """See ``Caller``."""
 
 

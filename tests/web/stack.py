@@ -258,15 +258,16 @@ class Stack:
         self.kettle, self.hub, self.logs = Kettle(), Hub(), Sink()
         self.registry = Registry()
         self.registry.register("kettle", self.kettle)
-        self.trusted = TokenBucket(rate, burst, self.clock.seconds)
+        self.programs = TokenBucket(rate, burst, self.clock.seconds)
+        self.pages = TokenBucket(rate, burst, self.clock.seconds)
         self.foreign = TokenBucket(rate, burst, self.clock.seconds)
         self.guard = Guard(
             Origins(frozenset(added)),
             PairingToken(Path("token"), TOKEN.encode("ascii")),
-            self.trusted,
+            self.programs,
+            self.pages,
             self.foreign,
             PORT,
-            TokenBucket(500.0, 500, self.clock.seconds),
         )
         light = frozenset({("kettle", "refuse")})
         self.context = SharedContext(

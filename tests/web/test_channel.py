@@ -89,8 +89,8 @@ class EarlyTests(ChannelCase):
         head = write_request("POST", CALL, (BEARER, JSON, LENGTH), host="evil.example")
         channel.dataReceived(head)
         self.assertAnswered(transport, 403, "forbidden_host")
-        self.stack.trusted.burst = 0
-        self.stack.trusted._level = 0.0
+        self.stack.programs.burst = 0
+        self.stack.programs._level = 0.0
         _, transport = self.early(BEARER, JSON)
         self.assertAnswered(transport, 429, "rate_limited")
         self.assertIn(b"HTTP/1.1 429 Too Many Requests\r\n", transport.value())

@@ -164,15 +164,21 @@ class RateTests(SynchronousTestCase):
         self.stack = Stack(rate=0.5, burst=3)
 
     def test_everything_draws(self) -> None:
-        """Health, preflights, calls and 404s draw from one bucket."""
-        self.stack.ask("GET", "/v1/health")
-        self.stack.ask("OPTIONS", "/v1/health", PAGE)
-        self.stack.ask("GET", "/nothing")
-        for answer in (
+        """Health, preflights, calls and 404s draw from one bucket for each origin."""
+        for _ in range(3):
+            self.stack.ask("GET", "/v1/health")
+        answers = [
             self.stack.ask("GET", "/v1/health"),
-            self.stack.ask("OPTIONS", "/v1/health", PAGE),
             self.stack.call("echo"),
             self.stack.ask("GET", "/nothing"),
+        ]
+        self.stack.ask("OPTIONS", "/v1/health", PAGE)
+        self.stack.ask("GET", "/v1/health", PAGE)
+        self.stack.ask("GET", "/nothing", PAGE)
+        for answer in (
+            *answers,
+            self.stack.ask("OPTIONS", "/v1/health", PAGE),
+            self.stack.ask("GET", "/v1/health", PAGE),
         ):
             self.assertEqual((answer.status, answer.code), (429, "rate_limited"))
             self.assertGreaterEqual(int(answer.headers["retry-after"]), 1)

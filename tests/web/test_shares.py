@@ -215,6 +215,21 @@ class PipeliningTests(ChannelCase):
         channel.resumeProducing()
         self.assertEqual(self.answered(transport), 1)
 
+    def test_attack_answers_to_calls_that_nobody_reads(self) -> None:
+        """With the token they take 32 MiB in all; who has most unread is dropped."""
+        call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
+        transports = []
+        for _ in range(12):
+            channel, transport = self.connect()
+            self.full(channel, transport, 65536)
+            channel.dataReceived(call)
+            self.stack.kettle.waiting.pop().callback(Anything("x" * limits.MIB * 7))
+            transports.append(transport)
+        kept = [transport for transport in transports if not transport.aborting]
+        self.assertEqual(len(kept), 4)
+        transports[-1].protocol.resumeProducing()
+        self.assertLess(self.stack.site.shares.answers.total, 22 * limits.MIB)
+
     def test_half_closed_while_it_waits(self) -> None:
         """Who sends no more is answered all it sent, in as many turns as it takes."""
         channel, transport = self.connect()

@@ -122,7 +122,7 @@ class LoadTests(SynchronousTestCase):
             never.socket.close()
 
     def test_attack_sockets_that_wait_for_ever(self) -> None:
-        """16 may wait for a hello, 5 s long; one more takes the oldest one's place."""
+        """128 may wait for a hello, 5 s long; one more takes the oldest one's place."""
         with self.daemon() as daemon, RawSocket(daemon.port) as page:
             page.hello(daemon.token)
             begun = time.monotonic()

@@ -7,8 +7,10 @@ nor TCP, only that text goes out and that closing has a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, ClassVar, Final, Protocol
 
 from attrs import define, field, frozen
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -18,7 +20,7 @@ from twisted.python.failure import Failure
 from ...concurrency.coroutines import run
 from ...protocol import frames, limits
 from ...protocol import session as effects
-from ...protocol.errors import BridgeError, CloseReason, internal_error
+from ...protocol.errors import BridgeError, CloseReason, Code, internal_error
 from ...protocol.frames import Hello, Logs, Request
 from ...protocol.strictjson import Size
 from ...protocol.text import one_line
@@ -26,6 +28,12 @@ from ...rpc.dispatch import Dispatcher
 from ...rpc.hub import Event, Hub
 from ..guard import Guard
 from .sendqueue import SendQueue
+
+_TOO_HEAVY: Final = BridgeError(
+    Code.RATE_LIMITED,
+    f"calls under way and unread answers hold {limits.UNSENT_BYTES} bytes",
+    retry_after=1,
+)
 
 
 class LogSink(Protocol):
@@ -76,18 +84,36 @@ class Transport(Protocol):
         """
 
 
+@frozen(order=True)
+class _Paced:
+    """A call that waits: until when, its place among others, what, and its bytes."""
+
+    due: float
+    place: int
+    request: Request = field(order=False)
+    size: int = field(order=False)
+
+
 @define(eq=False, repr=False)
 class Conversation:
-    """Begins when the socket opens, and is over when it has closed."""
+    """
+    Begins when the socket opens, and is over when it has closed.
+
+    The frames of calls that wait, or are under way, count against what a socket may
+    keep in memory, together with what it has not read.
+    """
 
     _context: SharedContext
     _transport: Transport
     send_queue: SendQueue = field(init=False)
     _session: effects.Session = field(init=False)
-    _delayed: set[IDelayedCall] = field(factory=set)
     _hello: IDelayedCall = field(init=False)
+    _paced: list[_Paced] = field(factory=list)
+    _places: Iterator[int] = field(factory=count)
+    _next: IDelayedCall | None = None
+    _held: int = 0
     _over: bool = False
-    _close_callbacks: list[Callable[[], None]] = field(factory=list)
+    _on_close: dict[Callable[[Any], None], None] = field(factory=dict)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -96,7 +122,9 @@ class Conversation:
         self.send_queue = SendQueue(
             self._transport.send_piece, lambda: self.close(CloseReason.SLOW_READER)
         )
-        self._hello = self._later(limits.HELLO_SECONDS, self._hello_timed_out)
+        self._hello = self._context.clock.callLater(
+            limits.HELLO_SECONDS, self._hello_timed_out
+        )
 
     def received(self, text: bytes, size: Size | None = None) -> None:
         """
@@ -106,7 +134,7 @@ class Conversation:
         """
         match frame := frames.read_frame(text, size):
             case Request():
-                self._perform(self._session.requested(frame))
+                self._perform(self._session.requested(frame), len(text))
             case Hello():
                 self._perform(self._greeted(frame))
             case Logs():
@@ -131,14 +159,15 @@ class Conversation:
         """The socket has closed.  Calls under way continue without it."""
         self._session.ended()
         self._context.hub.remove(self)
-        for call in self._delayed:
-            call.cancel()
-        self._delayed.clear()
+        for timer in (self._hello, self._next):
+            if timer is not None and timer.active():
+                timer.cancel()
+        self._paced.clear()
         self.send_queue.clear()
         self._over = True
-        for call_ended in self._close_callbacks:
-            call_ended()
-        self._close_callbacks.clear()
+        callbacks, self._on_close = self._on_close, {}
+        for call in callbacks:
+            call(self)
         dropped, replaced = self.send_queue.dropped, self.send_queue.replaced
         if dropped or replaced:
             self._log.info(
@@ -156,12 +185,12 @@ class Conversation:
         if not self._over:
             self.push(event, frames.push(event, data))
 
-    def on_close(self, call: Callable[[], None]) -> None:
+    def on_close(self, call: Callable[[Any], None]) -> None:
         """Call ``call`` when the socket has closed; see ``Caller.on_close``."""
         if self._over:
-            call()
+            call(self)
         else:
-            self._close_callbacks.append(call)
+            self._on_close[call] = None
 
     def _greeted(self, hello: Hello) -> list[effects.Effect]:
         # The token is ASCII, so a text that can't be encoded does not match.
@@ -175,11 +204,16 @@ class Conversation:
     def _hello_timed_out(self) -> None:
         self._perform(self._session.hello_timed_out())
 
-    def _perform(self, wanted: list[effects.Effect]) -> None:
+    def _perform(self, wanted: list[effects.Effect], size: int = 0) -> None:
+        """
+        Carry out effects.
+
+        :param size: Of the frame that had them, in bytes.
+        """
         for effect in wanted:
             match effect:
                 case effects.Dispatch():
-                    self._dispatch(effect.request, effect.after)
+                    self._dispatch(effect.request, effect.after, size)
                 case effects.Welcome():
                     self._welcome()
                 case effects.Close(reason):
@@ -213,7 +247,6 @@ class Conversation:
             self.close(CloseReason.LOGS_BEHIND)
 
     def _welcome(self) -> None:
-        self._delayed.discard(self._hello)
         self._hello.cancel()
         if not self._transport.welcomed():
             self.close(CloseReason.TOO_MANY_SOCKETS)
@@ -222,52 +255,61 @@ class Conversation:
         self.send_queue.put(frames.welcome(self._context.version, services))
         self._context.hub.add(self)
 
-    def _dispatch(self, request: Request, after: float) -> None:
-        if after or self._overdue():
-            self._later(after, lambda: self._call(request))
-        else:
-            self._call(request)
-
-    def _overdue(self) -> bool:
-        """Whether earlier calls that are due are still waiting."""
-        if not self._delayed:
-            return False
+    def _dispatch(self, request: Request, after: float, size: int) -> None:
+        if self._held + size + self.send_queue.unsent > limits.UNSENT_BYTES:
+            self.send_queue.put(frames.refusal(request.id, _TOO_HEAVY))
+            return
+        self._held += size
         now = self._context.clock.seconds()
-        return any(call.getTime() <= now for call in self._delayed)
+        # What is due already goes first: calls keep their order.
+        if after or (self._paced and self._paced[0].due <= now):
+            paced = _Paced(now + after, next(self._places), request, size)
+            heappush(self._paced, paced)
+            self._schedule(now)
+        else:
+            self._call(request, size)
 
-    def _call(self, request: Request) -> None:
+    def _schedule(self, now: float) -> None:
+        """Call what waits when the first of it is due."""
+        if not self._paced or self._over:
+            return
+        seconds = max(0.0, self._paced[0].due - now)
+        if self._next is not None and self._next.active():
+            self._next.reset(seconds)
+        else:
+            self._next = self._context.clock.callLater(seconds, self._call_due)
+
+    def _call_due(self) -> None:
+        now = self._context.clock.seconds()
+        while self._paced and self._paced[0].due <= now:
+            paced = heappop(self._paced)
+            self._call(paced.request, paced.size)
+        self._schedule(now)
+
+    def _call(self, request: Request, size: int) -> None:
         calling = self._context.dispatcher.call(
             request.service, request.method, request.params, self
         )
+        request_id = request.id
         run(
             calling,
-            lambda result: self._answer(request.id, result),
-            lambda failure: self._refuse_call(request.id, failure),
+            lambda result: self._answer(request_id, size, result),
+            lambda failure: self._refuse_call(request_id, size, failure),
         )
 
-    def _answer(self, request_id: str, result: Any) -> None:
+    def _answer(self, request_id: str, size: int, result: Any) -> None:
         try:
             answer = frames.response(request_id, result)
         except Exception:  # noqa: BLE001
-            self._refuse_call(request_id, Failure())
+            self._refuse_call(request_id, size, Failure())
         else:
+            self._held -= size
             self.send_queue.put(answer)
 
-    def _refuse_call(self, request_id: str, failure: Failure) -> None:
+    def _refuse_call(self, request_id: str, size: int, failure: Failure) -> None:
+        self._held -= size
         error = failure.value
         if not isinstance(error, BridgeError):
             self._log.failure("an answer could not be written", failure=failure)
             error = internal_error()
         self.send_queue.put(frames.refusal(request_id, error))
-
-    def _later(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:
-        """Call ``call`` after some seconds, unless the socket has closed by then."""
-        delayed: IDelayedCall
-
-        def run() -> None:
-            self._delayed.discard(delayed)
-            call()
-
-        delayed = self._context.clock.callLater(seconds, run)
-        self._delayed.add(delayed)
-        return delayed

@@ -44,6 +44,7 @@ class Framing(WebSocketServerProtocol):
     maxMessagePayloadSize: int  # noqa: N815 (Autobahn's)
     autoPingTimeoutCall: Any  # noqa: N815
     _utf8: codecs.IncrementalDecoder | None = None
+    _message: bytearray
     _next_turn: IDelayedCall | None = None
     _lingering: IDelayedCall | None = None
     _written: list[bytes] | None = None
@@ -150,6 +151,7 @@ class Framing(WebSocketServerProtocol):
         """Begin a message; a text is validated as it comes."""
         super().onMessageBegin(isBinary)
         self._utf8 = None if isBinary else _Utf8()
+        self._message = bytearray()
 
     def onFrameData(self, payload: bytes) -> bool | None:
         """Accept a piece of a frame, still masked."""
@@ -163,14 +165,16 @@ class Framing(WebSocketServerProtocol):
         return going_on
 
     def onMessageFrameData(self, payload: bytes) -> None:
-        """Keep a piece, unless it is empty: of those there may be any number."""
-        if payload:
-            super().onMessageFrameData(payload)
+        """Keep a piece; Autobahn would keep each by itself, however short it is."""
+        if not self.failedByMe:
+            self._message += payload
 
     def onMessageEnd(self) -> None:
         """End a message, which must not end within a character."""
         if not self.failedByMe and not self._is_text(b"", final=True):
             self._invalid_payload("ends within a character")
+        self.message_data = [bytes(self._message)]
+        self._message = bytearray()
         super().onMessageEnd()
 
     def _is_text(self, payload: bytes, final: bool = False) -> bool:
@@ -226,4 +230,5 @@ class Framing(WebSocketServerProtocol):
             if delayed is not None:
                 delayed.cancel()
         self._next_turn = self._lingering = None
+        self.data, self._message = b"", bytearray()
         super().connectionLost(reason)

@@ -48,6 +48,11 @@ class SendQueue:
     _position: int = 0
     _queue: deque[tuple[str | None, bytes]] = field(factory=deque)
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes wait until the peer reads."""
+        return self._bytes + max(0, len(self._begun) - self._position)
+
     def put(self, text: bytes, event: str | None = None) -> None:
         """
         Send ``text`` now or when the peer reads again.

@@ -7,6 +7,7 @@ Autobahn's classes have hundreds of attributes of their own; what is ours is in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,7 @@ class BridgeProtocol(Framing):
     factory: BridgeFactory
     conversation: Conversation | None = None
     _size: Size
+    _controls_left: float = limits.CONTROLS_BEFORE_HELLO
 
     def onOpen(self) -> None:
         """Begin the conversation."""
@@ -109,14 +111,28 @@ class BridgeProtocol(Framing):
 
     def onPing(self, payload: bytes) -> None:
         """Answer a ping, unless the peer does not read."""
+        self._control()
         if self.conversation is not None and not self.conversation.send_queue.paused:
             self.sendPong(payload)
+
+    def onPong(self, payload: bytes) -> None:
+        """Accept a pong."""
+        self._control()
+
+    def _control(self) -> None:
+        """Count a control frame before hello, of which a page sends none."""
+        self._controls_left -= 1
+        if self._controls_left < 0 and self.conversation is not None:
+            self.failedByMe = True
+            self.conversation.violated(CloseReason.HELLO_REQUIRED)
 
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
         """End the conversation, if the handshake got that far."""
         if self.conversation is not None:
             self.factory.ended(self)
             self.conversation.ended()
+            # They refer to each other: what they hold would wait for a collection.
+            self.conversation = None
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
         """See ``conversation.Transport``; a fragment (RFC 6455, 5.4)."""
@@ -135,6 +151,7 @@ class BridgeProtocol(Framing):
     def welcomed(self) -> bool:
         """See ``bridge.web.websocket.conversation.Transport``."""
         self.maxMessagePayloadSize = limits.FRAME_BYTES
+        self._controls_left = math.inf
         return self.factory.authenticated(self)
 
     def evict(self) -> None:

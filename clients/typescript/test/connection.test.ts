@@ -41,13 +41,17 @@ test("a daemon that names no protocol speaks 1.0", async () => {
   assert.equal(bridge.welcome?.protocol, "1.0");
 });
 
-test("only a health answer with ok: true is a daemon", async () => {
-  for (const health of [undefined, null, [], "ok", {}, { ok: "true" }, { ok: 1 }]) {
+test("any answer to the probe is a daemon that runs, also 429", async () => {
+  for (const [health, found] of [
+    [undefined, "absent"],
+    [{ ok: true }, "connecting"],
+    [{ ok: false, error: { code: "rate_limited" } }, "connecting"],
+  ] as const) {
     const world = new World();
     world.health = health;
     const bridge = await world.bridge();
-    assert.equal(bridge.state, "absent");
-    assert.equal(world.sockets.length, 0);
+    assert.equal(bridge.state, found);
+    assert.equal(world.sockets.length, found === "absent" ? 0 : 1);
   }
 });
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import weakref
 from types import FrameType
 from typing import Any, cast
 
@@ -17,7 +18,8 @@ from bridge.datadir.token import PairingToken
 from bridge.protocol import frames, wire
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import CloseReason
-from bridge.protocol.limits import UNSENT_BYTES
+from bridge.protocol.frames import Request
+from bridge.protocol.limits import MIB, UNSENT_BYTES
 from bridge.protocol.rules import Text
 from bridge.protocol.session import Rates
 from bridge.protocol.strictjson import dumps
@@ -65,14 +67,14 @@ class ConversationCase(SynchronousTestCase):
         registry = Registry()
         registry.register("kettle", self.kettle)
         now = self.clock.seconds
-        self.trusted = TokenBucket(1.0, 10, now)
+        self.programs = TokenBucket(1.0, 10, now)
         guard = Guard(
             Origins(),
             PairingToken(Path("token"), TOKEN.encode()),
-            self.trusted,
+            self.programs,
+            TokenBucket(1.0, 10, now),
             TokenBucket(1.0, 10, now),
             1,
-            TokenBucket(1.0, 10, now),
         )
         light = frozenset({("kettle", "refuse")})
         self.context = SharedContext(
@@ -102,9 +104,9 @@ class ConversationCase(SynchronousTestCase):
         self.send({**frame, "method": name, "params": params})
 
     def spent(self) -> int:
-        """Count how many trusted tokens are gone."""
+        """Count how many of the programs' tokens are gone."""
         left = 0
-        while self.trusted.take() is not None:
+        while self.programs.take() is not None:
             left += 1
         return 10 - left
 
@@ -124,9 +126,15 @@ class CallerTests(ConversationCase):
         """Callbacks run once when the socket closes, and nothing is pushed after."""
         ends: list[str] = []
         self.hello()
-        self.conversation.on_close(lambda: ends.append("first"))
+
+        def first(caller: object) -> None:
+            self.assertIs(caller, self.conversation)
+            ends.append("first")
+
+        self.conversation.on_close(first)
+        self.conversation.on_close(first)
         self.conversation.ended()
-        self.conversation.on_close(lambda: ends.append("late"))
+        self.conversation.on_close(lambda _: ends.append("late"))
         self.conversation.ended()
         self.conversation.notify("osc", {})
         self.assertEqual((ends, self.wire.got), (["first", "late"], []))
@@ -456,6 +464,49 @@ class ClosingTests(ConversationCase):
         kept = [found for found in gc.garbage if isinstance(found, FrameType)]
         self.assertEqual(kept, [])
         self.assertEqual(len(self.wire.got), 5)
+
+    def test_attack_calls_that_wait_are_weighed(self) -> None:
+        """Frames that wait or are under way take 32 MiB in all, and no more."""
+        big = "x" * 11 * MIB
+        self.call("wait", "under way")
+        self.call("wait", "also")
+        self.clock.advance(10)
+        for number in range(5):
+            self.call("note", str(number), text=big)
+        refused = self.wire.got[-1]
+        self.assertEqual(
+            (refused["id"], refused["error"]["code"]), ("4", "rate_limited")
+        )
+        self.assertEqual(refused["error"]["retryAfter"], 1)
+        self.clock.advance(4)
+        self.assertEqual(len(self.kettle.heard), 4)
+        self.assertEqual(self.conversation._paced, [])
+        self.wire.got.clear()
+        for waiting in self.kettle.waiting:
+            waiting.callback(Anything())
+        self.assertEqual(self.conversation._held, 0)
+        self.call("note", "again", text=big)
+        self.clock.advance(3)
+        self.assertEqual(self.wire.got[-1]["id"], "again")
+
+    def test_attack_calls_that_wait_are_freed(self) -> None:
+        """When the socket closes, nothing keeps what waited, not even a cycle."""
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        kept = []
+        for number in range(4):
+            request = Request(str(number), "kettle", "note", {"text": "x"})
+            kept.append(weakref.ref(request))
+            self.conversation._perform(
+                self.conversation._session.requested(request), 7 * MIB
+            )
+        del request
+        self.assertEqual([ref() is None for ref in kept], [True, True, False, False])
+        self.clock.advance(1)
+        self.assertEqual([ref() is None for ref in kept], [True, True, True, False])
+        self.conversation.ended()
+        self.assertEqual([ref() is None for ref in kept], [True] * 4)
 
     def test_lost_pushes_are_logged(self) -> None:
         """How many pushes a slow page lost stands in the log when it goes."""

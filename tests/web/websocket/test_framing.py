@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
@@ -77,13 +79,16 @@ class PingTests(RawCase):
         self.receive(frame(PING, b"now"))
         self.assertTrue(self.transport.value().endswith(b"now"))
 
-    def test_attack_endless_empty_fragments(self) -> None:
-        """A message of ever more empty fragments takes no memory."""
-        self.receive(frame(TEXT, fin=False))
-        for _ in range(20):
-            self.receive(frame(0, fin=False) * (FRAMES_PER_TURN - 1))
+    def test_attack_endless_short_fragments(self) -> None:
+        """A message of ever more short fragments takes as much memory as its bytes."""
+        self.receive(frame(TEXT, b"[", fin=False))
         (socket,) = self.stack.sockets._sockets_authenticated
-        self.assertEqual(socket.message_data, [])
+        for payload, most in ((b"", 64), (b" ", 2048)):
+            for _ in range(20):
+                self.receive(frame(0, payload, fin=False) * (FRAMES_PER_TURN - 1))
+            kept = sys.getsizeof(socket._message) + sys.getsizeof(socket.message_data)
+            self.assertLess(kept + len(socket.frame_data or ()), most + 128)
+        self.assertEqual(len(socket._message), 1 + 20 * (FRAMES_PER_TURN - 1))
 
 
 class EndTests(RawCase):

@@ -10,6 +10,7 @@ from zope.interface import provider
 
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import (
+    CONTROLS_BEFORE_HELLO,
     FRAME_BYTES,
     HELLO_FRAME_BYTES,
     MIB,
@@ -331,18 +332,35 @@ class PendingSocketsTests(SocketCase):
     """Tests for many sockets."""
 
     def test_attack_sockets_that_never_send_hello(self) -> None:
-        """Only 16 wait; one more takes the place of the oldest, and gets its own."""
+        """Only 128 wait; one more takes the place of the oldest, and gets its own."""
         pages = [self.stack.open() for _ in range(SOCKETS_AWAITING_HELLO)]
         self.stack.open().hello()
         self.assertEqual(pages[0].closed, (1013, "too_many_sockets"))
-        self.assertEqual(len(self.stack.sockets._sockets_waiting), 15)
+        self.assertEqual(len(self.stack.sockets._sockets_waiting), 127)
         self.assertIsNone(pages[1].hello().closed)
         for _ in range(100):
             self.stack.open()
-        self.assertEqual(len(self.stack.sockets._sockets_waiting), 16)
+        self.assertEqual(len(self.stack.sockets._sockets_waiting), 128)
         self.assertEqual(len(self.stack.hub), 2)
         self.stack.advance(5)
         self.assertEqual(self.stack.sockets._sockets_waiting, {})
+
+    def test_attack_control_frames_before_hello(self) -> None:
+        """Eight are read; the next one closes the socket, and nothing after it is."""
+        for send in ("sendPing", "sendPong"):
+            page = self.stack.open()
+            for _ in range(CONTROLS_BEFORE_HELLO):
+                getattr(page.client, send)(b"x")
+            self.stack.advance(0)
+            self.assertIsNone(page.hello().closed)
+            for _ in range(2 * CONTROLS_BEFORE_HELLO):
+                getattr(page.client, send)(b"x")
+            self.stack.advance(0)
+            self.assertIsNone(page.closed)
+            flood = self.stack.open()
+            for _ in range(CONTROLS_BEFORE_HELLO + 1):
+                getattr(flood.client, send)(b"x")
+            self.assertEqual(flood.hello().closed, (1008, "hello_required"))
 
     def test_attack_upgrades_without_an_origin(self) -> None:
         """They use up what programs share; a page is let in all the same."""
@@ -360,8 +378,6 @@ class PendingSocketsTests(SocketCase):
             asked = write_request("GET", "/v1/ws", headers, host=host)
             answers = [stack.raw(asked)[:12] for _ in range(11)]
             self.assertEqual(answers[-1], b"HTTP/1.1 429")
-            self.assertEqual(stack.guard.upgrades.wait(), 0.0)
-            self.assertEqual(stack.guard.upgrades.burst, stack.guard.upgrades._level)
             self.assertIsNone(stack.open(PAGE).hello().closed)
 
     def test_too_many_pages(self) -> None:
