@@ -252,7 +252,7 @@ class DaemonTests(TestCase):
         self.data.parent.write_text("in the way")
         status, line = self.refused(lambda: tap.makeService(self.options()))
         self.assertEqual(status, 1)
-        self.assertIn("cannot make", line)
+        self.assertIn(f"{self.data.parent} is not a directory", line)
 
     def test_attack_planted_files(self):
         """What others left in an open directory ends the start with one line."""
@@ -330,10 +330,11 @@ class DaemonTests(TestCase):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700)
 
     async def test_attack_planted_directory(self):
-        """A daemon does not build with what was planted since it started."""
+        """A daemon does not build with what was planted since it was opened again."""
         place = self.options().paths
         place.data.create()
         builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
+        place.data.root.chmod(0o777)
         place.data.build.chmod(0o777)
         report = await builder.build(dict)
         (error,) = report.errors

@@ -16,7 +16,6 @@ from attrs import define, frozen
 
 from ..system.files import NO_LINK, NO_WAIT
 from ..system.locks import lock_directory, lock_file
-from .ownership import check_open
 
 
 class LockedError(Exception):
@@ -126,13 +125,7 @@ def _open(path: Path, access: int) -> IO[bytes]:
     # Not blocking: opening a pipe would wait for its writer.
     flags = access | NO_LINK | NO_WAIT
     mode = "rb" if access == os.O_RDONLY else "r+b"
-    file = os.fdopen(os.open(path, flags, 0o600), mode, buffering=0)
-    try:
-        check_open(path, file.fileno())
-    except BaseException:
-        file.close()
-        raise
-    return file
+    return os.fdopen(os.open(path, flags, 0o600), mode, buffering=0)
 
 
 def _pid(path: Path) -> int | None:

@@ -71,8 +71,7 @@ def check_status(
     if not has_owners():
         return
     _check_owner(found, path, top)
-    by_group = found.st_mode & stat.S_IWGRP and not _is_own_group(found, path)
-    if by_group or found.st_mode & stat.S_IWOTH:
+    if _may_be_written(found, path):
         where = quote(_printable(str(top or path)))
         raise NotOwnError(
             path, "can be written by other users", f"chmod -R go-w {where}"
@@ -129,6 +128,24 @@ def check_entry(entry: os.DirEntry[str], top: Path) -> None:
         check_status(entry.stat(follow_symlinks=False), entry.path, top)
 
 
+def exposed_parent(path: Path) -> Path | None:
+    """
+    Find a directory above ``path`` in which other users can replace what is there.
+
+    They can't where the directory has the sticky bit, as ``/tmp`` has, or where they
+    can't enter one above it.  Whose the directories are is not looked at.
+    """
+    if not has_owners():
+        return None
+    for parent in reversed(path.resolve().parents):
+        found = parent.stat()
+        if not found.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
+            return None
+        if _may_be_written(found, parent) and not found.st_mode & stat.S_ISVTX:
+            return parent
+    return None
+
+
 def make_directories(path: Path) -> None:
     """
     Make a directory and what is missing above it, each with mode 0700.
@@ -165,6 +182,12 @@ def _check_owner(
         raise NotOwnError(
             path, "belongs to another user", f'sudo chown -R "$USER" {where}'
         )
+
+
+def _may_be_written(found: os.stat_result, path: Path | str) -> bool:
+    """Whether the mode lets anybody but the owner write."""
+    by_group = found.st_mode & stat.S_IWGRP and not _is_own_group(found, path)
+    return bool(by_group or found.st_mode & stat.S_IWOTH)
 
 
 def _is_own_group(found: os.stat_result, path: Path | str) -> bool:

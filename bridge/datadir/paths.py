@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import stat
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ..system.files import NO_LINK, sync_directory
 from ..system.users import has_owners, is_own
-from .ownership import NotOwnError, check
+from .ownership import NotOwnError, check, check_tree, exposed_parent, make_directories
 
 LINKED: Final = ".tmp-dev-"
 """
@@ -35,6 +36,7 @@ class DataDir:
     """
 
     root: Path
+    _checked: set[Path] = field(factory=set, init=False, eq=False, repr=False)
 
     def create(self) -> str | None:
         """
@@ -43,17 +45,20 @@ class DataDir:
         A user who can write there decides which code runs, so no other user may.
 
         :return: A notice if it was open to other users; it is closed to them now.
-        :raise DataDirError: They can't be made, or another user owns the directory, or
-            owns or may write one of those in it that builds use.
+        :raise DataDirError: They can't be made, or another user owns the directory, may
+            replace it, or owns or may write what is used from the start on.
         """
         try:
-            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directories(self.root)
             notice = self._close()
+            self._check_above()
             for path in (self.plugins, self.build):
                 path.mkdir(mode=0o700, exist_ok=True)
-            # What is in them is checked where it is read.
-            for path in (self.bin, self.host, self.plugins, self.build):
+            for path in (self.bin, self.host, self.plugins):
                 check(path)
+            backup = self.state.with_name(f"{self.state.name}.bak")
+            for part in (self.state, backup, self.journal, self.lock, self.build):
+                self.checked(part)
         except DataDirError:
             raise
         except NotOwnError as e:
@@ -64,6 +69,29 @@ class DataDir:
             raise DataDirError(f"cannot make {self.root}: {e.strerror}") from None
         return notice
 
+    def checked(self, part: Path) -> Path:
+        """
+        Check a part of the directory by one walk, the first time that it is used.
+
+        Nobody else can enter the directory, so what was checked once stays good.
+
+        :return: The part.
+        :raise NotOwnError: Another user may have written something in it.
+        """
+        if part not in self._checked:
+            check_tree(part)
+            self._checked.add(part)
+        return part
+
+    def _check_above(self) -> None:
+        """Check that nobody else can put another directory in this one's place."""
+        if (parent := exposed_parent(self.root)) is not None:
+            fix = shlex.join(["chmod", "go-w", str(parent)])
+            raise DataDirError(
+                f"{self.root} can be replaced by other users, who can write {parent}; "
+                f"run: {fix}, or choose another directory with --data-dir"
+            )
+
     def _close(self) -> str | None:
         """Remove every other user's access; see ``create``."""
         found = self.root.stat()
@@ -72,6 +100,7 @@ class DataDir:
         if not self.is_open():
             return None
         self.root.chmod(0o700)
+        self._checked.clear()
         return (
             f"the data directory was open to other users (mode "
             f"{stat.S_IMODE(found.st_mode):04o}); it is 0700 now"

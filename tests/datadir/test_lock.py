@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.lock import LockedError, acquire, acquire_directory, is_held
 
-from ..directories import fresh_directory, planted
+from ..directories import fresh_directory
 
 
 class LockTests(SynchronousTestCase):
@@ -88,16 +88,6 @@ class LockTests(SynchronousTestCase):
         first.release()
         self.assertFalse(is_held(self.path))
         acquire(self.path).release()
-
-    def test_attack_planted(self):
-        """A lock that another user left, and may hold, is refused."""
-        self.path.write_bytes(b"")
-        planted(self, self.path)
-        before = len(os.listdir("/proc/self/fd"))
-        error = self.assertRaises(OSError, acquire, self.path)
-        self.assertIn("belongs to another user", str(error.strerror))
-        self.assertFalse(is_held(self.path))
-        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
 
     def test_attack_pipe(self):
         """A pipe in its place keeps nobody waiting."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.datadir.ownership import NotOwnError
 from bridge.datadir.paths import (
     DataDir,
     DataDirError,
@@ -76,6 +77,53 @@ class DataDirTests(SynchronousTestCase):
             # Its number may be given to the next, which is the user's own.
             path.rename(self.root.parent / path.name)
 
+    def test_attack_planted_files(self) -> None:
+        """So is what is read from the start on; what was checked once stays good."""
+        backup = self.root / "state.json.bak"
+        there = DataDir(self.root)
+        planted_at = (there.state, backup, there.journal, there.lock, there.build / "x")
+        for path in planted_at:
+            data = DataDir(self.root)
+            data.create()
+            path.write_bytes(b"")
+            path.chmod(0o666)
+            error = self.assertRaises(DataDirError, DataDir(self.root).create)
+            self.assertIn(f"{path} can be written by other users", str(error))
+            data.create()
+            self.root.chmod(0o755)
+            self.assertRaises(DataDirError, data.create)
+            path.unlink()
+
+    def test_attack_planted_in_a_part(self) -> None:
+        """A part is checked by one walk when it is first used, down to its files."""
+        data = DataDir(self.root)
+        data.create()
+        tree = data.plugin("clock")
+        (tree / "src").mkdir(parents=True)
+        (tree / "src" / "main.ts").write_bytes(b"")
+        (tree / "src" / "main.ts").chmod(0o666)
+        error = self.assertRaises(NotOwnError, data.checked, tree)
+        self.assertIn(f"run: chmod -R go-w {tree}", str(error))
+        (tree / "src" / "main.ts").chmod(0o644)
+        self.assertEqual(data.checked(tree), tree)
+        (tree / "src" / "main.ts").chmod(0o666)
+        self.assertEqual(data.checked(tree), tree)
+
+    def test_attack_directory_that_can_be_replaced(self) -> None:
+        """One that others could rename is refused; not in a directory like /tmp."""
+        above = self.root.parent
+        above.mkdir(mode=0o700)
+        for mode, is_refused in ((0o777, True), (0o1777, False)):
+            above.parent.chmod(0o755)
+            above.chmod(mode)
+            if is_refused:
+                error = self.assertRaises(DataDirError, DataDir(self.root).create)
+                self.assertIn(f"who can write {above}", str(error))
+                self.assertIn(f"run: chmod go-w {above}", str(error))
+                # Behind a directory that they can't enter they can't do that.
+                above.parent.chmod(0o700)
+            DataDir(self.root).create()
+
     def test_windows_has_no_modes(self) -> None:
         """Where modes mean nothing, there is no notice."""
         self.root.mkdir(mode=0o755, parents=True)
@@ -91,7 +139,7 @@ class DataDirTests(SynchronousTestCase):
         self.assertEqual(self.root.read_bytes(), b"x")
         below = DataDir(self.root / "data")
         error = self.assertRaises(DataDirError, below.create)
-        self.assertEqual(str(error), f"cannot make {below.root}: Not a directory")
+        self.assertEqual(str(error), f"{self.root} is not a directory")
 
     def test_paths(self) -> None:
         """Everything is where the documentation puts it."""
