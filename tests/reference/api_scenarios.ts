@@ -92,7 +92,7 @@ export const apiScenarios = {
       "Let some-plugin go online to api.example.org:81? Can send what it knows to the named " +
         "sites. The plugin did not name this site when it was installed.",
     ]);
-    equal(daemon.state.get("grants:some-plugin"), [
+    equal(daemon.allowed("some-plugin"), [
       { kind: "network", target: "api.example.org" },
       { kind: "network", target: "other.example.org:8443" },
     ]);
@@ -140,9 +140,8 @@ export const apiScenarios = {
     for (const url of ["https:\\\\evil.example\\@api.example.org", "https://ev\til.example/"]) {
       equal(await refusal(ctx.http.fetch(url)), "PermissionError");
     }
-    equal(questions.map((words) => words.split("?")[0]), [
-      "Let some-plugin go online to evil.example",
-    ]);
+    const asked = "Let some-plugin go online to evil.example";
+    equal(questions.map((words) => words.split("?")[0]), [asked, asked]);
   },
 
   async osc_of_several_listeners() {
@@ -302,14 +301,14 @@ export const apiScenarios = {
     equal(daemon.asked.includes("sql/databases"), false);
     daemon.refuses = "";
     await ctx.sql.databases();
-    equal(daemon.state.get("grants:some-plugin"), [{ kind: "sql", target: "*" }]);
+    equal(daemon.allowed("some-plugin"), [{ kind: "sql", target: "*" }]);
   },
 
   async grants_of_two_hosts_at_once() {
     const { ctx, daemon } = await running(["network"], { answers: [true, true] });
     const urls = ["https://a.example/", "https://b.example/"];
     await Promise.all(urls.map((url) => ctx.http.fetch(url)));
-    equal(daemon.state.get("grants:some-plugin"), [
+    equal(daemon.allowed("some-plugin"), [
       { kind: "network", target: "a.example" },
       { kind: "network", target: "b.example" },
     ]);
@@ -320,7 +319,7 @@ export const apiScenarios = {
     await ctx.sql.databases();
     daemon.state.set("grants:some-plugin", []);
     await ctx.http.fetch("https://a.example/");
-    equal(daemon.state.get("grants:some-plugin"), [{ kind: "network", target: "a.example" }]);
+    equal(daemon.allowed("some-plugin"), [{ kind: "network", target: "a.example" }]);
   },
 
   permission_words() {

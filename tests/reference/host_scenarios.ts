@@ -14,7 +14,7 @@ import {
 } from "../../bridge/reference/packages/host/src/preferences.js";
 import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
 import { Daemon, Memory } from "./pagestand.js";
-import { equal, failure, refusal } from "./world.js";
+import { World, equal, failure, refusal } from "./world.js";
 
 function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): GatedNative {
   const manifest = readManifest({ id: "some-plugin", permissions });
@@ -27,7 +27,9 @@ function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): G
       ? Promise.reject(new Error("asked once too often"))
       : Promise.resolve(answer);
   };
-  return new GatedNative(daemon, new Gate(manifest, new Grants(daemon, manifest.id), ask));
+  const grants = new Grants(daemon, manifest.id, () => Promise.resolve("a-key"));
+  const asker = { ask, withdraw: () => undefined };
+  return new GatedNative(daemon, new Gate(manifest, grants, asker));
 }
 
 function fail(): never {
@@ -37,7 +39,7 @@ function fail(): never {
 export const hostScenarios = {
   log_never_mirrors_the_daemon() {
     const mirrored: string[] = [];
-    const log = new Log(() => 7, (level, scope, message) => {
+    const log = new Log({ now: () => 7, later: new World().later }, (level, scope, message) => {
       mirrored.push(`${level} ${scope} ${message}`);
     });
     const seen: object[] = [];
@@ -96,7 +98,7 @@ export const hostScenarios = {
   async settings_are_written_in_order() {
     const daemon = new Daemon();
     daemon.state.set("count", 1);
-    const settings = await StoredSettings.read(daemon, "some-plugin", fail);
+    const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
     const writes = [2, 3, 4].map((count) => settings.set("count", count));
     writes.push(settings.set("name", "x"));
     equal(settings.get("count", 0), 4);
@@ -114,7 +116,7 @@ export const hostScenarios = {
 
   async setting_changed_while_written() {
     const daemon = new Daemon();
-    const settings = await StoredSettings.read(daemon, "some-plugin", fail);
+    const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
     const first = settings.set("count", 1);
     const second = settings.set("count", 2);
     await Promise.all([first, second]);
@@ -124,7 +126,7 @@ export const hostScenarios = {
   async settings_of_another_type() {
     const daemon = new Daemon();
     daemon.state.set("count", "many");
-    const settings = await StoredSettings.read(daemon, "some-plugin", fail);
+    const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
     equal(settings.get("count", 7), 7);
     equal(settings.get("count", "few"), "many");
     const found: Json | undefined = settings.get("count");
@@ -134,7 +136,7 @@ export const hostScenarios = {
 
   async failed_write_is_reported() {
     const daemon = new Daemon();
-    const settings = await StoredSettings.read(daemon, "some-plugin", fail);
+    const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
     daemon.refuses = "state/set";
     equal(await refusal(settings.set("count", 1)), "BridgeError unavailable");
     daemon.refuses = "";
@@ -159,7 +161,10 @@ export const hostScenarios = {
     const method = { toString: () => names.shift() ?? "send" };
     await api.call("notify", method as never);
     equal(daemon.asked.filter((call) => call.startsWith("notify/")), ["notify/targets"]);
-    equal(daemon.state.get("grants:some-plugin"), [{ kind: "native", target: "notify/targets" }]);
+    equal(daemon.state.get("grants:some-plugin"), {
+      keyId: "a-key",
+      allowed: [{ kind: "native", target: "notify/targets" }],
+    });
   },
 
   async attack_method_by_another_name() {
@@ -184,17 +189,28 @@ export const hostScenarios = {
     const daemon = new Daemon();
     const api = native(daemon, [true]);
     await Promise.all([api.notify({ title: "one" }), api.notify({ title: "two" })]);
-    equal(daemon.state.get("grants:some-plugin"), [{ kind: "native", target: "notify/send" }]);
+    equal(daemon.state.get("grants:some-plugin"), {
+      keyId: "a-key",
+      allowed: [{ kind: "native", target: "notify/send" }],
+    });
     equal((await native(daemon, []).notify({ title: "next page" })).ok, true);
   },
 
-  async a_no_is_for_this_page() {
+  async a_no_is_not_kept() {
     const daemon = new Daemon();
     const api = native(daemon, [false]);
     equal(await refusal(api.notify({ title: "one" })), "PermissionError");
-    equal(await refusal(api.notify({ title: "two" })), "PermissionError");
     equal(daemon.asked, ["state/get host grants:some-plugin"]);
     equal((await native(daemon, [true]).notify({ title: "next page" })).ok, true);
+  },
+
+  async attack_sender_of_its_own_choice() {
+    const daemon = new Daemon();
+    const api = native(daemon, [true]);
+    await api.notify({ title: "one", sourceApp: "VRCNext" });
+    await api.call("notify", "send", { title: "two", sourceApp: "VRCNext" });
+    const sent = daemon.given.slice(-2).map((given) => (given as { sourceApp: string }[])[0]?.sourceApp);
+    equal(sent, ["some-plugin (plugin)", "some-plugin (plugin)"]);
   },
 
   async notify_does_not_reject() {

@@ -1,6 +1,7 @@
 /** A connection that the scenarios answer, and a model on it. */
 
 import type { State } from "../../bridge/reference/packages/client/src/index.js";
+import type { Installed } from "../../bridge/reference/packages/host/src/grants.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { Announcer } from "../../bridge/reference/packages/host/src/model/announcer.js";
 import { HostState } from "../../bridge/reference/packages/host/src/model/hoststate.js";
@@ -133,7 +134,8 @@ export function runs(id: string, more: Partial<PluginState> = {}): PluginState {
 export class FakeRuntime {
   states: PluginState[] = [];
   switched: Switched = "done";
-  readonly forgotten: string[] = [];
+  /** What was said to be installed, the last time. */
+  listed: readonly Installed[] = [];
   safeMode = { active: false, suspects: [] };
   readonly #changed = new Signal();
 
@@ -149,8 +151,8 @@ export class FakeRuntime {
     return Promise.resolve(this.switched);
   }
 
-  forget(id: string): Promise<void> {
-    this.forgotten.push(id);
+  installed(plugins: readonly Installed[]): Promise<void> {
+    this.listed = plugins;
     return Promise.resolve();
   }
 
@@ -183,7 +185,7 @@ export function openPage(session = new Memory()): ModelStand {
   const said: string[] = [];
   announcer.announced.listen(({ words, urgent }) => said.push(urgent ? `!${words}` : words));
   const { now, later } = world;
-  const log = new Log(now, () => undefined);
+  const log = new Log(world, () => undefined);
   let refs = 0;
   const newRef = (): string => {
     refs += 1;
@@ -203,7 +205,7 @@ export function openPage(session = new Memory()): ModelStand {
     memory,
     announcer,
     navigation,
-    questions: new Questions(),
+    questions: new Questions(world.later),
     book: new LogBook(log),
     log,
     preferences: new Preferences(new Memory()),
@@ -231,4 +233,13 @@ export async function connectedPage(
   stand.link.become("connected");
   await answered();
   return stand;
+}
+
+/** Answer the question that is shown, once it can be read. */
+export async function press({ model, world }: ModelStand, yes: boolean): Promise<boolean> {
+  const { questions } = model;
+  questions.shown();
+  await world.pass(500);
+  const { current } = questions;
+  return current !== undefined && questions.answer(current, yes);
 }

@@ -13,7 +13,7 @@ import { filtered } from "../../bridge/reference/packages/host/src/model/logbook
 import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/route.js";
 import { matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
-import { answered, connectedPage, openPage, refused, runs } from "./modelstand.js";
+import { answered, connectedPage, openPage, press, refused, runs } from "./modelstand.js";
 import { equal } from "./world.js";
 
 const NEVER = (): boolean => false;
@@ -414,6 +414,7 @@ export const pageScenarios = {
 
   async a_removal_has_no_reference() {
     const { link, model, runtime } = await connectedPage([installed("some-one")]);
+    await model.memory.skip("some-one", "x");
     const answer = later();
     link.answers.set("plugins/uninstall", () => answer.promise);
     const ended = model.uninstall("some-one");
@@ -425,10 +426,12 @@ export const pageScenarios = {
     equal(model.work.tasks.map(({ operation, step: now }) => [operation, now]), [
       ["3", "awaiting_confirmation"],
     ]);
+    equal(runtime.listed, [{ id: "some-one", keyId: "" }]);
+    link.answers.set("plugins/list", () => ({ plugins: [], broken: [] }));
     answer.resolve({});
     await ended;
     await answered();
-    equal(runtime.forgotten, ["some-one"]);
+    equal(runtime.listed, []);
     equal(link.called("state/delete"), [{ ns: "host", key: "skip:some-one" }]);
   },
 
@@ -491,13 +494,13 @@ export const pageScenarios = {
   },
 
   async questions_one_after_another() {
-    const { model } = await connectedPage();
-    const { questions } = model;
-    const answers = [questions.ask("One?", "x"), questions.ask("Two?", "y")];
+    const stand = await connectedPage();
+    const { questions } = stand.model;
+    const answers = [questions.confirm("One?", "x"), questions.confirm("Two?", "y")];
     equal(questions.current?.title, "One?");
-    questions.answer(true);
+    await press(stand, true);
     equal(questions.current?.title, "Two?");
-    questions.answer(false);
+    await press(stand, false);
     equal(questions.current === undefined, true);
     equal(await Promise.all(answers), [true, false]);
   },

@@ -11,6 +11,9 @@ import {
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { World, settle } from "./world.js";
 
+/** The key that every plugin of the page is signed with. */
+export const KEY = "the-key";
+
 type Params = { readonly [name: string]: unknown };
 
 /** A daemon that remembers what it was asked. */
@@ -20,6 +23,12 @@ export class Daemon {
   readonly given: unknown[] = [];
   /** Values by key, whatever the namespace. */
   readonly state = new Map<string, unknown>();
+
+  /** What the user allowed a plugin. */
+  allowed(id: string): unknown {
+    return (this.state.get(`grants:${id}`) as { readonly allowed: unknown } | undefined)?.allowed;
+  }
+
   /** Answers of methods other than the state's. */
   readonly answers = new Map<string, unknown>();
   readonly pushes = new Signal<{ readonly event: string; readonly data: unknown }>();
@@ -103,7 +112,7 @@ export interface Stand {
 export function stand(table: readonly Entry[], given: Given = {}): Stand {
   const { daemon = new Daemon(), storage = new Memory(), safe = false, answers = [] } = given;
   const world = new World();
-  const log = new Log(world.now, () => undefined);
+  const log = new Log(world, () => undefined);
   const lines: string[] = [];
   log.recorded.listen(({ scope, message }) => lines.push(`${scope}: ${message}`));
   const cards = new Set<string>();
@@ -116,12 +125,15 @@ export function stand(table: readonly Entry[], given: Given = {}): Stand {
     storage,
     safe,
     leftSafeMode: () => left.push("left"),
-    ask: (question, detail) => {
-      questions.push(`${question} ${detail}`);
-      const answer = answers.shift();
-      return answer === undefined
-        ? Promise.reject(new Error("asked once too often"))
-        : Promise.resolve(answer);
+    asker: {
+      ask: ({ name, words, detail }) => {
+        questions.push(`Let ${name} ${words}? ${detail}`);
+        const answer = answers.shift();
+        return answer === undefined
+          ? Promise.reject(new Error("asked once too often"))
+          : Promise.resolve(answer);
+      },
+      withdraw: () => undefined,
     },
     place: ({ id }) => ({
       ui: {
@@ -143,10 +155,11 @@ export async function quiet(): Promise<void> {
   }
 }
 
-/** Open a page, and connect it. */
+/** Open a page, and connect it to a daemon where its plugins are installed. */
 export async function connected(table: readonly Entry[], given: Given = {}): Promise<Stand> {
   const page = stand(table, given);
   page.daemon.opened.emit();
+  await page.runtime.installed(page.runtime.plugins().map(({ id }) => ({ id, keyId: KEY })));
   await quiet();
   return page;
 }

@@ -4,7 +4,7 @@ import type { Plugin } from "@bridge/plugin-api";
 
 import { PERMISSION_WORDS } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
-import { Daemon, Memory, type Stand, connected, entry, quiet, stand } from "./pagestand.js";
+import { Daemon, KEY, Memory, type Stand, connected, entry, quiet, stand } from "./pagestand.js";
 import { equal } from "./world.js";
 
 function fail(): never {
@@ -429,7 +429,7 @@ export const runtimeScenarios = {
     await use();
     page.daemon.refuses = "";
     equal(await page.runtime.revoke("some-plugin", "sql"), true);
-    equal(page.daemon.state.get("grants:some-plugin"), []);
+    equal(page.daemon.state.get("grants:some-plugin"), { keyId: KEY, allowed: [] });
     equal(await use().catch((e: Error) => e.name), "PermissionError");
     equal(page.questions.length, 2);
   },
@@ -437,27 +437,19 @@ export const runtimeScenarios = {
   async attack_grants_of_a_removed_plugin() {
     const daemon = new Daemon();
     const grants = [{ kind: "sql", target: "*" }];
-    daemon.state.set("grants:some-plugin", grants);
-    daemon.state.set("grants:removed", grants);
+    const kept = { keyId: KEY, allowed: grants };
+    daemon.state.set("grants:some-plugin", kept);
+    daemon.state.set("grants:removed", kept);
+    daemon.state.set("enabled:removed", false);
     daemon.state.set("theme", "dark");
     const page = await connected([noting("some-plugin", [])], { daemon });
     equal([...daemon.state.keys()], ["grants:some-plugin", "theme"]);
-    daemon.state.set("grants:removed", grants);
+    equal(page.runtime.enabled("removed"), true);
+    daemon.state.set("grants:removed", kept);
     daemon.refuses = "state/delete";
-    daemon.opened.emit();
-    await quiet();
+    await page.runtime.installed([{ id: "some-plugin", keyId: KEY }]);
     equal(stages(page), ["some-plugin running"]);
     equal(page.lines.some((line) => line.includes("could not be removed")), true);
-  },
-
-  async uninstalled_plugin_is_forgotten() {
-    const daemon = new Daemon();
-    daemon.state.set("grants:some-plugin", [{ kind: "sql", target: "*" }]);
-    daemon.state.set("enabled:some-plugin", false);
-    const page = await connected([noting("some-plugin", [])], { daemon });
-    await page.runtime.forget("some-plugin");
-    equal([...daemon.state.keys()], []);
-    equal(page.runtime.enabled("some-plugin"), true);
   },
 
   async views_are_notified() {

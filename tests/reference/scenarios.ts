@@ -6,7 +6,9 @@ import { handleScenarios } from "./handle_scenarios.js";
 import { hostScenarios } from "./host_scenarios.js";
 import { kitScenarios } from "./kit_scenarios.js";
 import { pageScenarios } from "./page_scenarios.js";
+import { questionScenarios } from "./question_scenarios.js";
 import { runtimeScenarios } from "./runtime_scenarios.js";
+import { shareScenarios } from "./share_scenarios.js";
 
 const results: { [name: string]: string } = {};
 const all: { [name: string]: () => void | Promise<void> } = {
@@ -16,7 +18,9 @@ const all: { [name: string]: () => void | Promise<void> } = {
   ...hostScenarios,
   ...kitScenarios,
   ...pageScenarios,
+  ...questionScenarios,
   ...runtimeScenarios,
+  ...shareScenarios,
 };
 for (const [name, scenario] of Object.entries(all)) {
   try {

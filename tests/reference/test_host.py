@@ -122,8 +122,12 @@ class PermissionTests(ScenarioTestCase):
         """The user is asked once for each method; the daemon keeps the yes."""
         self.prove()
 
-    def test_a_no_is_for_this_page(self) -> None:
-        """A no lasts until the page is left, and is not kept."""
+    def test_a_no_is_not_kept(self) -> None:
+        """A no sends nothing, and the daemon does not keep it."""
+        self.prove()
+
+    def test_attack_sender_of_its_own_choice(self) -> None:
+        """A notification names the plugin that sends it, whatever the plugin says."""
         self.prove()
 
     def test_notify_does_not_reject(self) -> None:

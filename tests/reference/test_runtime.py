@@ -40,10 +40,6 @@ class StartTests(ScenarioTestCase):
         """A plugin of another author with the same id does not inherit them."""
         self.prove()
 
-    def test_uninstalled_plugin_is_forgotten(self) -> None:
-        """The switch and the grants of an uninstalled plugin are removed."""
-        self.prove()
-
 
 class SwitchTests(ScenarioTestCase):
     """Switching plugins off and on."""

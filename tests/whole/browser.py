@@ -88,6 +88,10 @@ class Browser:
         """Click on something."""
         self.find(selector).click()
 
+    def answer(self, answer: str) -> None:
+        """Press ``yes``, ``no`` or ``off`` in a question, once that counts."""
+        self.click(f"#question-{answer}:not([aria-disabled])")
+
     def picture(self, path: Path) -> None:
         """Keep a picture of the page."""
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -49,15 +49,15 @@ export function startHost(
   const { later, now } = environment;
   const link = new ClientLink(preferences.endpoint, preferences.token);
   const { client } = link;
-  const log = new Log(now, (...line) => client.log(...line));
+  const log = new Log(environment, (...line) => client.log(...line));
   const cards = new PluginCards();
-  const questions = new Questions();
+  const questions = new Questions(later);
   const runtime = createRuntime(table, {
     ...page,
     daemon: daemonOf(link),
     log,
     environment,
-    ask: (...words) => questions.ask(...words),
+    asker: questions,
     place: (manifest, logger) => cards.place(manifest, logger),
   });
   const memory = new HostState(link);

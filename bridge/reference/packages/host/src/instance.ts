@@ -10,16 +10,17 @@ import type {
 } from "@bridge/plugin-api";
 
 import { frozen } from "../../api/src/frozen.js";
-import type { Daemon } from "./daemon.js";
+import type { Caller } from "./daemon.js";
 import type { Grants } from "./grants.js";
 import { GatedHttp } from "./http.js";
 import { describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
 import { GatedNative } from "./native.js";
 import { GatedOsc, type OscHub } from "./osc.js";
-import { type Ask, Gate } from "./permissions.js";
+import { type Asker, Gate } from "./permissions.js";
 import { StoredSettings } from "./settings.js";
 import { GatedSql } from "./sql.js";
+import type { PluginCaller } from "./turns.js";
 
 /** Where a plugin shows things, until it is removed. */
 export interface Place {
@@ -38,11 +39,13 @@ export interface Instance {
   close(): void;
 }
 
-/** What the instances of all plugins share. */
+/** What an instance is made of. */
 export interface InstanceParts {
-  readonly daemon: Daemon;
+  readonly daemon: Caller;
+  /** The daemon, for what the plugin does. */
+  readonly caller: PluginCaller;
   readonly hub: OscHub;
-  readonly ask: Ask;
+  readonly asker: Asker;
   readonly place: (manifest: Manifest, logger: Logger) => Place;
   readonly logger: (id: string) => Logger;
   readonly grants: (id: string) => Grants;
@@ -51,23 +54,23 @@ export interface InstanceParts {
 /** Make the instance of a plugin; rejects when its settings cannot be read. */
 export async function makeInstance(manifest: Manifest, parts: InstanceParts): Promise<Instance> {
   const { id } = manifest;
-  const { daemon } = parts;
+  const { caller } = parts;
   const logger = parts.logger(id);
   const failed = (error: unknown): void =>
     logger.error(`a listener failed: ${describe(error)}`);
-  const settings = await StoredSettings.read(daemon, id, failed);
-  const gate = new Gate(manifest, parts.grants(id), parts.ask);
-  const osc = new GatedOsc(parts.hub, daemon, gate, failed);
+  const settings = await StoredSettings.read(parts.daemon, caller, id, failed);
+  const gate = new Gate(manifest, parts.grants(id), parts.asker);
+  const osc = new GatedOsc(parts.hub, caller, gate, failed);
   const place = parts.place(manifest, logger);
   const context = frozen<Context>({
     id,
     logger: frozen(logger),
     settings: settingsOf(settings),
     ui: place.ui,
-    native: nativeOf(new GatedNative(daemon, gate)),
-    http: httpOf(new GatedHttp(daemon, gate)),
+    native: nativeOf(new GatedNative(caller, gate)),
+    http: httpOf(new GatedHttp(caller, gate)),
     osc: oscOf(osc),
-    sql: sqlOf(new GatedSql(daemon, gate)),
+    sql: sqlOf(new GatedSql(caller, gate)),
   });
   return {
     context,
@@ -79,6 +82,7 @@ export async function makeInstance(manifest: Manifest, parts: InstanceParts): Pr
     },
     close() {
       gate.close();
+      caller.close();
       osc.silence();
       place.remove();
     },

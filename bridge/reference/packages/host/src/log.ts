@@ -1,10 +1,16 @@
 import type { Logger } from "@bridge/plugin-api";
 
+import { Bucket, type Rate } from "./bucket.js";
+import type { Environment } from "./environment.js";
 import { Signal } from "./signal.js";
 
 /** The scope of the daemon's own lines, which never go back to it. */
 export const DAEMON_SCOPE = "bridge";
 export const HOST_SCOPE = "host";
+
+const PLUGIN_LINES: Rate = { perSecond: 50, burst: 50 };
+const PLUGIN_CHARACTERS = 2_000;
+const COUNT_MILLISECONDS = 1_000;
 
 export type Level = "debug" | "info" | "warn" | "error";
 
@@ -26,34 +32,75 @@ export { describe } from "../../api/src/describe.js";
 /** The page's log, mirrored to the daemon. */
 export class Log {
   readonly recorded = new Signal<LogRecord>();
-  readonly #now: () => number;
+  readonly #environment: Environment;
   readonly #mirror: (level: Level, scope: string, message: string) => void;
+  readonly #shares = new Map<string, LogShare>();
 
   /** @param mirror Adds a line to the daemon's log of the page. */
   constructor(
-    now: () => number,
+    environment: Environment,
     mirror: (level: Level, scope: string, message: string) => void,
   ) {
-    this.#now = now;
+    this.#environment = environment;
     this.#mirror = mirror;
   }
 
-  /** A logger for one scope, such as a plugin's id. */
-  scope(scope: string): Logger {
+  /** A logger for a plugin, which has a share of the log; its id is the scope. */
+  scope(id: string): Logger {
+    const add = (level: Level, message: string): void => this.#addFor(id, level, message);
     return {
-      debug: (message) => this.add("debug", scope, message),
-      info: (message) => this.add("info", scope, message),
-      warn: (message) => this.add("warn", scope, message),
-      error: (message) => this.add("error", scope, message),
+      debug: (message) => add("debug", message),
+      info: (message) => add("info", message),
+      warn: (message) => add("warn", message),
+      error: (message) => add("error", message),
     };
   }
 
   add(level: Level, scope: string, message: string): void {
-    // A plugin may pass anything.
-    const words = String(message);
-    this.recorded.emit({ level, scope, message: words, ts: this.#now() });
+    this.recorded.emit({ level, scope, message, ts: this.#environment.now() });
     if (scope !== DAEMON_SCOPE) {
-      this.#mirror(level, scope, words);
+      this.#mirror(level, scope, message);
     }
+  }
+
+  #addFor(id: string, level: Level, message: string): void {
+    // Of the plugin, not of its instance: switching it off and on gives it no second share.
+    let share = this.#shares.get(id);
+    if (share === undefined) {
+      share = new LogShare(this.#environment, (words) => this.add("warn", id, words));
+      this.#shares.set(id, share);
+    }
+    if (share.take()) {
+      // A plugin may pass anything.
+      this.add(level, id, String(message).slice(0, PLUGIN_CHARACTERS));
+    }
+  }
+}
+
+/** Which lines of a plugin are logged; what is left out is counted in a line a second. */
+class LogShare {
+  readonly #environment: Environment;
+  readonly #note: (words: string) => void;
+  readonly #bucket: Bucket;
+  #leftOut = 0;
+
+  constructor(environment: Environment, note: (words: string) => void) {
+    this.#environment = environment;
+    this.#note = note;
+    this.#bucket = new Bucket(PLUGIN_LINES, environment.now);
+  }
+
+  take(): boolean {
+    if (this.#bucket.take()) {
+      return true;
+    }
+    this.#leftOut += 1;
+    if (this.#leftOut === 1) {
+      this.#environment.later(COUNT_MILLISECONDS, () => {
+        this.#note(`${this.#leftOut} more lines of this plugin were left out`);
+        this.#leftOut = 0;
+      });
+    }
+    return false;
   }
 }

@@ -17,6 +17,7 @@ import { fields, list, text, texts } from "./wire.js";
 // Of what follows a slash, the daemon sees nothing: the user would be asked about it as
 // about another method.
 const METHOD = /^[A-Za-z]{1,40}$/;
+const SENDER_CHARACTERS = 60;
 
 /** The daemon's `notify` service, behind a plugin's gate. */
 export class GatedNative implements Native {
@@ -42,7 +43,13 @@ export class GatedNative implements Native {
       throw new BridgeError("bad_request", "method: a name of letters");
     }
     await this.#gate.pass("native", `${service}/${name}`);
-    return this.#caller.call(service, name, params);
+    return this.#caller.call(service, name, { ...params, ...this.#senderOf(name) });
+  }
+
+  // A notification names who sends it, whatever the plugin says.
+  #senderOf(method: string): { readonly sourceApp?: string } {
+    const name = [...this.#gate.manifest.name].slice(0, SENDER_CHARACTERS).join("");
+    return method === "send" ? { sourceApp: `${name} (plugin)` } : {};
   }
 
   async targets(): Promise<readonly Target[]> {

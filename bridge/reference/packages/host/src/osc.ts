@@ -6,7 +6,7 @@ import {
   PermissionError,
 } from "@bridge/plugin-api";
 
-import type { Daemon } from "./daemon.js";
+import type { Caller, Daemon } from "./daemon.js";
 import { type Log, HOST_SCOPE, describe } from "./log.js";
 import type { Gate } from "./permissions.js";
 import { fields, list, text } from "./wire.js";
@@ -37,13 +37,17 @@ export class OscHub {
     });
   }
 
-  /** Call `listener` for each message; rejects when the port cannot be held. */
-  async listen(listener: Listener): Promise<() => void> {
+  /**
+   * Call `listener` for each message; rejects when the port cannot be held.
+   *
+   * @param caller Of the plugin that listens.
+   */
+  async listen(listener: Listener, caller: Caller): Promise<() => void> {
     // Of its own, so that one function can listen twice.
     const added: Listener = (message) => listener(message);
     this.#listeners.add(added);
     try {
-      await this.#daemon.call("osc", "listen");
+      await caller.call("osc", "listen");
     } catch (e) {
       this.#remove(added);
       throw e;
@@ -73,23 +77,23 @@ export class OscHub {
 /** The daemon's `osc` service, behind a plugin's gate. */
 export class GatedOsc implements Osc {
   readonly #hub: OscHub;
-  readonly #daemon: Daemon;
+  readonly #caller: Caller;
   readonly #gate: Gate;
   readonly #failed: (error: unknown) => void;
   readonly #ends = new Set<() => void>();
   #silenced = 0;
 
   /** @param failed Reports what a plugin's listener throws. */
-  constructor(hub: OscHub, daemon: Daemon, gate: Gate, failed: (error: unknown) => void) {
+  constructor(hub: OscHub, caller: Caller, gate: Gate, failed: (error: unknown) => void) {
     this.#hub = hub;
-    this.#daemon = daemon;
+    this.#caller = caller;
     this.#gate = gate;
     this.#failed = failed;
   }
 
   async send(address: string, ...args: readonly (OscValue | OscArgument)[]): Promise<void> {
     await this.#gate.pass("osc", "*");
-    await this.#daemon.call("osc", "send", { address, args: [...args] });
+    await this.#caller.call("osc", "send", { address, args: [...args] });
   }
 
   async listen(listener: Listener): Promise<() => void> {
@@ -101,7 +105,7 @@ export class GatedOsc implements Osc {
       } catch (e) {
         this.#failed(e);
       }
-    });
+    }, this.#caller);
     if (before !== this.#silenced) {
       end();
       throw new PermissionError("the user does not allow osc any more");

@@ -3,12 +3,12 @@ import type { Logger } from "@bridge/plugin-api";
 import { concurrencyLimiter } from "./concurrency.js";
 import type { Daemon } from "./daemon.js";
 import type { Environment } from "./environment.js";
-import { Grants, grantedPlugin, grantsKey } from "./grants.js";
+import { GrantBook, type Installed } from "./grants.js";
 import { type Place, makeInstance } from "./instance.js";
 import { HOST_SCOPE, type Log, describe } from "./log.js";
 import { type Manifest, readManifest } from "./manifest.js";
 import { OscHub } from "./osc.js";
-import type { Ask } from "./permissions.js";
+import type { Asker } from "./permissions.js";
 import { useOf, wordsOf } from "./permissionwords.js";
 import { type Compiled, type Entry, Plugins } from "./plugins.js";
 import type { PermissionState, PluginState, Runtime, SafeMode, Switched } from "./runtime.js";
@@ -17,6 +17,7 @@ import type { Saving, Values } from "./settings.js";
 import { Signal } from "./signal.js";
 import { StartMarks } from "./startmarks.js";
 import { Switches } from "./switches.js";
+import { Turns } from "./turns.js";
 
 // More at once would have to wait longer than they may: the daemon answers five a second.
 const READ_AT_ONCE = 3;
@@ -27,7 +28,7 @@ export interface RuntimeParts {
   readonly log: Log;
   readonly environment: Pick<Environment, "later" | "now">;
   readonly storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
-  readonly ask: Ask;
+  readonly asker: Asker;
   /** Make the place for a plugin's cards. */
   readonly place: (manifest: Manifest, logger: Logger) => Place;
   /** Whether the address asks for safe mode. */
@@ -48,7 +49,7 @@ export class PageRuntime implements Runtime {
   readonly #parts: RuntimeParts;
   readonly #switches: Switches;
   readonly #marks: StartMarks;
-  readonly #grants = new Map<string, Grants>();
+  readonly #grants: GrantBook;
   readonly #changed = new Signal();
   #safeMode: SafeMode;
 
@@ -56,6 +57,7 @@ export class PageRuntime implements Runtime {
     const { daemon, environment, log } = parts;
     this.#parts = parts;
     this.#switches = new Switches(daemon);
+    this.#grants = new GrantBook(daemon, () => this.#changed.emit());
     this.#marks = new StartMarks(parts.storage, environment);
     const ids = table.flatMap(({ manifest }) => readManifest(manifest)?.id ?? []);
     const suspects = this.#marks.suspects(ids);
@@ -66,12 +68,13 @@ export class PageRuntime implements Runtime {
       ...parts,
       hub: new OscHub(daemon, log),
       logger: (id: string) => log.scope(id),
-      grants: (id: string) => this.#grantsOf(id),
+      grants: (id: string) => this.#grants.of(id),
     };
+    const turns = new Turns(daemon, environment);
     this.manager = new Plugins(
       table,
       {
-        makeInstance: (manifest) => inTurn(() => makeInstance(manifest, shared)),
+        makeInstance: (manifest) => inTurn(() => makeInstance(manifest, { ...shared, caller: turns.of() })),
         isOn: (id) => this.#switches.isOn(id),
         marks: this.#marks,
         later: environment.later,
@@ -114,7 +117,7 @@ export class PageRuntime implements Runtime {
     if (manifest === undefined) {
       return [];
     }
-    const all = await this.#grantsOf(id).all();
+    const all = await this.#grants.of(id).all();
     const states = manifest.permissions.map((permission) => ({
       ...wordsOf(permission),
       permission,
@@ -129,7 +132,7 @@ export class PageRuntime implements Runtime {
 
   async revoke(id: string, permission: string): Promise<boolean> {
     try {
-      await this.#grantsOf(id).remove(permission);
+      await this.#grants.of(id).remove(permission);
     } catch (e) {
       this.#note("a permission could not be revoked", e);
       return false;
@@ -154,31 +157,14 @@ export class PageRuntime implements Runtime {
     return this.#saving(this.manager.find(id)?.instance?.settings.reset());
   }
 
-  async forget(id: string): Promise<void> {
-    this.#marks.remove(id);
-    this.#grants.delete(id);
+  async installed(plugins: readonly Installed[]): Promise<void> {
     try {
-      await this.#removeGrants(id);
-      await this.#switches.set(id, true);
+      await this.#grants.compare(plugins, await this.#switches.read());
+      await this.#switches.compare(plugins);
     } catch (e) {
-      this.#note("the permissions of a plugin could not be removed", e);
+      this.#note("what is kept of removed plugins could not be removed", e);
     }
     this.#changed.emit();
-  }
-
-  async #removeGrants(id: string): Promise<void> {
-    await this.#parts.daemon.call("state", "delete", { ns: "host", key: grantsKey(id) });
-  }
-
-  /** Remove the grants of plugins that are gone: another author may use their ids. */
-  async #removeGrantsOfOthers(keys: readonly string[]): Promise<void> {
-    const granted = keys.flatMap((key) => grantedPlugin(key) ?? []);
-    const gone = granted.filter((id) => this.manager.find(id) === undefined);
-    try {
-      await Promise.all(gone.map((id) => this.#removeGrants(id)));
-    } catch (e) {
-      this.#note("the permissions of removed plugins could not be removed", e);
-    }
   }
 
   async leaveSafeMode(): Promise<void> {
@@ -201,11 +187,9 @@ export class PageRuntime implements Runtime {
   }
 
   async #opened(): Promise<void> {
-    for (const grants of this.#grants.values()) {
-      grants.forget();
-    }
+    this.#grants.forgetRead();
     try {
-      void this.#removeGrantsOfOthers(await this.#switches.read());
+      await this.#switches.read();
     } catch (e) {
       // Nothing starts: a plugin that is off must not run because of a lost answer.
       this.#note("the switches of the plugins could not be read", e);
@@ -233,13 +217,6 @@ export class PageRuntime implements Runtime {
     // Evaluated, and not ended: it goes on, or cannot start again.
     const needsReload = spent && (stage === "off" || !enabled);
     return { id, name, version, description, stage, error, enabled, needsReload };
-  }
-
-  #grantsOf(id: string): Grants {
-    const changed = (): void => this.#changed.emit();
-    const known = this.#grants.get(id) ?? new Grants(this.#parts.daemon, id, changed);
-    this.#grants.set(id, known);
-    return known;
   }
 
   #note(what: string, error: unknown): void {

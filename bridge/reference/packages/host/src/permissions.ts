@@ -4,27 +4,42 @@ import type { Grant, Grants } from "./grants.js";
 import type { Manifest } from "./manifest.js";
 import { useOf, wordsOf } from "./permissionwords.js";
 
-/** Asks the user a question; resolves to `true` for yes. */
-export type Ask = (question: string, detail: string) => Promise<boolean>;
+/** What a plugin wants to do, for the user to decide. */
+export interface Use {
+  readonly id: string;
+  readonly name: string;
+  /** What it is, to follow "Let Bio". */
+  readonly words: string;
+  readonly detail: string;
+  /** The same for each question about the same thing. */
+  readonly about: string;
+}
+
+/** Asks the user what plugins may do. */
+export interface Asker {
+  /** Ask; resolves to `true` for yes. */
+  ask(use: Use): Promise<boolean>;
+  /** Answer whatever a plugin still asks with no: it is switched off. */
+  withdraw(id: string): void;
+}
 
 /**
  * The permissions of one plugin that runs.
  *
  * A permission has to be in its manifest, and the user is asked once for each thing
- * done with it.  A yes is kept by the daemon; a no lasts until the page is left.
+ * done with it.  A yes is kept by the daemon.
  */
 export class Gate {
-  readonly #manifest: Manifest;
+  readonly manifest: Manifest;
   readonly #grants: Grants;
-  readonly #ask: Ask;
+  readonly #asker: Asker;
   readonly #asking = new Map<string, Promise<boolean>>();
-  readonly #denied = new Set<string>();
   #closed = false;
 
-  constructor(manifest: Manifest, grants: Grants, ask: Ask) {
-    this.#manifest = manifest;
+  constructor(manifest: Manifest, grants: Grants, asker: Asker) {
+    this.manifest = manifest;
     this.#grants = grants;
-    this.#ask = ask;
+    this.#asker = asker;
   }
 
   /**
@@ -36,7 +51,7 @@ export class Gate {
    */
   async pass(kind: string, target: string): Promise<void> {
     this.#checkOpen();
-    if (!this.#manifest.permissions.includes(kind)) {
+    if (!this.manifest.permissions.includes(kind)) {
       throw new PermissionError(`the manifest does not ask for the permission ${kind}`);
     }
     const name = `${kind} ${target}`;
@@ -57,6 +72,7 @@ export class Gate {
   /** Refuse everything from now on: the plugin is switched off. */
   close(): void {
     this.#closed = true;
+    this.#asker.withdraw(this.manifest.id);
   }
 
   #checkOpen(): void {
@@ -65,29 +81,29 @@ export class Gate {
     }
   }
 
-  async #decide(name: string, wanted: Grant): Promise<boolean> {
-    if (this.#denied.has(name)) {
-      return false;
-    }
+  async #decide(about: string, wanted: Grant): Promise<boolean> {
     if (await this.#grants.has(wanted)) {
       return true;
     }
-    const yes = await this.#ask(...question(this.#manifest, wanted));
-    if (!yes) {
-      this.#denied.add(name);
-    } else if (!this.#closed) {
+    this.#checkOpen();
+    const yes = await this.#asker.ask({ ...useFor(this.manifest, wanted), about });
+    if (yes && !this.#closed) {
       await this.#grants.add(wanted);
     }
     return yes;
   }
 }
 
-function question({ name, hosts }: Manifest, { kind, target }: Grant): [string, string] {
+function useFor({ id, name, hosts }: Manifest, { kind, target }: Grant): Omit<Use, "about"> {
   const { meaning } = wordsOf(kind);
-  const detail = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
+  const all = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
   const undeclared = kind === "network" && !hosts.includes(target);
-  return [
-    `Let ${name} ${useOf(kind, target)}?`,
-    undeclared ? `${detail} The plugin did not name this site when it was installed.` : detail,
-  ];
+  return {
+    id,
+    name,
+    words: useOf(kind, target),
+    detail: undeclared
+      ? `${all} The plugin did not name this site when it was installed.`
+      : all,
+  };
 }

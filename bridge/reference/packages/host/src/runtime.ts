@@ -1,5 +1,6 @@
 /** The plugins of the page: their switches, permissions, settings, and safe mode. */
 
+import type { Installed } from "./grants.js";
 import type { PermissionWords } from "./permissionwords.js";
 import type { Stage } from "./plugins.js";
 import type { Schema } from "./schema.js";
@@ -86,8 +87,8 @@ export interface Runtime {
   /** Return every setting of the schema to its default. */
   resetSettings(id: string): Promise<Saving>;
 
-  /** Forget the switch and the grants of a plugin that was uninstalled. */
-  forget(id: string): Promise<void>;
+  /** The daemon listed what is installed: remove the grants and switches of what is not. */
+  installed(plugins: readonly Installed[]): Promise<void>;
 
   readonly safeMode: SafeMode;
   /** Start the plugins that are on, and forget that one broke the page. */

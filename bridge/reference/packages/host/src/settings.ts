@@ -1,10 +1,13 @@
-import type { Json, Settings } from "@bridge/plugin-api";
+import { BridgeError, type Json, type Settings } from "@bridge/plugin-api";
 
 import { problemOf, valueOf } from "../../api/src/settingrules.js";
 import type { Caller } from "./daemon.js";
 import { type Schema, valuesOf } from "./schema.js";
 import { Signal } from "./signal.js";
 import { fields } from "./wire.js";
+
+// The daemon has twice as much for each plugin, which other pages may have filled.
+const MOST_BYTES = 1_048_576;
 
 /** The values of a form, by key. */
 export type Values = { readonly [key: string]: Json };
@@ -17,9 +20,11 @@ export type Saving =
 
 /** A plugin's own values, in the daemon's state store. */
 export class StoredSettings implements Settings {
-  readonly #caller: Caller;
+  readonly #page: Caller;
+  readonly #plugin: Caller;
   readonly #namespace: string;
   readonly #values: Map<string, Json>;
+  readonly #bytes = new Map<string, number>();
   readonly #unwritten = new Set<string>();
   readonly #changed = new Signal();
   #schema: Schema = [];
@@ -28,31 +33,39 @@ export class StoredSettings implements Settings {
   readonly #failed: (error: unknown) => void;
 
   private constructor(
-    caller: Caller,
+    page: Caller,
+    plugin: Caller,
     namespace: string,
     values: Map<string, Json>,
     failed: (error: unknown) => void,
   ) {
-    this.#caller = caller;
+    this.#page = page;
+    this.#plugin = plugin;
     this.#namespace = namespace;
     this.#values = values;
     this.#failed = failed;
+    for (const [key, value] of values) {
+      this.#keep(key, value);
+    }
   }
 
   /**
    * Read the settings of the plugin `id`.
    *
+   * @param page For what the user does.
+   * @param plugin For what the plugin does.
    * @param failed Reports what a listener of the plugin throws.
    */
   static async read(
-    caller: Caller,
+    page: Caller,
+    plugin: Caller,
     id: string,
     failed: (error: unknown) => void,
   ): Promise<StoredSettings> {
     const namespace = `plugin:${id}`;
-    const answer = fields(await caller.call("state", "list", { ns: namespace }));
+    const answer = fields(await page.call("state", "list", { ns: namespace }));
     const entries = Object.entries(fields(answer["entries"])) as [string, Json][];
-    return new StoredSettings(caller, namespace, new Map(entries), failed);
+    return new StoredSettings(page, plugin, namespace, new Map(entries), failed);
   }
 
   /** The values of the schema, by key. */
@@ -83,7 +96,11 @@ export class StoredSettings implements Settings {
     if (problem !== "") {
       return Promise.reject(new RangeError(`${key}: ${problem}`));
     }
-    this.#values.set(key, value);
+    if (this.#bytesWith(key, value) > MOST_BYTES) {
+      const words = `settings: over ${MOST_BYTES} bytes of JSON`;
+      return Promise.reject(new BridgeError("too_large", words));
+    }
+    this.#keep(key, value);
     this.#unwritten.add(key);
     this.#writing ??= this.#write();
     return this.#writing;
@@ -116,6 +133,16 @@ export class StoredSettings implements Settings {
     return this.#store(this.#schema.map(({ key }) => key), () => undefined);
   }
 
+  #keep(key: string, value: Json): void {
+    this.#values.set(key, value);
+    this.#bytes.set(key, bytesOf(key, value));
+  }
+
+  #bytesWith(key: string, value: Json): number {
+    const others = [...this.#bytes].filter(([other]) => other !== key);
+    return others.reduce((sum, [, bytes]) => sum + bytes, bytesOf(key, value));
+  }
+
   #field(key: string): Schema[number] | undefined {
     return this.#schema.find((field) => field.key === key);
   }
@@ -141,11 +168,12 @@ export class StoredSettings implements Settings {
   async #storeOne(key: string, value: Json | undefined): Promise<void> {
     const ns = this.#namespace;
     if (value === undefined) {
-      await this.#caller.call("state", "delete", { ns, key });
+      await this.#page.call("state", "delete", { ns, key });
       this.#values.delete(key);
+      this.#bytes.delete(key);
     } else {
-      await this.#caller.call("state", "set", { ns, key, value });
-      this.#values.set(key, value);
+      await this.#page.call("state", "set", { ns, key, value });
+      this.#keep(key, value);
     }
   }
 
@@ -156,7 +184,7 @@ export class StoredSettings implements Settings {
       this.#unwritten.delete(key);
       const value = this.#values.get(key);
       try {
-        await this.#caller.call("state", "set", { ns: this.#namespace, key, value });
+        await this.#plugin.call("state", "set", { ns: this.#namespace, key, value });
       } catch (e) {
         failure ??= e;
       }
@@ -166,4 +194,8 @@ export class StoredSettings implements Settings {
       throw failure;
     }
   }
+}
+
+function bytesOf(key: string, value: Json): number {
+  return new TextEncoder().encode(JSON.stringify([key, value])).length;
 }

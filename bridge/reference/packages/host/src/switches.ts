@@ -1,4 +1,5 @@
 import type { Caller } from "./daemon.js";
+import type { Installed } from "./grants.js";
 import { fields } from "./wire.js";
 
 const PREFIX = "enabled:";
@@ -18,17 +19,25 @@ export class Switches {
     return this.#known;
   }
 
-  /** Read them all; returns every key of the host.  Rejects with `BridgeError`. */
-  async read(): Promise<readonly string[]> {
+  /** Read them all; returns all entries of the host.  Rejects with `BridgeError`. */
+  async read(): Promise<{ readonly [key: string]: unknown }> {
     const answer = fields(await this.#caller.call("state", "list", { ns: "host" }));
-    const entries = Object.entries(fields(answer["entries"]));
+    const stored = fields(answer["entries"]);
     this.#off = new Set(
-      entries
+      Object.entries(stored)
         .filter(([key, value]) => key.startsWith(PREFIX) && value === false)
         .map(([key]) => key.slice(PREFIX.length)),
     );
     this.#known = true;
-    return entries.map(([key]) => key);
+    return stored;
+  }
+
+  /** Switch on, for whoever uses their ids next, those that are off and not installed. */
+  async compare(installed: readonly Installed[]): Promise<void> {
+    const ids = new Set(installed.map(({ id }) => id));
+    for (const id of [...this.#off].filter((one) => !ids.has(one))) {
+      await this.set(id, true);
+    }
   }
 
   isOn(id: string): boolean {

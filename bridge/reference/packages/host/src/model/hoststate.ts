@@ -51,9 +51,15 @@ export class HostState {
     return this.#set(SKIPPED + id, commit);
   }
 
-  /** Forget what is remembered of a plugin that is removed. */
-  async forget(id: string): Promise<void> {
-    await this.#link.call("state/delete", { ns: "host", key: SKIPPED + id });
+  /** Forget what is remembered of plugins that are not installed any more. */
+  async compare(installed: readonly { readonly id: string }[]): Promise<void> {
+    const keys = new Set(installed.map(({ id }) => SKIPPED + id));
+    const isGone = (key: string): boolean => key.startsWith(SKIPPED) && !keys.has(key);
+    for (const key of Object.keys(this.#entries).filter(isGone)) {
+      await this.#link.call("state/delete", { ns: "host", key });
+      const { [key]: _, ...rest } = this.#entries;
+      this.#entries = rest;
+    }
   }
 
   async #set(key: string, value: unknown): Promise<void> {

@@ -6,7 +6,7 @@ import type { PluginCards } from "../plugincards.js";
 import type { Preferences } from "../preferences.js";
 import type { Runtime } from "../runtime.js";
 import type { Announcer } from "./announcer.js";
-import { type Preview, readPreview } from "./entries.js";
+import { type Entry, type Preview, readPreview } from "./entries.js";
 import type { HostState } from "./hoststate.js";
 import type { Link, Step } from "./link.js";
 import type { LogBook } from "./logbook.js";
@@ -82,7 +82,9 @@ export class PageModel {
       parts.memory.changed,
       parts.navigation.changed,
       parts.cards.changed,
+      parts.questions.changed,
     ];
+    parts.shelf.listed.listen((entries) => void this.#compare(entries));
     parts.work.ended.listen((task) => this.#settle(task));
     parts.link.changed.listen(() => this.#follow());
     parts.link.on("build", (data) => this.#built(data));
@@ -334,15 +336,18 @@ export class PageModel {
     } else {
       this.announcer.urgent(words);
     }
-    void this.#afterwards(task).catch(() => undefined);
+    void this.shelf.refresh().catch(() => undefined);
   }
 
-  async #afterwards({ aim, id, outcome }: Task): Promise<void> {
-    if (outcome === "done" && aim === "uninstall") {
-      await this.memory.forget(id);
-      await this.runtime.forget(id);
-    }
-    await this.shelf.refresh();
+  /** Remove what is kept of plugins that are gone, whoever removed them. */
+  async #compare(entries: readonly Entry[]): Promise<void> {
+    const installed = entries.map(({ id, keyId, leftOut }) => ({
+      id,
+      // What is left out may be listed without its record.
+      keyId: keyId === "" && leftOut !== "" ? undefined : keyId,
+    }));
+    await this.runtime.installed(installed);
+    await this.memory.compare(installed).catch(() => undefined);
   }
 }
 

@@ -1,4 +1,11 @@
+import type { Later } from "../environment.js";
+import { quotedName } from "../names.js";
+import type { Asker, Use } from "../permissions.js";
 import { Signal } from "../signal.js";
+
+/** What was pressed sooner was meant for something else. */
+const UNREAD_MILLISECONDS = 500;
+const NOES = 2;
 
 export interface Question {
   readonly title: string;
@@ -6,32 +13,145 @@ export interface Question {
   readonly yes: string;
   readonly no: string;
   readonly danger: boolean;
+  /** The plugin that asks, by id; empty when the page does. */
+  readonly plugin: string;
 }
 
-/** Asks the user one question after another; closing a question means no. */
-export class Questions {
+interface Asked {
+  readonly question: Question;
+  readonly about: string;
+  readonly answer: (yes: boolean) => void;
+}
+
+/**
+ * Asks the user one question after another; closing a question means no.
+ *
+ * The page's own come first. A plugin has one among those that wait, and after two noes it
+ * asks no more until the user lets it.
+ */
+export class Questions implements Asker {
   readonly changed = new Signal();
-  #waiting: { readonly question: Question; readonly answer: (yes: boolean) => void }[] = [];
+  readonly #later: Later;
+  #waiting: readonly Asked[] = [];
+  // The further ones of plugins that have one among those above.
+  #held: readonly Asked[] = [];
+  // What the user has said no to, by plugin.
+  readonly #refused = new Map<string, Set<string>>();
+  #isReadable = false;
+  #cancelReading = (): void => undefined;
+
+  constructor(later: Later) {
+    this.#later = later;
+  }
 
   /** The one that is asked now. */
   get current(): Question | undefined {
     return this.#waiting[0]?.question;
   }
 
-  /** Ask; resolves to whether the answer was yes. */
-  ask(
+  /** Whether the current one was shown for long enough to be answered. */
+  get isReadable(): boolean {
+    return this.#isReadable;
+  }
+
+  /** The current one was drawn, or something about it has changed on the screen. */
+  shown(): void {
+    this.#unread();
+    this.#cancelReading = this.#later(UNREAD_MILLISECONDS, () => {
+      this.#isReadable = true;
+      this.changed.emit();
+    });
+    this.changed.emit();
+  }
+
+  /** Ask for the page; resolves to whether the answer was yes. */
+  confirm(
     title: string,
     detail: string,
     { yes = "Allow", no = "Not now", danger = false } = {},
   ): Promise<boolean> {
     return new Promise((answer) => {
-      this.#waiting.push({ question: { title, detail, yes, no, danger }, answer });
-      this.changed.emit();
+      const question = { title, detail, yes, no, danger, plugin: "" };
+      const [current, ...rest] = this.#waiting;
+      const own = rest.filter((asked) => asked.question.plugin === "");
+      const others = rest.filter((asked) => asked.question.plugin !== "");
+      const asked = { question, about: "", answer };
+      this.#wait([...(current === undefined ? [] : [current]), ...own, asked, ...others]);
     });
   }
 
-  answer(yes: boolean): void {
-    this.#waiting.shift()?.answer(yes);
+  ask({ id, name, words, detail, about }: Use): Promise<boolean> {
+    if (this.isSilent(id) || this.#refused.get(id)?.has(about) === true) {
+      return Promise.resolve(false);
+    }
+    return new Promise((answer) => {
+      const title = `Let ${quotedName(name)} ${words}?`;
+      const question = { title, detail, yes: "Allow", no: "Not now", danger: false, plugin: id };
+      const asked = { question, about, answer };
+      if (this.#waiting.some((other) => other.question.plugin === id)) {
+        this.#held = [...this.#held, asked];
+      } else {
+        this.#wait([...this.#waiting, asked]);
+      }
+    });
+  }
+
+  /** Whether a plugin asks no more, since the user has said no often enough. */
+  isSilent(id: string): boolean {
+    return (this.#refused.get(id)?.size ?? 0) >= NOES;
+  }
+
+  /** Let a plugin ask again, also what it was refused. */
+  letAsk(id: string): void {
+    this.#refused.delete(id);
     this.changed.emit();
+  }
+
+  /**
+   * Answer a question.
+   *
+   * @returns Whether that counts: the question is the current one, and could be read.
+   */
+  answer(question: Question, yes: boolean): boolean {
+    const [asked, ...rest] = this.#waiting;
+    if (asked?.question !== question || !this.#isReadable) {
+      return false;
+    }
+    const { plugin } = question;
+    if (plugin !== "" && !yes) {
+      this.#refused.set(plugin, (this.#refused.get(plugin) ?? new Set()).add(asked.about));
+    }
+    asked.answer(yes);
+    if (this.isSilent(plugin)) {
+      this.#refuse(this.#held.filter((held) => held.question.plugin === plugin));
+    }
+    const next = this.#held.find((held) => held.question.plugin === plugin);
+    this.#held = this.#held.filter((held) => held !== next);
+    this.#wait(next === undefined ? rest : [...rest, next]);
+    return true;
+  }
+
+  withdraw(id: string): void {
+    const isOf = ({ question }: Asked): boolean => question.plugin === id;
+    this.#refuse([...this.#waiting, ...this.#held].filter(isOf));
+    this.#wait(this.#waiting.filter((asked) => !isOf(asked)));
+  }
+
+  #refuse(those: readonly Asked[]): void {
+    this.#held = this.#held.filter((asked) => !those.includes(asked));
+    those.forEach(({ answer }) => answer(false));
+  }
+
+  #wait(waiting: readonly Asked[]): void {
+    if (waiting[0] !== this.#waiting[0]) {
+      this.#unread();
+    }
+    this.#waiting = waiting;
+    this.changed.emit();
+  }
+
+  #unread(): void {
+    this.#cancelReading();
+    this.#isReadable = false;
   }
 }

@@ -1,5 +1,9 @@
 import type { PluginState, Stage } from "../runtime.js";
+import { shownNames } from "../names.js";
 import type { Entry } from "./entries.js";
+
+// As people count: 2 before 10.
+const ORDER = new Intl.Collator(undefined, { numeric: true });
 
 export type Status =
   | Stage
@@ -13,6 +17,7 @@ export type Status =
 /** One plugin, as the list shows it; a plugin has one row, whatever is known of it. */
 export interface Row {
   readonly id: string;
+  /** As it is shown; see `names.ts`. */
   readonly name: string;
   /** Of what runs, or else of what is installed. */
   readonly version: string;
@@ -48,7 +53,11 @@ export function rowsOf(
     return installedRow(entry, plugin, isChanged(entry.id), switchOf(entry.id));
   });
   const rest = [...byId.values()].map((plugin) => leftRow(plugin, entries !== undefined));
-  return [...installed, ...rest].sort((one, other) => one.name.localeCompare(other.name));
+  const rows = [...installed, ...rest];
+  const names = shownNames(rows);
+  return rows
+    .map((row) => ({ ...row, name: names.get(row.id) ?? row.name }))
+    .sort((one, other) => ORDER.compare(one.name, other.name));
 }
 
 type Shown = Pick<Row, "status" | "words" | "reload"> & { readonly details?: string };

@@ -13,6 +13,8 @@ const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 /** The installed plugins, their updates and the accepted keys, as the daemon has them. */
 export class Shelf {
   readonly changed = new Signal();
+  /** The daemon listed what is installed. */
+  readonly listed = new Signal<readonly Entry[]>();
   readonly #link: Link;
   readonly #memory: HostState;
   readonly #now: () => number;
@@ -135,6 +137,7 @@ export class Shelf {
   #take(data: unknown): void {
     this.#entries = new Map(readEntries(data).map((entry) => [entry.id, entry]));
     this.#loaded ??= this.#entries;
+    this.listed.emit([...this.#entries.values()]);
     this.changed.emit();
   }
 }

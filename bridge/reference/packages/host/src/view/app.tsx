@@ -50,7 +50,7 @@ function App({ model }: ViewProps) {
         </Boundary>
         <HomeView model={model} shown={!connect && route.view === "home"} />
       </main>
-      <Dialog questions={model.questions} />
+      <Dialog model={model} />
     </div>
   );
 }

@@ -266,7 +266,7 @@ function AfterFailure(props: ViewProps & { readonly kind: string; readonly id: s
     return (
       <Button
         onPress={() =>
-          void model.questions.ask(
+          void model.questions.confirm(
             "The question can't be shown",
             "The bridge asks in a desktop notification with buttons, so a notification " +
               "service has to run where the bridge runs, and it has to show buttons. " +

@@ -61,7 +61,7 @@ function KeyRow({ model, of }: ViewProps & { readonly of: Key }) {
 }
 
 async function forget(model: PageModel, { keyId }: Key, names: readonly string[]): Promise<void> {
-  const sure = await model.questions.ask(
+  const sure = await model.questions.confirm(
     "Forget this key?",
     "Plugins stay. You'll be asked next time something is signed with it.",
     { yes: "Forget", no: "Keep it", danger: true },

@@ -6,6 +6,8 @@ import { useEffect, useId, useReducer, useRef, useState } from "preact/hooks";
 
 import { openable } from "../model/address.js";
 import type { Announcer } from "../model/announcer.js";
+import type { PageModel } from "../model/model.js";
+import type { Named } from "../names.js";
 import type { Signal } from "../signal.js";
 
 /** Draw a component again whenever one of these changes. */
@@ -237,6 +239,27 @@ function copyBySelection(text: string): void {
   if (focused instanceof HTMLElement) {
     focused.focus();
   }
+}
+
+/** That a plugin asks no more, with a button that lets it; nothing for any other plugin. */
+export function AskAgain({ model, row }: { readonly model: PageModel; readonly row: Named }) {
+  if (!model.questions.isSilent(row.id)) {
+    return null;
+  }
+  return (
+    <div class="row wrap ask-again">
+      <p class="dim small">You said no twice, so it asks no more.</p>
+      <Button
+        name={`Let ${row.name} ask again`}
+        onPress={() => {
+          model.questions.letAsk(row.id);
+          model.announcer.polite(`${row.name} may ask again.`);
+        }}
+      >
+        Ask again
+      </Button>
+    </div>
+  );
 }
 
 /** A link to a site; the text alone when it is none that a browser may open. */

@@ -9,7 +9,7 @@ import { fragmentOf } from "../model/route.js";
 import { PERMISSIONS_FOOT } from "../permissionwords.js";
 import type { PermissionState } from "../runtime.js";
 import type { ViewProps } from "./app.js";
-import { Button, Title } from "./parts.js";
+import { AskAgain, Button, Title } from "./parts.js";
 import { Back } from "./plugin.js";
 import { PageContent, Want, Wants } from "./wants.js";
 
@@ -33,6 +33,7 @@ export function PermissionsView({ model, id }: ViewProps & { readonly id: string
     <section class="stack" id="permissions">
       <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={model.nameOf(id)} />
       <Title>Permissions of {model.nameOf(id)}</Title>
+      <AskAgain model={model} row={{ id, name: model.nameOf(id) }} />
       {known ? <PageContent dom={entry?.dom === true} /> : null}
       {known ? <Granted model={model} id={id} states={states} /> : null}
       {!known && entry !== undefined ? <Wants entry={entry} /> : null}

@@ -8,7 +8,7 @@ import { fragmentOf } from "../model/route.js";
 import { type Row, versionAndWords } from "../model/rows.js";
 import { count } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, ButtonLink, Copy, Details, Outside, Title } from "./parts.js";
+import { AskAgain, Button, ButtonLink, Copy, Details, Outside, Title } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
 import { PageContent } from "./wants.js";
 
@@ -30,6 +30,7 @@ export function PluginView({ model, id }: PluginProps) {
         <PluginSwitch model={model} row={row} />
       </div>
       <Standing row={row} />
+      <AskAgain model={model} row={row} />
       <Acts model={model} row={row} />
       {row.entry === undefined ? null : <About model={model} entry={row.entry} />}
     </section>
@@ -106,7 +107,7 @@ function Acts({ model, row }: ViewProps & { readonly row: Row }) {
 }
 
 async function uninstall(model: PageModel, { id, name }: Row): Promise<void> {
-  const sure = await model.questions.ask(
+  const sure = await model.questions.confirm(
     `Uninstall ${name}?`,
     "Its settings are removed, too. The bridge asks you once more, on your desktop. " +
       "To stop it only for a while, turn it off instead.",

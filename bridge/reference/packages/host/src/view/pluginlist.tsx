@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { fragmentOf } from "../model/route.js";
 import { type Row, matching, versionAndWords } from "../model/rows.js";
 import type { ViewProps } from "./app.js";
-import { Button, ButtonLink, Field, Select, Switch, Title } from "./parts.js";
+import { AskAgain, Button, ButtonLink, Field, Select, Switch, Title } from "./parts.js";
 
 const FEW = 6;
 
@@ -151,6 +151,7 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
           {words}
         </p>
         {update === undefined ? null : <p class="strong small">There is an update.</p>}
+        <AskAgain model={model} row={row} />
       </div>
       <PluginSwitch model={model} row={row} />
     </li>

@@ -86,7 +86,7 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
     }
   };
   const reset = async (): Promise<void> => {
-    const sure = await model.questions.ask(
+    const sure = await model.questions.confirm(
       "Reset these settings?",
       "Each one gets the value that the plugin's author chose.",
       { yes: "Reset", no: "Keep them", danger: true },
@@ -127,7 +127,7 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
 }
 
 function mayLeave(model: PageModel): Promise<boolean> {
-  return model.questions.ask("Leave without saving?", "Your changes would be lost.", {
+  return model.questions.confirm("Leave without saving?", "Your changes would be lost.", {
     yes: "Leave",
     no: "Stay",
     danger: true,

@@ -1,0 +1,55 @@
+/** Names of plugins, as they are shown: others have chosen them. */
+
+const MOST_CHARACTERS = 60;
+// What the page and the daemon are called.
+const OWN_NAMES = ["host", "bridge", "plugin bridge", "the bridge", "home", "log", "settings"];
+const FROM_RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Bidi_Control}]/u;
+
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A name, cut, so that it changes nothing of a sentence that it is part of. */
+export function shownName(name: string): string {
+  const characters = [...name.trim()];
+  const cut = characters.slice(0, MOST_CHARACTERS).join("").trim();
+  return isolated(characters.length > MOST_CHARACTERS ? `${cut}…` : cut);
+}
+
+/** A name in quotes, as a question has it. */
+export function quotedName(name: string): string {
+  return `“${shownName(name)}”`;
+}
+
+/** The names of plugins by id; one that another or the host has is shown with its id. */
+export function shownNames(plugins: readonly Named[]): ReadonlyMap<string, string> {
+  const owners = new Map<string, Set<string>>();
+  const claim = (name: string, owner: string): void => {
+    const seen = seenAs(name);
+    owners.set(seen, (owners.get(seen) ?? new Set()).add(owner));
+  };
+  OWN_NAMES.forEach((name) => claim(name, ""));
+  for (const { id, name } of plugins) {
+    claim(name, id);
+    claim(id, id);
+  }
+  return new Map(
+    plugins.map(({ id, name }) => {
+      const isShared = (owners.get(seenAs(name))?.size ?? 0) > 1;
+      return [id, isShared ? `${shownName(name)} (${id})` : shownName(name)];
+    }),
+  );
+}
+
+// Names that differ in less look the same.
+function seenAs(name: string): string {
+  return name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[\s\p{P}\p{S}\p{M}\p{C}]+/gu, "");
+}
+
+function isolated(name: string): string {
+  return FROM_RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name;
+}

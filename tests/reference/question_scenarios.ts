@@ -1,0 +1,205 @@
+/** The questions of plugins, what is kept of the answers, and the names in them. */
+
+import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
+import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
+import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
+import { shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
+import { Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
+import { Daemon } from "./pagestand.js";
+import { World, equal, failure, settle } from "./world.js";
+
+function use(id: string, about: string): Use {
+  return { id, name: id.toUpperCase(), words: about, detail: "", about };
+}
+
+interface Stand {
+  readonly world: World;
+  readonly questions: Questions;
+}
+
+function stand(): Stand {
+  const world = new World();
+  return { world, questions: new Questions(world.later) };
+}
+
+/** Answer the current question, once it can be read; returns whether that counted. */
+async function press({ world, questions }: Stand, yes: boolean): Promise<boolean> {
+  questions.shown();
+  await world.pass(500);
+  const { current } = questions;
+  return current !== undefined && questions.answer(current, yes);
+}
+
+const title = ({ questions }: Stand): string => questions.current?.title ?? "";
+
+/** A plugin that may use SQL, with everything that decides about it. */
+function gateOf(book: GrantBook, answers: boolean[], id = "some-plugin"): Gate {
+  const manifest = readManifest({ id, permissions: ["sql"] });
+  if (manifest === undefined) {
+    throw new Error("the manifest is fine");
+  }
+  const ask = (): Promise<boolean> => Promise.resolve(answers.shift() ?? false);
+  return new Gate(manifest, book.of(id), { ask, withdraw: () => undefined });
+}
+
+const ALLOWED = [{ kind: "sql", target: "*" }];
+
+export const questionScenarios = {
+  async attack_questions_without_end() {
+    const page = stand();
+    const { questions } = page;
+    const answers = ["a", "b", "c"].map((about) => questions.ask(use("evil", about)));
+    const other = questions.ask(use("other", "x"));
+    // One of each plugin waits; the page's own come before them.
+    const own = questions.confirm("Uninstall?", "");
+    equal(title(page), "Let “EVIL” a?");
+    await press(page, false);
+    equal(title(page), "Uninstall?");
+    await press(page, true);
+    equal(title(page), "Let “OTHER” x?");
+    await press(page, true);
+    equal(title(page), "Let “EVIL” b?");
+    await press(page, false);
+    // After two noes there is no third question, neither now nor later.
+    equal([title(page), questions.isSilent("evil"), questions.isSilent("other")], ["", true, false]);
+    equal(await Promise.all([...answers, other, own]), [false, false, false, true, true]);
+    equal([await questions.ask(use("evil", "d")), title(page)], [false, ""]);
+    questions.letAsk("evil");
+    const again = questions.ask(use("evil", "a"));
+    equal(title(page), "Let “EVIL” a?");
+    await press(page, true);
+    equal(await again, true);
+  },
+
+  async a_no_is_for_this_page() {
+    const page = stand();
+    const answer = page.questions.ask(use("one", "a"));
+    await press(page, false);
+    equal([await answer, await page.questions.ask(use("one", "a"))], [false, false]);
+    equal(title(page), "");
+  },
+
+  async attack_double_click_on_a_question() {
+    const page = stand();
+    const { questions, world } = page;
+    const first = questions.confirm("One?", "");
+    const second = questions.confirm("Two?", "");
+    const { current } = questions;
+    if (current === undefined) {
+      throw new Error("one is asked");
+    }
+    // Neither before it was drawn, nor in the half second after that.
+    equal(questions.answer(current, true), false);
+    questions.shown();
+    await world.pass(499);
+    equal([questions.isReadable, questions.answer(current, true)], [false, false]);
+    await world.pass(1);
+    equal(questions.answer(current, true), true);
+    // The second click of a double-click meets the next one, or one that is gone.
+    const next = questions.current;
+    equal([next?.title, questions.isReadable], ["Two?", false]);
+    equal(next !== undefined && questions.answer(next, true), false);
+    questions.shown();
+    await world.pass(500);
+    equal(questions.answer(current, true), false);
+    // Something has moved it below the pointer.
+    questions.shown();
+    equal([questions.isReadable, next !== undefined && questions.answer(next, true)], [false, false]);
+    await press(page, false);
+    equal(await Promise.all([first, second]), [true, false]);
+  },
+
+  async questions_of_a_plugin_that_stops() {
+    const page = stand();
+    const { questions } = page;
+    const answers = ["a", "b"].map((about) => questions.ask(use("evil", about)));
+    const other = questions.ask(use("other", "x"));
+    questions.withdraw("evil");
+    equal(await Promise.all(answers), [false, false]);
+    equal([title(page), questions.isSilent("evil")], ["Let “OTHER” x?", false]);
+    await press(page, true);
+    equal(await other, true);
+  },
+
+  attack_names_that_mislead() {
+    const long = "Bridge: your session ends. To stay signed in, press Allow below.".repeat(3);
+    equal([...shownName(long)].length, 61);
+    equal(shownName("  Bio  "), "Bio");
+    // What is written from right to left turns nothing of the sentence around.
+    equal(shownName("مرحبا"), "\u2068مرحبا\u2069");
+    equal(shownName("a\u202eb"), "\u2068a\u202eb\u2069");
+    const names = (...plugins: [id: string, name: string][]): string[] => [
+      ...shownNames(plugins.map(([id, name]) => ({ id, name }))).values(),
+    ];
+    equal(names(["bio", "Bio"], ["patches", "Patches"]), ["Bio", "Patches"]);
+    equal(names(["bio", "Bio Updater"], ["evil", "bio-úpdater"]), [
+      "Bio Updater (bio)",
+      "bio-úpdater (evil)",
+    ]);
+    // Names of the page's and the daemon's own, and ids of others.
+    equal(names(["evil", "Host"], ["worse", "The  Bridge"], ["worst", "Patches-X"], ["patches-x", "P"]), [
+      "Host (evil)",
+      "The  Bridge (worse)",
+      "Patches-X (worst)",
+      "P",
+    ]);
+  },
+
+  async attack_same_id_of_another_author() {
+    const daemon = new Daemon();
+    daemon.state.set("grants:some-plugin", { keyId: "their-key", allowed: ALLOWED });
+    const book = new GrantBook(daemon, () => undefined);
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }], Object.fromEntries(daemon.state));
+    equal([...daemon.state.keys()], []);
+    const gate = gateOf(book, []);
+    equal((await failure(gate.pass("sql", "*"))).name, "PermissionError");
+  },
+
+  async attack_older_bundle_deletes_grants() {
+    const daemon = new Daemon();
+    const theirs = { keyId: "their-key", allowed: ALLOWED };
+    // A page that was loaded when another author's plugin had this id.
+    const book = new GrantBook(daemon, () => undefined);
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }], {});
+    daemon.state.set("grants:newer", theirs);
+    daemon.state.set("grants:some-plugin", theirs);
+    const installed = ["newer", "some-plugin"].map((id) => ({ id, keyId: "their-key" }));
+    await book.compare(installed, Object.fromEntries(daemon.state));
+    const error = await failure(gateOf(book, [true]).pass("sql", "*"));
+    equal(error.message, "another author's plugin has this id by now");
+    equal([...daemon.state], [
+      ["grants:newer", theirs],
+      ["grants:some-plugin", theirs],
+    ]);
+  },
+
+  async grants_without_a_key() {
+    const daemon = new Daemon();
+    daemon.state.set("grants:some-plugin", ALLOWED);
+    const book = new GrantBook(daemon, () => undefined);
+    const compare = (keyId: string | undefined): Promise<void> =>
+      book.compare([{ id: "some-plugin", keyId }], Object.fromEntries(daemon.state));
+    // A plugin that cannot be read has a key that is not known: nothing is decided.
+    await compare(undefined);
+    equal(daemon.state.get("grants:some-plugin"), ALLOWED);
+    await compare("own-key");
+    equal(daemon.state.get("grants:some-plugin"), { keyId: "own-key", allowed: ALLOWED });
+    await compare(undefined);
+    equal(daemon.state.get("grants:some-plugin"), { keyId: "own-key", allowed: ALLOWED });
+    equal(await book.of("some-plugin").all(), ALLOWED);
+  },
+
+  async grants_wait_for_the_list() {
+    const daemon = new Daemon();
+    daemon.state.set("grants:some-plugin", { keyId: "own-key", allowed: ALLOWED });
+    const book = new GrantBook(daemon, () => undefined);
+    let passed = false;
+    const passing = gateOf(book, []).pass("sql", "*").then(() => (passed = true));
+    await settle();
+    equal(passed, false);
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }], {});
+    equal(await passing, true);
+    const gone = await failure(gateOf(book, [true], "not-here").pass("sql", "*"));
+    equal(gone.message, "the plugin is not installed");
+  },
+};

@@ -1,0 +1,121 @@
+/** What plugins share: the connection, the log, the store. */
+
+import { Log } from "../../bridge/reference/packages/host/src/log.js";
+import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
+import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
+import { Daemon } from "./pagestand.js";
+import { World, equal, refusal, settle } from "./world.js";
+
+/** A daemon that answers when it is told to. */
+class SlowDaemon {
+  readonly asked: string[] = [];
+  #answers: ((value: unknown) => void)[] = [];
+
+  call = (service: string, method: string, params: object = {}): Promise<unknown> => {
+    this.asked.push([service, method, ...Object.values(params)].join(" "));
+    return new Promise((resolve) => this.#answers.push(resolve));
+  };
+
+  /** Answer everything; returns what was asked since the last time. */
+  async answer(): Promise<string[]> {
+    this.#answers.splice(0).forEach((resolve) => resolve({}));
+    await settle();
+    return this.asked.splice(0);
+  }
+}
+
+export const shareScenarios = {
+  async attack_calls_that_starve_others() {
+    const world = new World();
+    const daemon = new SlowDaemon();
+    const turns = new Turns(daemon, world);
+    const [evil, victim] = [turns.of(), turns.of()];
+    for (let n = 0; n < 150; n += 1) {
+      void evil.call("notify", "send", { n });
+    }
+    void victim.call("state", "set", { n: "a" });
+    // As many as leave the daemon's rate to the page; then the victim has its turn.
+    equal(daemon.asked.length, 6);
+    await daemon.answer();
+    await world.pass(500);
+    equal(await daemon.answer(), ["notify send 6", "state set a"]);
+    // Ten seconds of it: the victim loses none of its writes.
+    const writes: Promise<unknown>[] = [];
+    let sent = 0;
+    for (let second = 0; second < 10; second += 1) {
+      writes.push(victim.call("state", "set", { n: second }));
+      await world.pass(1_000);
+      sent += (await daemon.answer()).length;
+    }
+    await Promise.all(writes);
+    equal(sent <= 40, true);
+    // Light calls have a rate of their own.
+    void evil.call("osc", "send", { n: "light" });
+    equal(daemon.asked, ["osc send light"]);
+  },
+
+  async attack_calls_that_nothing_answers() {
+    const world = new World();
+    const daemon = new SlowDaemon();
+    const turns = new Turns(daemon, world);
+    const [evil, victim] = [turns.of(), turns.of()];
+    for (let n = 0; n < 20; n += 1) {
+      evil.call("outbound", "fetch", { n }).catch(() => undefined);
+    }
+    await world.pass(60_000);
+    equal(daemon.asked.length, 8);
+    void victim.call("state", "set");
+    equal(daemon.asked.at(-1), "state set");
+    // Too many that wait are refused, not kept.
+    const more = Array.from({ length: 300 }, () => evil.call("notify", "send"));
+    const ended = Promise.allSettled(more);
+    equal(await refusal(more.at(-1) ?? Promise.resolve()), "BridgeError rate_limited");
+    evil.close();
+    equal(await refusal(more[0] ?? Promise.resolve()), "PermissionError");
+    equal(await refusal(evil.call("notify", "send")), "PermissionError");
+    await ended;
+    daemon.asked.length = 0;
+    await daemon.answer();
+    await world.pass(60_000);
+    equal(daemon.asked, []);
+  },
+
+  async attack_log_that_hides_what_happened() {
+    const world = new World();
+    const mirrored: string[] = [];
+    const log = new Log(world, (level, scope, message) => {
+      mirrored.push(`${level} ${scope} ${message}`);
+    });
+    const lines = (): string[] => mirrored.splice(0);
+    for (let n = 0; n < 1_000; n += 1) {
+      log.scope("evil").error(`line ${n}`);
+    }
+    log.scope("other").info("x".repeat(3_000));
+    log.add("info", "host", "of the page");
+    const first = lines();
+    equal(first.length, 52);
+    equal(first.at(-2)?.length, "info other ".length + 2_000);
+    await world.pass(1_000);
+    equal(lines(), ["warn evil 950 more lines of this plugin were left out"]);
+    log.scope("evil").error("again");
+    equal(lines(), ["error evil again"]);
+  },
+
+  async attack_settings_that_fill_the_store() {
+    const daemon = new Daemon();
+    const settings = await StoredSettings.read(daemon, daemon, "evil", () => undefined);
+    const big = "x".repeat(60_000);
+    const outcomes: string[] = [];
+    for (let n = 0; n < 134; n += 1) {
+      outcomes.push(await settings.set(`key-${n}`, big).then(() => "", (e: { code: string }) => e.code));
+    }
+    const kept = outcomes.filter((outcome) => outcome === "").length;
+    equal([kept, outcomes.at(-1)], [Math.floor(1_048_576 / 60_000), "too_large"]);
+    equal([daemon.state.size, settings.get("key-133")], [kept, undefined]);
+    // What it has can become smaller, or another of the same size.
+    await settings.set("key-0", "y".repeat(60_000));
+    await settings.set("key-0", "");
+    await settings.set("key-133", big);
+    equal(daemon.state.get("key-133"), big);
+  },
+};

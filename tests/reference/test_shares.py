@@ -1,0 +1,25 @@
+"""The shares of plugins in what the page has once, in Node.js."""
+
+from __future__ import annotations
+
+from .test_host import ScenarioTestCase
+
+
+class ShareTests(ScenarioTestCase):
+    """One plugin that takes all that it can get, and others that lose nothing."""
+
+    def test_attack_calls_that_starve_others(self) -> None:
+        """Plugins take turns, at a rate that leaves the page a share."""
+        self.prove()
+
+    def test_attack_calls_that_nothing_answers(self) -> None:
+        """A plugin has eight calls under way; a closed one sends nothing more."""
+        self.prove()
+
+    def test_attack_log_that_hides_what_happened(self) -> None:
+        """Lines beyond a plugin's share are counted in one line."""
+        self.prove()
+
+    def test_attack_settings_that_fill_the_store(self) -> None:
+        """A plugin's settings have a megabyte."""
+        self.prove()
