@@ -63,6 +63,7 @@ _OPTIONS: Final = {
     "list": Values(Kind.WORDS, ("plugins", "keys")),
     "log-format": Values(Kind.WORDS, LOG_FORMATS),
     "data-dir": _DIRECTORIES,
+    "download": _DIRECTORIES,
     "theme-dir": _DIRECTORIES,
     **dict.fromkeys(
         (

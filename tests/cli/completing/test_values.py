@@ -19,7 +19,16 @@ from bridge.cli.completing.words import all_words, words_of
 
 from ...directories import fresh_directory
 
-OF_FILES = {"bundle", "bundler", "ca-file", "host-sources", "key", "log-file", "out"}
+OF_FILES = {
+    "bundle",
+    "bundler",
+    "ca-file",
+    "host-sources",
+    "key",
+    "library",
+    "log-file",
+    "out",
+}
 
 
 class ValuesTests(SynchronousTestCase):

@@ -24,7 +24,7 @@ from bridge.protocol.wire import unstructure
 from bridge.settings.host import load_profile
 
 from ...directories import fresh_directory
-from ...npm import ROOT
+from ...npm import ROOT, modules
 from ...waiting import until
 from .workshop import BuildCase, SlowClock, Workshop
 
@@ -242,7 +242,7 @@ class PublishingTests(BuildCase):
         for shop in (self.shop, other):
             for source, to in (
                 (reference / "packages", "host/packages"),
-                (reference / "node_modules", "host/node_modules"),
+                (modules(), "host/node_modules"),
                 (reference / "sample-plugin", "plugins/hello-bridge"),
                 (reference / "template", "plugins/my-plugin"),
             ):
