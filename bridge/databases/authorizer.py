@@ -16,6 +16,7 @@ from ..protocol.limits import SQL_FUNCTION_CALLS
 
 ONLY_READING: Final = "only SELECT is allowed, the database is readonly"
 FUNCTION: Final = "it calls a function that is not allowed"
+VIRTUAL: Final = "virtual tables, such as those of full-text search, cannot be read"
 CALLS: Final = f"it calls more than {SQL_FUNCTION_CALLS} functions"
 
 # Their time is proportional to the length of their arguments.
@@ -58,10 +59,12 @@ class StatementAuthorizer:
     slow: bool = False
     asked: bool = False
     _calls: int = 0
+    _selects: bool = False
 
     def begin(self) -> None:
         """Start with another statement."""
-        self.refusal, self.slow, self.asked, self._calls = None, False, False, 0
+        self.refusal, self.slow, self.asked = None, False, False
+        self._calls, self._selects = 0, False
 
     def __call__(
         self,
@@ -85,12 +88,16 @@ class StatementAuthorizer:
             sqlite3.SQLITE_READ,
             sqlite3.SQLITE_RECURSIVE,
         ):
+            self._selects = True
             return None
         if action != sqlite3.SQLITE_FUNCTION:
-            return ONLY_READING
+            # Within a SELECT only the code of a virtual table asks for something else.
+            return VIRTUAL if self._selects else ONLY_READING
         self._calls += 1
         if self._calls > SQL_FUNCTION_CALLS:
             return CALLS
         name = (function or "").lower()
+        if name == "match":
+            return VIRTUAL
         self.slow = self.slow or name in SLOW
         return None if name in QUICK or name in SLOW else FUNCTION

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
-from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from ..protocol.errors import BridgeError, Code, shutting_down
+from ..concurrency.shares import Holder, Place, Shares
 from ..protocol.limits import (
     SQL_IDLE_SECONDS,
     SQL_SECONDS,
     SQL_STATEMENTS_AT_ONCE,
+    SQL_STATEMENTS_AT_ONCE_PER_CALLER,
     SQL_STATEMENTS_WAITING,
+    SQL_STATEMENTS_WAITING_PER_CALLER,
 )
 from .query import Query
 from .results import Rows
@@ -42,31 +44,31 @@ class Databases:
     _in_thread: Callable[..., Deferred[Any]]
     _now: Callable[[], float]
     _idle: dict[str, list[Reader]] = field(factory=dict)
-    _running: set[Reader] = field(factory=set)
-    _turns: DeferredSemaphore = field(
-        factory=lambda: DeferredSemaphore(SQL_STATEMENTS_AT_ONCE)
-    )
     _sweep: IDelayedCall | None = None
     _closed: bool = False
-    _under_way: int = 0
-    _ended: list[Deferred[None]] = field(factory=list)
+    _turns: Shares = field(init=False)
 
-    async def read(self, alias: str, query: Query) -> Rows:
+    def __attrs_post_init__(self) -> None:
+        self._turns = Shares(
+            "statements",
+            SQL_STATEMENTS_AT_ONCE,
+            SQL_STATEMENTS_AT_ONCE_PER_CALLER,
+            SQL_STATEMENTS_WAITING,
+            SQL_STATEMENTS_WAITING_PER_CALLER,
+        )
+
+    async def read(
+        self, alias: str, query: Query, caller: Holder | None = None
+    ) -> Rows:
         """
-        Run one statement, when it is its turn.
+        Run one statement, when it is its turn.  It ends with its caller.
 
         :param alias: The name of one of the databases.
         :return: Its rows written already; see ``Rows.written``.
         :raise BridgeError: It is refused, the database can't be read, or too many wait.
         """
-        if len(self._turns.waiting) >= SQL_STATEMENTS_WAITING:
-            raise BridgeError(Code.UNAVAILABLE, "too many statements wait; ask again")
-        self._under_way += 1
-        try:
-            return await self._turns.run(self._read, alias, query)
-        finally:
-            self._under_way -= 1
-            self._note_end()
+        async with self._turns.place(caller) as place:
+            return await self._read(alias, query, place)
 
     def close(self) -> Deferred[None]:
         """
@@ -75,40 +77,29 @@ class Databases:
         :return: Fires when none is under way.
         """
         self._closed = True
-        for reader in self._running:
-            reader.interrupt()
+        ended = self._turns.close()
         self._close_idle()
-        ended: Deferred[None] = Deferred()
-        self._ended.append(ended)
-        self._note_end()
         return ended
-
-    def _note_end(self) -> None:
-        if not self._under_way:
-            ended, self._ended = self._ended, []
-            for waiting in ended:
-                waiting.callback(None)
 
     def _open(self, alias: str) -> Reader:
         from .reader import Reader  # SQLite is 1 MiB, and many pages never need it
 
         return Reader(self._paths[alias], self._now)
 
-    async def _read(self, alias: str, query: Query) -> Rows:
-        if self._closed:
-            raise shutting_down()
+    async def _read(self, alias: str, query: Query, place: Place) -> Rows:
         idle = self._idle.get(alias)
         reader = idle.pop() if idle else self._open(alias)
-        self._running.add(reader)
+        place.end = reader.interrupt
         # SQLite looks at the time by itself, but not within every step.
         late = self._clock.callLater(SQL_SECONDS, reader.interrupt)
         try:
             rows: Rows = await self._in_thread(lambda: reader.read(query).written())
             return rows
         finally:
-            self._running.discard(reader)
+            interrupted = place.why is not None or not late.active()
             if late.active():
                 late.cancel()
+            if not interrupted:
                 self._idle.setdefault(alias, []).append(reader)
             else:
                 reader.close()

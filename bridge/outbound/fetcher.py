@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from attrs import define, field, frozen
 from orjson import Fragment
-from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
+from ..concurrency.shares import Holder, Shares
+from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     MIB,
     OUTBOUND_ADDRESSES,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 # Put together within a millisecond: to have a thread do it takes longer.
 _SHORT_BYTES: Final = MIB
+
+_READS: Final = frozenset({"GET", "HEAD"})
+_LATE: Final = BridgeError(Code.UNAVAILABLE, "no whole response within timeoutMs")
 
 
 @frozen(eq=False, repr=False)
@@ -62,28 +66,6 @@ class Reach:
 
 
 @define(eq=False, repr=False)
-class _Fetch:
-    """
-    A fetch that waits for its turn, or is under way.
-
-    :ivar caller: The caller that asked.
-    :ivar turn: Fires when it may begin.
-    :ivar why: Why it was ended, when it was.
-    """
-
-    caller: object
-    turn: Deferred[None]
-    work: Deferred[Fetched]
-    done: Deferred[None] = field(factory=Deferred)
-    why: BridgeError | None = None
-
-    def end(self, message: str) -> None:
-        """End it."""
-        self.why = self.why or BridgeError(Code.UNAVAILABLE, message)
-        self.work.cancel()
-
-
-@define(eq=False, repr=False)
 class HttpFetcher:
     """
     Makes fetches, a limited number at once; the others wait, within their time.
@@ -101,84 +83,45 @@ class HttpFetcher:
     _look_up: LookUp
     _make_client: Callable[[], HttpClient]
     _client: HttpClient | None = field(default=None, init=False)
-    _waiting: list[_Fetch] = field(factory=list, init=False)
-    _under_way: list[_Fetch] = field(factory=list, init=False)
-    _beginning: bool = field(default=False, init=False)
-    _closed: bool = field(default=False, init=False)
+    _shares: Shares = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    async def fetch(self, request: CheckedRequest, caller: object) -> Fetched:
+    def __attrs_post_init__(self) -> None:
+        self._shares = Shares(
+            "fetches",
+            OUTBOUND_AT_ONCE,
+            OUTBOUND_AT_ONCE_PER_CALLER,
+            OUTBOUND_WAITING,
+            OUTBOUND_WAITING_PER_CALLER,
+        )
+
+    async def fetch(self, request: CheckedRequest, caller: Holder | None) -> Fetched:
         """
-        Make one fetch.  It continues when its caller has gone.
+        Make one fetch.
+
+        It ends with its caller while it waits for its turn, and when it only reads:
+        what a server was asked to change goes on.
 
         :param request: Its target was checked.
         :raise BridgeError: ``bad_request``: the target's addresses are not public, or
             the response is too large or not text; ``unavailable``: too many fetches
             wait already, or no response was received in time.
         """
-        self._check_room(caller)
-        turn: Deferred[None] = Deferred()
-        work = Deferred.fromCoroutine(self._in_turn(turn, request))
-        fetch = _Fetch(caller, turn, work)
-        self._waiting.append(fetch)
-        deadline = self._clock.callLater(
-            request.seconds, fetch.end, "no whole response within timeoutMs"
-        )
-        self._begin()
+        place = self._shares.place(caller, reads=request.method in _READS)
+        deadline = self._clock.callLater(request.seconds, place.stop, _LATE)
         try:
-            return await fetch.work
-        except Exception:
-            if fetch.why is not None:
-                raise fetch.why from None
-            raise
+            async with place:
+                fetching = Deferred.fromCoroutine(self._fetch(request))
+                place.end = fetching.cancel
+                return await fetching
         finally:
             if deadline.active():
                 deadline.cancel()
-            held = self._under_way if fetch in self._under_way else self._waiting
-            held.remove(fetch)
-            self._begin()
-            fetch.done.callback(None)
 
-    def close(self) -> Deferred[Any]:
+    def close(self) -> Deferred[None]:
         """End every fetch, and accept no more."""
-        self._closed = True
-        for fetch in (ending := [*self._waiting, *self._under_way]):
-            fetch.end(SHUTTING_DOWN)
-        return DeferredList([fetch.done for fetch in ending])
-
-    def _check_room(self, caller: object) -> None:
-        if self._closed:
-            raise shutting_down()
-        if (
-            len(self._waiting) >= OUTBOUND_WAITING
-            or _of(caller, self._waiting) >= OUTBOUND_WAITING_PER_CALLER
-        ):
-            raise BridgeError(Code.UNAVAILABLE, "too many fetches wait already")
-
-    def _begin(self) -> None:
-        """Begin the fetches whose turn it is, one after the other."""
-        if self._beginning:
-            return  # one of them has ended while it began
-        self._beginning = True
-        while (fetch := self._next()) is not None:
-            self._waiting.remove(fetch)
-            self._under_way.append(fetch)
-            fetch.turn.callback(None)
-        self._beginning = False
-
-    def _next(self) -> _Fetch | None:
-        """Return the first fetch that may begin."""
-        if self._closed or len(self._under_way) >= OUTBOUND_AT_ONCE:
-            return None
-        for fetch in self._waiting:
-            if _of(fetch.caller, self._under_way) < OUTBOUND_AT_ONCE_PER_CALLER:
-                return fetch
-        return None
-
-    async def _in_turn(self, turn: Deferred[None], request: CheckedRequest) -> Fetched:
-        await turn
-        return await self._fetch(request)
+        return self._shares.close()
 
     async def _fetch(self, request: CheckedRequest) -> Fetched:
         addresses = await self._addresses(request)
@@ -225,10 +168,6 @@ class HttpFetcher:
             return body.whole()
         text: Fragment = await self._call(body.whole)
         return text
-
-
-def _of(caller: object, fetches: Sequence[_Fetch]) -> int:
-    return sum(fetch.caller == caller for fetch in fetches)
 
 
 def make_fetcher(

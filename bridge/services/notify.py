@@ -24,7 +24,8 @@ from ..protocol.wire import (
     structure,
     unstructure,
 )
-from ..rpc.registry import Nothing, method
+from ..rpc.caller import Caller
+from ..rpc.registry import Nothing, method, method_for
 from ..sinks.fanout import Delivery, Failed, Fanout
 from ..sinks.notification import (
     Message,
@@ -171,8 +172,8 @@ class Notify:
         plain: dict[str, Any] = unstructure(self._targets())
         return plain
 
-    @method(Sending, Delivered, seconds=SINK_SECONDS + CALL_SECONDS)
-    async def send(self, params: Sending) -> Delivered:
+    @method_for(Sending, Delivered, seconds=SINK_SECONDS + CALL_SECONDS)
+    async def send(self, params: Sending, caller: Caller) -> Delivered:
         """
         Show a notification on every target, or on those that are named.
 
@@ -182,7 +183,7 @@ class Notify:
             ``failed``.
         """
         # The base must be valid even if no target shows it: targets come and go.
-        base = notification(params, self._application)
+        base = notification(params, self._application, caller)
         deliveries = list(self._deliveries(params, base))
         outcomes = await self._fanout.deliver(deliveries)
         failed = [outcome for outcome in outcomes if outcome is not None]
@@ -217,13 +218,13 @@ class Notify:
         patches = {} if params.overrides is None else params.overrides.patches
         for requested_name, sink in self._requested(params.sinks).items():
             patch = self._patch(patches, sink.name)
-            shown = base if patch is None else self._patched(params, patch)
+            shown = base if patch is None else self._patched(params, patch, base)
             yield Delivery(requested_name, sink, shown)
 
-    def _patched(self, params: Sending, patch: Any) -> Notification:
+    def _patched(self, params: Sending, patch: Any, base: Notification) -> Notification:
         try:
             message = patched(params, structure(converter, patch, Patch))
-            return notification(message, self._application)
+            return notification(message, self._application, base.sender)
         except BridgeError as e:
             raise BridgeError(e.code, f"overrides: {e.message}") from None
 

@@ -14,7 +14,6 @@ from twisted.logger import Logger
 from ..databases.databases import Databases
 from ..databases.query import Param, Query
 from ..databases.results import Rows
-from ..databases.statements import is_blank, is_one_statement
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     CALL_SECONDS,
@@ -30,7 +29,8 @@ from ..protocol.limits import (
 )
 from ..protocol.rules import PARTIAL, Many, Schema, patterns, whole
 from ..protocol.wire import converter, ignores_unknown
-from ..rpc.registry import Anything, method
+from ..rpc.caller import Caller
+from ..rpc.registry import Anything, method, method_for
 
 _MOST_SECONDS: Final = SQL_BUSY_SECONDS + SQL_SECONDS + CALL_SECONDS
 _INTEGERS: Final = range(-(2**63), 2**63)
@@ -52,15 +52,11 @@ _ABOUT: Final = {
 
 @frozen
 class StatementText:
-    """A statement that SQLite might prepare: bounded, without NUL, not blank."""
+    """A statement that SQLite might prepare: bounded, without NUL."""
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
-        return (
-            len(value.encode("utf-8")) > SQL_STATEMENT_BYTES
-            or "\0" in value
-            or is_blank(value)
-        )
+        return len(value.encode("utf-8")) > SQL_STATEMENT_BYTES or "\0" in value
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
@@ -68,7 +64,7 @@ class StatementText:
 
     def schema(self) -> Schema:
         """See ``Rule.schema``."""
-        bounds = {"minLength": 1, "maxLength": SQL_STATEMENT_BYTES}
+        bounds = {"maxLength": SQL_STATEMENT_BYTES}
         return {**bounds, **patterns(whole(r"[^\u0000]*")), PARTIAL: True}
 
 
@@ -192,10 +188,10 @@ class Sql:
         ]
         return {"databases": listed, **_ABOUT}
 
-    @method(Statement, Rows, seconds=_MOST_SECONDS)
-    async def query(self, params: Statement) -> Rows:
+    @method_for(Statement, Rows, seconds=_MOST_SECONDS)
+    async def query(self, params: Statement, caller: Caller) -> Rows:
         """
-        Read rows by one SELECT statement.
+        Read rows by one SELECT statement, which ends with its page.
 
         :raise BridgeError: ``bad_request`` for an unknown database, a statement that is
             not one SELECT, that SQLite refuses or that takes over 5 s, parameters that
@@ -204,12 +200,10 @@ class Sql:
             locked or damaged.
         """
         self._check(params)
-        if not is_one_statement(params.sql):
-            raise BridgeError(Code.BAD_REQUEST, "sql: one statement per call")
         values = [_param(value) for value in params.params]
         begun = self._clock.seconds()
         rows = await self._databases.read(
-            params.database, Query(params.sql, values, params.blobs)
+            params.database, Query(params.sql, values, params.blobs), caller
         )
         self._log.debug(
             "{count} rows of {alias} in {ms:.0f} ms",

@@ -167,7 +167,7 @@ class Freedesktop:
         if not notification.image:
             return ""
         try:
-            return str(await self._icons.file(notification.image))
+            return str(await self._icons.file(notification.image, notification.sender))
         except ImageError as e:
             self._log.warn("a notification is shown without its icon: {why}", why=e)
         except OSError as e:

@@ -3,7 +3,8 @@ Images of unknown quality, made into small PNG files that a desktop may open.
 
 A file, because an image among the arguments of a D-Bus call is written byte by byte
 while the reactor waits.  Pillow decodes it, in a thread: only PNG, JPEG and GIF,
-nothing whose header promises more pixels than are wanted, and only the first picture.
+nothing whose header promises more pixels than are wanted, no JPEG of many scans, and
+only the first picture.  One at a time; a handful of each page may wait.
 The result is encoded again, at most 128 pixels wide and high, without the file's
 metadata.
 """
@@ -23,15 +24,21 @@ from attrs import define, field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from ..protocol.errors import SHUTTING_DOWN
+from ..concurrency.shares import Holder, Shares
+from ..protocol.errors import BridgeError
 from ..protocol.limits import (
     ICON_EDGE_PIXELS,
     ICON_FILE_SECONDS,
     ICON_FILES,
     ICON_PIXELS,
+    ICON_SCANS,
+    ICONS_WAITING,
+    ICONS_WAITING_PER_CALLER,
 )
 
 _FORMATS = ("PNG", "JPEG", "GIF")
+_JPEG = b"\xff\xd8"
+_SCAN = b"\xff\xda"
 
 
 class ImageError(ValueError):
@@ -51,6 +58,7 @@ def small_png(image: bytes) -> bytes:
     try:
         with Image.open(io.BytesIO(image), formats=_FORMATS) as opened:
             _check(opened.size)
+            _check_scans(image)
             opened.draft("RGB", (ICON_EDGE_PIXELS, ICON_EDGE_PIXELS))
             shown = opened.convert("RGBA")
             shown.thumbnail((ICON_EDGE_PIXELS, ICON_EDGE_PIXELS))
@@ -70,6 +78,16 @@ def _check(size: tuple[int, int]) -> None:
         raise ImageError(f"the image has more than {ICON_PIXELS} pixels")
 
 
+def _check_scans(image: bytes) -> None:
+    """Refuse a JPEG that is drawn over and over: each scan is work for all pixels."""
+    if image.startswith(_JPEG) and image.count(_SCAN) > ICON_SCANS:
+        raise ImageError(f"the image has more than {ICON_SCANS} scans")
+
+
+def _one_at_a_time() -> Shares:
+    return Shares("icons", 1, 1, ICONS_WAITING, ICONS_WAITING_PER_CALLER)
+
+
 @define(eq=False, repr=False)
 class IconFiles:
     """
@@ -82,31 +100,42 @@ class IconFiles:
     _clock: IReactorTime
     _thread: Callable[..., Deferred[Any]]
     _timers: dict[Path, Any] = field(factory=dict, init=False)
-    _closed: bool = field(default=False, init=False)
+    _turn: Shares = field(factory=_one_at_a_time, init=False)
 
     def open(self) -> None:
         """Remove what a killed daemon left, and keep icons from now on."""
-        self._closed = False
+        self._turn = _one_at_a_time()
         for path in self.directory.glob("*.*"):
             _remove(path)
 
-    async def file(self, text: str) -> Path:
+    async def file(self, text: str, sender: Holder | None = None) -> Path:
         """
         Return the file of an icon.
 
         :param text: The base64 of an image.
-        :raise ImageError: It is not one that can be shown.
+        :param sender: Whose it is; what waits is dropped when it has gone.
+        :raise ImageError: It is not one that can be shown, or its turn does not come.
         :raise OSError: It can't be kept.
         """
         image = base64.b64decode(text)
         path = self.directory / f"{hashlib.sha256(image).hexdigest()}.png"
         if path not in self._timers:
-            await self._thread(self._write, image, path)
-            if self._closed:
-                _remove(path)
-                raise ImageError(SHUTTING_DOWN)
+            try:
+                await self._make(image, path, sender)
+            except BridgeError as e:
+                raise ImageError(e.message) from None
         self._keep(path)
         return path
+
+    async def _make(self, image: bytes, path: Path, sender: Holder | None) -> None:
+        async with self._turn.place(sender) as place:
+            if path in self._timers:
+                return  # another notification with the same one came first
+            await self._thread(self._write, image, path)
+            if place.why is not None:
+                _remove(path)
+                raise place.why
+            self._keep(path)
 
     def _write(self, image: bytes, path: Path) -> None:
         png = small_png(image)
@@ -132,7 +161,7 @@ class IconFiles:
 
     def close(self) -> None:
         """Remove them all, and keep no other."""
-        self._closed = True
+        self._turn.close()
         for path in list(self._timers):
             self._drop(path)
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from attrs import evolve, fields, frozen
 
+from ..concurrency.shares import Holder
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     NOTIFY_CONTENT_CHARACTERS,
@@ -188,6 +189,7 @@ class Notification:
     :ivar icon: The name of an icon, or empty.
     :ivar image: The base64 of a PNG, JPEG or GIF of unknown quality, or empty.
     :ivar is_muted: No sound was asked for.
+    :ivar sender: Who sends it; what takes long is done in turns.
     """
 
     title: str
@@ -204,6 +206,7 @@ class Notification:
     height: float | None = None
     opacity: float | None = None
     always_show: bool | None = None
+    sender: Holder | None = None
 
 
 def patched(base: M, patch: Patch) -> M:
@@ -212,11 +215,14 @@ def patched(base: M, patch: Patch) -> M:
     return evolve(base, **{k: v for k, v in given.items() if v is not None})
 
 
-def notification(message: Message, application: str) -> Notification:
+def notification(
+    message: Message, application: str, sender: Holder | None = None
+) -> Notification:
     """
     Make the notification of a message whose fields keep their rules.
 
     :param application: The sender's name, when the caller gives none.
+    :param sender: See ``Notification``.
     :raise BridgeError: ``bad_request``: the icon does not match ``useBase64Icon``.
     """
     is_image = bool(message.use_base64_icon)
@@ -238,4 +244,5 @@ def notification(message: Message, application: str) -> Notification:
         height=message.height,
         opacity=message.opacity,
         always_show=message.always_show,
+        sender=sender,
     )

@@ -19,6 +19,7 @@ from bridge.databases.results import Rows
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
 
+from ..concurrency.pages import Page
 from .samples import make_database
 
 reactor: Any = installed
@@ -44,9 +45,11 @@ class ThreadTests(TestCase):
         )
         self.addCleanup(self.databases.close)
 
-    def read(self, query: Query) -> Deferred[Rows]:
+    def read(self, query: Query, caller: Page | None = None) -> Deferred[Rows]:
         """Run a statement."""
-        return Deferred.fromCoroutine(self.databases.read("places", query))
+        return Deferred.fromCoroutine(
+            self.databases.read("places", query, caller or Page())
+        )
 
     async def test_alongside_each_other(self) -> None:
         """Twenty statements at once are all answered, by four connections."""
@@ -65,6 +68,20 @@ class ThreadTests(TestCase):
         self.assertIn("longer than 5000 ms", error.message)
         self.assertLess(time.monotonic() - begun, 30)
         self.assertEqual(len((await self.read(NAMES)).rows), 2)
+
+    async def test_attack_statements_of_a_page_that_has_gone(self) -> None:
+        """They are interrupted or dropped; the next page is answered at once."""
+        page, begun = Page(), time.monotonic()
+        asked = [self.read(ENDLESS, page) for _ in range(18)]
+        other = self.read(NAMES)
+        self.assertEqual(len((await other).rows), 2)
+        page.go()
+        for calling in asked:
+            error: Any = await self.assertFailure(calling, BridgeError)
+            self.assertEqual(error.message, "who asked for this has gone")
+        for _ in range(8):
+            self.assertEqual(len((await self.read(NAMES)).rows), 2)
+        self.assertLess(time.monotonic() - begun, 4)
 
     async def test_shutdown(self) -> None:
         """What runs is ended, what waits is refused, and nothing begins."""
@@ -98,9 +115,11 @@ class TurnTests(SynchronousTestCase):
         done: Deferred[Any] = self.in_thread(*work)
         return done
 
-    def read(self, alias: str = "places") -> Deferred[Rows]:
+    def read(self, alias: str = "places", caller: Page | None = None) -> Deferred[Rows]:
         """Run a statement."""
-        return Deferred.fromCoroutine(self.databases.read(alias, NAMES))
+        return Deferred.fromCoroutine(
+            self.databases.read(alias, NAMES, caller or Page())
+        )
 
     def test_connection_is_kept(self) -> None:
         """The second statement finds it open; unused for a while it is closed."""
@@ -153,7 +172,7 @@ class TurnTests(SynchronousTestCase):
         self.successResultOf(self.databases.close())
 
     def test_attack_flood(self) -> None:
-        """Four run, 64 wait, more are refused; each gets its turn."""
+        """Four run, two of a page; 64 wait, 16 of a page; each gets its turn."""
         running: list[Deferred[Rows]] = []
 
         def hang(*_: Any) -> Deferred[Rows]:
@@ -161,7 +180,11 @@ class TurnTests(SynchronousTestCase):
             return running[-1]
 
         self.in_thread = hang
-        asked = [self.read() for _ in range(4 + 64)]
+        page = Page()
+        asked = [self.read(caller=page) for _ in range(2 + 16)]
+        self.assertEqual(len(running), 2)
+        self.failureResultOf(self.read(caller=page), BridgeError)
+        asked += [self.read() for _ in range(2 + 48)]
         self.assertEqual(len(running), 4)
         error = self.failureResultOf(self.read(), BridgeError)
         self.assertEqual(error.value.code, Code.UNAVAILABLE)

@@ -197,6 +197,12 @@ class ReadTests(ReaderCase):
             ("-- secret", "it returns no rows"),
             ("REINDEX", "it returns no rows"),
             ("SELECT 1; SELECT 2", "it is not one statement that can be prepared"),
+            (
+                "SELECT 1;\n-- x\n;DROP TABLE places",
+                "it is not one statement that can be prepared",
+            ),
+            ("", "it returns no rows"),
+            (" -- nothing\n/* at all */", "it returns no rows"),
         ):
             params = ["x" * 40] if "?1" in sql else []
             self.assertEqual(self.refused(sql, *params), REFUSED + kind, sql)
@@ -604,6 +610,8 @@ class AttackTests(ReaderCase):
             self.assertIn(REFUSED, self.refused(f"SELECT * FROM {name}"), name)
         for name in ("words WHERE words MATCH 'x'", "old", "boxes"):
             self.assertIn(REFUSED, self.refused(f"SELECT * FROM {name}"), name)
+        matching = self.refused("SELECT * FROM words WHERE words MATCH 'x'")
+        self.assertIn("virtual tables, such as those of full-text search", matching)
         self.assertTrue(self.rows("SELECT block FROM words_data"))
         self.assertTrue(self.rows("SELECT name, sql FROM sqlite_master"))
         self.clock.looks = 5

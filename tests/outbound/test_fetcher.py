@@ -10,8 +10,9 @@ from bridge.outbound import fetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import Program
 
+from ..concurrency.pages import Page
 from ..waiting import until
-from .servers import HERE, OutboundCase, responding, sending
+from .servers import HERE, OutboundCase, sending
 
 STOPPING = (Code.UNAVAILABLE, "the daemon is shutting down")
 
@@ -47,23 +48,25 @@ class AtOnceTests(OutboundCase):
         one, other = Program(), Program()
         held = [self.ask(caller) for caller in (one, one, one, other, other)]
         await self.visited(3)
-        self.assertEqual(len(self.fetching._under_way), 3)
+        self.assertEqual(len(self.fetching._shares._taken), 3)
         for begun in range(4, 6):
             self.server.visits[begun - 4].ok(b"x")
             await self.visited(begun)
-            self.assertLessEqual(len(self.fetching._under_way), 3)
+            self.assertLessEqual(len(self.fetching._shares._taken), 3)
         for visit in self.server.visits[2:]:
             visit.ok(b"x")
         done = await DeferredList(held)
         self.assertTrue(all(ok for ok, _ in done))
-        self.assertEqual((self.fetching._waiting, self.fetching._under_way), ([], []))
+        self.assertEqual(
+            (self.fetching._shares._queue, self.fetching._shares._taken), ([], [])
+        )
 
     async def test_waits_within_its_time(self):
         """The time of a fetch begins with the call, and its place is free again."""
         one = Program()
         held = [self.ask(one) for _ in range(2)]
         await self.assert_unavailable(self.ask(one, timeoutMs=50), "within timeoutMs")
-        self.assertEqual(self.fetching._waiting, [])
+        self.assertEqual(self.fetching._shares._queue, [])
         again = self.ask(one)
         await self.visited(2)
         self.server.visits[0].ok(b"x")
@@ -74,8 +77,8 @@ class AtOnceTests(OutboundCase):
 
     async def test_attack_many_fetches(self):
         """So many of a caller wait, and of all; the end of the daemon ends them."""
-        self.patch(fetcher, "OUTBOUND_WAITING", 3)
-        self.patch(fetcher, "OUTBOUND_WAITING_PER_CALLER", 2)
+        shares = self.fetching._shares
+        shares.waiting, shares.waiting_each = 3, 2
         one, other = Program(), Program()
         held = [self.ask(one) for _ in range(4)]
         await self.assert_unavailable(self.ask(one), "too many fetches wait")
@@ -131,11 +134,23 @@ class EndTests(OutboundCase):
         fetching = self.fetcher()
         self.successResultOf(fetching.close())
 
-    async def test_a_caller_that_goes_away(self):
-        """Its fetch continues: the server is not notified."""
-        caller = Program()
-        ended: list[object] = []
-        self.patch(Program, "on_close", lambda self, call: ended.append(call))
-        port = self.serve(responding(b"x"))
-        await self.calling({"url": f"http://{HERE}:{port}/"}, None, caller)
-        self.assertEqual(ended, [])
+    async def test_attack_fetches_of_a_page_that_has_gone(self):
+        """Those that only read end with it, and so do those that have not begun."""
+        port = self.serve(lambda visit: None)
+        wanted = {"url": f"http://{HERE}:{port}/"}
+        fetching, page = self.fetcher(), Page()
+        reading = [self.calling(wanted, fetching, page) for _ in range(7)]
+        post = {**wanted, "method": "POST"}
+        begun, waits = (self.calling(post, fetching, page) for _ in range(2))
+        await until(lambda: len(self.server.visits) >= 8)
+        page.go()
+        for asked in (*reading, waits):
+            error = await self.assertFailure(asked, BridgeError)
+            self.assertEqual(error.message, "who asked for this has gone")
+        self.assertNoResult(begun)
+        other = [self.calling(wanted, fetching, Page()) for _ in range(8)]
+        await until(lambda: len(self.server.visits) >= 16)
+        for visit in self.server.visits:
+            visit.ok(b"x")
+        self.assertEqual((await begun)["body"], "x")
+        await DeferredList(other)

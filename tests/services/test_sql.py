@@ -92,16 +92,16 @@ class QueryTests(SqlCase):
         self.assertTrue(self.query("SELECT 1", later=True))
 
     def test_one_statement(self) -> None:
-        """A second one is refused before anything is prepared."""
+        """SQLite's own reader refuses a second one, before anything runs."""
         self.assertTrue(self.query("SELECT ';' /* ; */ -- ;\n;"))
-        for sql in ("SELECT 1; SELECT 2", "SELECT 1;;", "; DELETE FROM places"):
+        for sql in ("SELECT 1; SELECT 2", "SELECT 1;\n--x\nDELETE FROM places"):
             message = self.refused(sql=sql).message
-            self.assertEqual(message, "sql: one statement per call")
+            self.assertIn("not one statement", message)
 
     def test_shapes(self) -> None:
         """What is no statement, or can't be bound, is refused."""
         rule = "sql: a statement of at most 65536 bytes, without NUL"
-        for sql in ("", " \n", "-- a", "SELECT 1\0", "SELECT '" + "é" * 40_000 + "'"):
+        for sql in ("SELECT 1\0", "SELECT '" + "é" * 40_000 + "'"):
             self.assertEqual(self.refused(sql=sql).message, rule)
         wrong: tuple[Any, ...] = ([[]], [{}], [1, {"a": 1}])
         for bad in wrong:

@@ -17,6 +17,7 @@ from bridge.protocol.limits import ICON_FILE_SECONDS, ICON_FILES
 from bridge.sinks.icons import IconFiles, ImageError, small_png
 from tests.directories import fresh_directory
 
+from ..concurrency.pages import Page
 from .samples import chunk, png, text64
 
 
@@ -79,6 +80,15 @@ class SmallTests(SynchronousTestCase):
             self.assertLess(len(bomb), 200_000)
             self.assertRaises(ImageError, small_png, bomb)
         small_png(png(1024, 1024))
+
+    def test_attack_jpeg_of_many_scans(self):
+        """A small file that has all its pixels drawn thousands of times is refused."""
+        written_to = io.BytesIO()
+        Image.new("L", (1000, 1000)).save(written_to, "JPEG", progressive=True)
+        good = written_to.getvalue()
+        self.assertEqual(read(small_png(good)).size, (128, 128))
+        scan = good[good.index(b"\xff\xda") : -2]
+        self.assertRaises(ImageError, small_png, good[:-2] + scan * 40 + good[-2:])
 
     def test_attack_text_bomb(self):
         """Compressed text that becomes large is not kept, and does no harm."""
@@ -147,6 +157,57 @@ class FileTests(SynchronousTestCase):
         self.failureResultOf(making, ImageError)
         self.assertEqual(self.there(), [])
         self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_same_icon_twice_at_once(self):
+        """Two notifications with one new icon share its file, made once."""
+        begun: list[Any] = []
+
+        def in_thread(write: Any, *arguments: Any) -> Deferred[Any]:
+            done: Deferred[Any] = Deferred()
+            begun.append((write, arguments, done))
+            return done
+
+        self.files = IconFiles(self.directory, self.clock, in_thread)
+        image = text64(png())
+        pair = [Deferred.fromCoroutine(self.files.file(image)) for _ in range(2)]
+        ((write, arguments, done),) = begun
+        write(*arguments)
+        done.callback(None)
+        first, second = map(self.successResultOf, pair)
+        self.assertEqual((first, len(begun)), (second, 1))
+        self.assertEqual(self.there(), [first])
+        self.files.close()
+
+    def test_attack_icons_that_wait(self):
+        """One is decoded at a time, four of a page wait, and none is at the stop."""
+        begun: list[Deferred[Any]] = []
+
+        def in_thread(*_: Any) -> Deferred[Any]:
+            begun.append(Deferred())
+            return begun[-1]
+
+        self.files = IconFiles(self.directory, self.clock, in_thread)
+        page, other = Page(), Page()
+        asked = [
+            Deferred.fromCoroutine(self.files.file(text64(self.image(n)), page))
+            for n in range(7)
+        ]
+        for refused in asked[5:]:
+            self.failureResultOf(refused, ImageError)
+        last = Deferred.fromCoroutine(self.files.file(text64(png()), other))
+        self.assertEqual(len(begun), 1)
+        page.go()
+        for dropped in asked[1:5]:
+            self.failureResultOf(dropped, ImageError)
+        begun[0].callback(None)
+        self.failureResultOf(asked[0], ImageError)
+        self.assertEqual(len(begun), 2)
+        waiting = Deferred.fromCoroutine(self.files.file(text64(self.image(9)), other))
+        self.files.close()
+        self.failureResultOf(waiting, ImageError)
+        begun[1].callback(None)
+        self.failureResultOf(last, ImageError)
+        self.assertEqual(len(begun), 2)
 
     def test_a_file_for_a_minute(self):
         """It is there, for its owner alone, and gone a minute after it was wanted."""

@@ -694,7 +694,7 @@ export interface Methods {
       delivered: boolean;
     };
   };
-  /** Read rows by one SELECT statement. */
+  /** Read rows by one SELECT statement, which ends with its page. */
   "sql/query": {
     params: {
       /** An alias; see `sql/databases`. */
@@ -1057,7 +1057,9 @@ export const LIMITS = {
   sqlFunctionCalls: 64,
   sqlHeapBytes: 134217728,
   sqlStatementsAtOnce: 4,
+  sqlStatementsAtOncePerCaller: 2,
   sqlStatementsWaiting: 64,
+  sqlStatementsWaitingPerCaller: 16,
   sqlIdleSeconds: 30.0,
   urlCharacters: 512,
   cloneSeconds: 120.0,
@@ -1149,6 +1151,9 @@ export const LIMITS = {
   sinkRetrySeconds: 60.0,
   iconPixels: 1048576,
   iconEdgePixels: 128,
+  iconScans: 32,
+  iconsWaiting: 16,
+  iconsWaitingPerCaller: 4,
   iconFiles: 32,
   iconFileSeconds: 60.0,
   hostSourceFiles: 20000,

@@ -1,0 +1,185 @@
+"""
+Places that callers share: each has at most its part, the others wait in turn, and
+whoever goes gives everything back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+
+from ..protocol.errors import BridgeError, Code, shutting_down
+
+
+class Holder(Protocol):
+    """Who takes places: a page, for example.  Equal to no other."""
+
+    def on_close(self, call: Callable[[Any], None]) -> None:
+        """Call ``call`` once with the holder when it has gone; at once if it has."""
+
+
+@define(eq=False, repr=False)
+class Place:
+    """
+    A place that is waited for, then taken, then given back: ``async with`` it.
+
+    :ivar holder: Who it is for; ``None`` is one holder as well, which never goes.
+    :ivar reads: Whether what is done there may end when its holder goes.  Without
+        effects nothing is lost with it.
+    :ivar end: Ends what is done there, once it is taken.
+    :ivar why: Why it was ended, if it was.
+    """
+
+    _shares: Shares
+    holder: Holder | None
+    reads: bool
+    end: Callable[[], object] = lambda: None
+    why: BridgeError | None = None
+    _turn: Deferred[None] = field(factory=Deferred)
+
+    def stop(self, why: BridgeError) -> None:
+        """Wait no more, or end what is done here."""
+        if self.why is not None:
+            return
+        self.why = why
+        if self._turn.called:
+            self.end()
+        else:
+            self._turn.errback(why)
+
+    def begin(self) -> None:
+        """Stop waiting: it is taken."""
+        self._turn.callback(None)
+
+    async def __aenter__(self) -> Place:
+        """
+        Wait for the place.
+
+        :raise BridgeError: It was stopped meanwhile.
+        """
+        try:
+            await self._turn
+        except BaseException:
+            self._shares.give_back(self)
+            raise
+        if self.why is not None:
+            self._shares.give_back(self)
+            raise self.why
+        return self
+
+    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
+        """
+        Give it back.
+
+        :raise BridgeError: What was done here has failed since it was stopped.
+        """
+        self._shares.give_back(self)
+        if error is not None and self.why is not None:
+            raise self.why from None
+
+
+@define(eq=False, repr=False)
+class Shares:
+    """
+    ``places`` places, at most ``each`` of them for one holder.
+
+    A free place goes to the holder that has fewest; of equals, to the one that has
+    waited longest.
+
+    :ivar what: What is done there, for messages: a plural.
+    :ivar waiting: How many may wait for a place.
+    :ivar waiting_each: How many of one holder.
+    """
+
+    what: str
+    places: int
+    each: int
+    waiting: int
+    waiting_each: int
+    _taken: list[Place] = field(factory=list)
+    _queue: list[Place] = field(factory=list)
+    _handing_out: bool = False
+    _closed: bool = False
+    _ended: list[Deferred[None]] = field(factory=list)
+
+    def place(self, holder: Holder | None, *, reads: bool = True) -> Place:
+        """
+        Ask for a place.
+
+        :raise BridgeError: ``unavailable``: too many wait already, or ``close`` was
+            called.
+        """
+        if self._closed:
+            raise shutting_down()
+        place = Place(self, holder, reads)
+        self._queue.append(place)
+        self._hand_out()
+        if place in self._queue and (
+            len(self._queue) > self.waiting
+            or _count(self._queue, holder) > self.waiting_each
+        ):
+            self._queue.remove(place)
+            raise BridgeError(Code.UNAVAILABLE, f"too many {self.what} wait already")
+        if holder is not None:
+            holder.on_close(self.leave)
+        return place
+
+    def leave(self, holder: Holder) -> None:
+        """Drop what waits for a holder that has gone, and end what only reads."""
+        gone = BridgeError(Code.UNAVAILABLE, "who asked for this has gone")
+        for place in (*self._queue, *self._taken):
+            if place.holder is holder and (place.reads or place in self._queue):
+                place.stop(gone)
+
+    def close(self) -> Deferred[None]:
+        """
+        Hand out no more places, and end what is done in those that are taken.
+
+        :return: Fires when all are given back.
+        """
+        self._closed = True
+        ended: Deferred[None] = Deferred()
+        self._ended.append(ended)
+        for place in (*self._queue, *self._taken):
+            place.stop(shutting_down())
+        self._note_end()
+        return ended
+
+    def give_back(self, place: Place) -> None:
+        """Take a place, or what waits for one, off its holder."""
+        (self._taken if place in self._taken else self._queue).remove(place)
+        self._hand_out()
+        self._note_end()
+
+    def _hand_out(self) -> None:
+        """Hand out what is free; one whose work ends at once hands out no other."""
+        if self._handing_out:
+            return
+        self._handing_out = True
+        while (place := self._next()) is not None:
+            self._queue.remove(place)
+            self._taken.append(place)
+            place.begin()
+        self._handing_out = False
+
+    def _next(self) -> Place | None:
+        if len(self._taken) >= self.places or not self._queue:
+            return None
+        taken, first = min(
+            ((_count(self._taken, place.holder), place) for place in self._queue),
+            key=lambda pair: pair[0],
+        )
+        return first if taken < self.each else None
+
+    def _note_end(self) -> None:
+        if not (self._taken or self._queue):
+            ended, self._ended = self._ended, []
+            for waiting in ended:
+                waiting.callback(None)
+
+
+def _count(places: list[Place], holder: Holder | None) -> int:
+    return sum(place.holder is holder for place in places)
