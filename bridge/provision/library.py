@@ -115,6 +115,19 @@ def installed_library(data: DataDir) -> Sources:
     return {path: sources[path] for path in sources if path.startswith(FOLDER)}
 
 
+def library_at_hand(data: DataDir, shipped: Path = SHIPPED) -> Sources:
+    """
+    Return the library without npm: the one in place, or that of our package.
+
+    :return: As ``installed_library``.
+    :raise SetupError: That of our package is not the pinned one.
+    """
+    if found := installed_library(data):
+        return found
+    path = shipped / FILE
+    return library_files(read_library(path)) if path.exists() else {}
+
+
 def library_files(package: bytes) -> Sources:
     """
     Unpack what the host's bundle is made of.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
+from .. import __version__
 from ..plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ..plugins.esbuild.pins import VERSION, pin_for
 from ..settings.options import Paths
+from .hostsources import installed_record
 
 OWN_HOST: Final = "reference"
 """The host whose sources came with plugin-bridge."""
@@ -29,6 +31,30 @@ def setup_command(place: Paths, where: str) -> str:
     return f"plugin-bridge setup {sources}{where}"
 
 
+def sources_problem(place: Paths) -> str:
+    """
+    Return which version has installed the host's sources, if it was another one.
+
+    :return: One line, with what to run; empty when nothing has to be done, or when
+        there are no sources.
+    """
+    record = installed_record(place.data)
+    if missing_sources(place) or (record and record.version == __version__):
+        return ""
+    version = f"version {record.version}" if record else "an unknown version"
+    brought = "" if place.profile.name == OWN_HOST else "--host-sources ARCHIVE "
+    return (
+        f"the host's sources were installed by {version} of plugin-bridge, not by "
+        f"{__version__}; run: plugin-bridge setup {brought}{_names(place)}"
+    )
+
+
+def _names(place: Paths) -> str:
+    return shlex.join(
+        ["--host", place.profile.name, "--data-dir", str(place.data.root)]
+    )
+
+
 def build_problem(place: Paths) -> str:
     """
     Return why no bundle could be built, and what to run.
@@ -40,9 +66,7 @@ def build_problem(place: Paths) -> str:
     """
     if pin_for() is None:
         return f"cannot build: there is no esbuild {VERSION} for this system"
-    names = shlex.join(
-        ["--host", place.profile.name, "--data-dir", str(place.data.root)]
-    )
+    names = _names(place)
     if missing_files(place.data.root, BUNDLER_FILES):
         return f"cannot build: no bundler; run: {setup_command(place, names)}"
     if missing_sources(place):

@@ -21,16 +21,30 @@ from ..datadir.paths import DataDir, DataDirError
 from ..plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from ..plugins.esbuild.pins import BINARY_NAME, VERSION, Pin, pin_for
 from ..settings.host import HostProfile
+from ..settings.options import Paths
 from .bundlersource import (
     find_bundler,
     install_bundler,
     installed_bundler,
     read_bundler,
 )
-from .hostsources import Sources, install_sources, read_sources
-from .library import FILE, find_library, installed_library, library_files, read_library
+from .hostsources import (
+    Sources,
+    install_sources,
+    installed_record,
+    read_sources,
+    unmodified_sources,
+)
+from .library import (
+    FILE,
+    find_library,
+    installed_library,
+    library_at_hand,
+    library_files,
+    read_library,
+)
 from .npm import SetupError
-from .readiness import OWN_HOST
+from .readiness import OWN_HOST, sources_problem
 
 _SAMPLE: Final = "sample"
 _SAMPLE_TABLE: Final = """
@@ -92,6 +106,30 @@ def setup(
             failures.append(f"the data directory cannot be written: {why}")
     if failures:
         raise SetupError("; ".join(dict.fromkeys(failures)))
+
+
+def renew_sources(place: Paths) -> str:
+    """
+    Install the host's sources of this version in the place of another version's.
+
+    Only those of the reference host are replaced, if nobody has changed them.
+
+    :return: What was done, or else ``sources_problem``.
+    """
+    data, record = place.data, installed_record(place.data)
+    problem = sources_problem(place)
+    if not problem or record is None or place.profile.name != OWN_HOST:
+        return problem
+    try:
+        if unmodified_sources(data) is None or not (library := library_at_hand(data)):
+            return problem
+        install_sources({**own_sources(), **library}, data, __version__, force=True)
+    except (OSError, SetupError):
+        return problem
+    return (
+        f"the host's sources of version {record.version} were replaced by those of "
+        f"version {__version__}"
+    )
 
 
 def own_sources() -> Sources:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from .. import __version__
 from ..approval import DevApprover, IApprover, announcer, native_approver
-from ..plugins.bundle.published import INFO_FILE, STAGING_PREFIX
+from ..plugins.bundle.published import STAGING_PREFIX, is_current
 from ..plugins.installed.ids import TEMPORARY
 from ..protocol.errors import shutting_down
+from ..provision.readiness import build_problem
 from ..rpc.registry import LateService
 from ..services.pluginoutline import METHODS, SUMMARY, PluginOutline
 from ..system.memory import trim_after_loading
@@ -101,13 +102,11 @@ class LatePlugins:
             or os.path.lexists(f"{data.journal}.tmp")
             or any(data.plugins.glob(TEMPORARY))
             or any(theme.glob(f"{STAGING_PREFIX}*"))
-            or _may_be_linked(theme / INFO_FILE)
+            or self._needs_build()
         )
 
-
-def _may_be_linked(info: Path) -> bool:
-    """Whether the published bundle may have linked trees in it."""
-    try:
-        return b'"dev"' in info.read_bytes()
-    except OSError:
-        return False
+    def _needs_build(self) -> bool:
+        return not (
+            is_current(self._core.paths.bundle, __version__)
+            or build_problem(self._core.paths)
+        )

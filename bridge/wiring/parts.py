@@ -15,6 +15,7 @@ from ..freedesktop import Notifications
 from ..outbound.fetcher import Reach
 from ..protocol.session import Rates
 from ..provision.readiness import build_problem
+from ..provision.setup import renew_sources
 from ..rpc.dispatch import Dispatcher
 from ..services.logs import Logs
 from ..services.pluginoutline import PluginOutline
@@ -46,6 +47,7 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
         approver,
         lambda: build_problem(paths),
     )
+    renewed = renew_sources(paths)
     plugins = LatePlugins(core, approver, outline)
     plugin_notices = plugins.make_if_needed()
     page_log = open_page_log(config, data, threads.logs)
@@ -70,7 +72,13 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
         return Endpoints(__version__, dispatcher, sockets, front.health, dev)
 
     unbuildable = build_problem(paths)
-    notices = (front.notice, *page_log.notices, front.store.notice, *plugin_notices)
+    notices = (
+        front.notice,
+        *page_log.notices,
+        front.store.notice,
+        renewed,
+        *plugin_notices,
+    )
     banner = Banner(
         config,
         data.root,

@@ -12,9 +12,10 @@ from attrs import frozen
 from .. import __version__
 from ..approval import IApprover, Prompts
 from ..daemon.devsocket import DevSocket
+from ..plugins.bundle.published import is_current
 from ..plugins.bundle.staging import sweep
 from ..plugins.clone.cloner import GitCloner
-from ..plugins.dev.linking import Linking, build_without_linked
+from ..plugins.dev.linking import Linking
 from ..plugins.esbuild.executable import HeldCopy
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.keys import Trust
@@ -32,6 +33,7 @@ from ..plugins.operations.update import Updater
 from ..plugins.upstream.look import GitUpstream
 from ..plugins.upstream.preview import Access, Previewer, Reach
 from ..plugins.upstream.updates import Updates
+from ..provision.readiness import build_problem
 from ..services.pluginoutline import PluginOutline
 from ..services.plugins import PluginService, Pushes
 from ..settings.config import Config
@@ -154,7 +156,8 @@ def make_plugins(
         sweep(paths.bundle.parent)
         if recovered is not None:
             RecoveredBuild(operations, change).begin(recovered)
-        build_without_linked(paths.bundle.parent, rebuild)
+        if not (is_current(paths.bundle, __version__) or build_problem(paths)):
+            rebuild.begin()
         if config.dev:
             dev.listen()
 

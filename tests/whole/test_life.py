@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -12,9 +13,12 @@ import time
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.datadir.paths import DataDir
+from bridge.provision.hostsources import install_sources, installed_sources
+
 from ..directories import fresh_directory
 from ..waiting import wait_until
-from .daemon import ROOT, Page, command, environment, run, running
+from .daemon import ROOT, Page, command, environment, run, running, set_up
 
 # Makes standard input the terminal of its session, and becomes what is named next.
 ON_A_TERMINAL = """
@@ -190,6 +194,35 @@ class LifeTests(SynchronousTestCase):
         self.assertIsNone(process.poll())
         process.terminate()
         self.assertEqual(page.closed_with(), (1001, "shutdown"))
+
+    def test_first_bundle(self):
+        """Setup builds a bundle; a start that finds none, or an old one, does too."""
+        bundle = set_up(self.home) / "themes/reference-host/reference-host.js"
+        built = bundle.read_bytes()
+        info = bundle.with_name("info.json").read_text()
+        old = re.sub('"version": "[^"]*"', '"version": "0.0.1"', info)
+        for lost in (bundle.unlink, lambda: bundle.write_bytes(b"half")):
+            lost()
+            with running(self.home):
+                wait_until(lambda: bundle.exists() and bundle.read_bytes() == built)
+        bundle.with_name("info.json").write_text(old)
+        with running(self.home):
+            wait_until(lambda: bundle.with_name("info.json").read_text() == info)
+
+    def test_sources_of_another_version(self):
+        """A start replaces another version's host sources, and builds of its own."""
+        data = DataDir(set_up(self.home))
+        bundle = data.root / "themes/reference-host/reference-host.js"
+        before = bundle.read_bytes()
+        sources = installed_sources(data)
+        sources["packages/host/src/index.ts"] = b"export {};\n"
+        install_sources(sources, data, "0.0.1", force=True)
+        bundle.with_name("info.json").unlink()
+        with running(self.home) as daemon:
+            wait_until(bundle.with_name("info.json").exists)
+        log = "".join(daemon.lines)
+        self.assertIn("sources of version 0.0.1 were replaced by those of", log)
+        self.assertEqual(bundle.read_bytes(), before)
 
     def test_settings_survive_a_kill(self):
         """What was answered is there after SIGKILL."""

@@ -13,7 +13,7 @@ from ...plugins.esbuild.pins import VERSION
 from ...provision.library import PACKAGE
 from ...provision.npm import SetupError
 from ...provision.setup import download, setup
-from ...settings.options import HostOptions
+from ...settings.options import HostOptions, Paths
 
 
 class SetupOptions(HostOptions):
@@ -25,9 +25,10 @@ class SetupOptions(HostOptions):
     )
     longdesc = (
         "Installs the bundler (esbuild, verified by its digest) and the sources of the "
-        "host application's plugin system. Run it once before you run the daemon. It "
-        "does not reinstall what is up to date. Exit status: 0 everything is "
-        "installed, 1 something is missing, 2 wrong usage."
+        "host application's plugin system, and builds the bundle. Run it once before "
+        "you run the daemon. It does not reinstall what is up to date. Exit status: 0 "
+        "everything is installed and the bundle is built, 1 something is missing, 2 "
+        "wrong usage."
     )
     _one_of = ("bundler-only", "host-sources", "download")
     optParameters: ClassVar[list[Any]] = [
@@ -101,8 +102,25 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as e:
         sys.stderr.write(f"plugin-bridge: --download: {e.strerror}\n")
         return 1
-    what = "the bundler" if options["bundler-only"] else "everything"
-    print(f"{what} is installed in {place.data.root}")
+    if options["bundler-only"]:
+        print(f"the bundler is installed in {place.data.root}")
+        return 0
+    print(f"everything is installed in {place.data.root}")
+    return _build(place)
+
+
+def _build(place: Paths) -> int:
+    """Build the bundle; return the exit status."""
+    from twisted.internet import reactor
+
+    from ...wiring import oneshot
+
+    report = oneshot.run(reactor, lambda: oneshot.build(reactor, place))
+    for line in report.errors:
+        sys.stderr.write(f"plugin-bridge: {line}\n")
+    if not report.ok:
+        return 1
+    print(f"the bundle is built: {place.bundle}")
     return 0
 
 

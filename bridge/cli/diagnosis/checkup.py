@@ -26,7 +26,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.strictjson import loads_own
 from ...protocol.text import visible
 from ...provision.bundlersource import installed_bundler, would_run
-from ...provision.readiness import missing_sources, setup_command
+from ...provision.readiness import missing_sources, setup_command, sources_problem
 from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
 from ...store import StoreError
@@ -225,6 +225,9 @@ def _sources(place: Paths, command: str) -> Finding:
     if missing:
         text = f"{missing[0]} is missing, so the daemon cannot build"
         return Finding(name, Level.WRONG, text, _run_setup(place, command))
+    text, _, fix = sources_problem(place).partition("; ")
+    if text:
+        return Finding(name, Level.NOTE, text, fix)
     return Finding(name, Level.OK, "installed")
 
 

@@ -20,11 +20,10 @@ from typing import ClassVar
 from attrs import define, field, frozen
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
 from ...concurrency.threads import InThread
 from ...datadir.paths import LINKED
-from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.errors import Prefix, plugin_error
 from ...settings.host import HostProfile
 from ...store import Store
 from ..bundle.build import Report
@@ -32,7 +31,7 @@ from ..esbuild.executable import BundlerError
 from ..installed.records import is_recorded, read_records
 from ..installed.trees import ListEntry, Trees, iso_time
 from ..operations.candidate import Scans
-from ..operations.rebuild import Rebuild, has_linked
+from ..operations.rebuild import Rebuild
 from ..operations.underway.operations import Operations
 from ..operations.underway.progress import Audience
 from ..policy.hits import Hit
@@ -259,26 +258,3 @@ class LinkedTree:
 
 def _directory(plugin_id: str) -> str:
     return f"plugins/{LINKED}{plugin_id}/"
-
-
-def build_without_linked(folder: Path, rebuild: Rebuild) -> None:
-    """
-    Begin a build if the published bundle has linked trees in it.
-
-    A daemon that was killed leaves such a bundle; the copies have been removed.
-
-    :param folder: The theme's folder.
-    """
-    if not has_linked(folder):
-        return
-    log = Logger(namespace="bridge.dev")
-
-    def log_errors(report: Report) -> None:
-        for line in report.errors:
-            log.warn("building without linked plugins: {line}", line=line)
-
-    def log_failure(failure: Failure) -> None:
-        failure.trap(BridgeError)
-        log.warn("there was no build without linked plugins")
-
-    rebuild.run().addCallbacks(log_errors, log_failure)

@@ -9,7 +9,6 @@ in the report.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import ClassVar, Protocol
 
 from attrs import define, evolve, field, frozen
@@ -20,14 +19,11 @@ from twisted.python.failure import Failure
 
 from ...concurrency.singleflight import SingleFlight
 from ...protocol.errors import BridgeError, shutting_down
-from ...protocol.limits import BUILD_END_SECONDS, MANIFEST_BYTES
-from ...protocol.strictjson import loads
+from ...protocol.limits import BUILD_END_SECONDS
 from ...store import Store
 from ..bundle.build import Report
-from ..bundle.published import INFO_FILE
 from ..installed.records import read_records
 from ..installed.trees import Trees, Verification
-from ..tree.files import read_bounded
 from ..tree.tree import Verify
 from .underway.operations import Operations
 from .underway.progress import Audience
@@ -38,19 +34,6 @@ class Builds(Protocol):
 
     def build(self, verify: Verify) -> Deferred[Report]:
         """Verify trees and bundle them; a failed build is a report too."""
-
-
-def has_linked(folder: Path) -> bool:
-    """
-    Whether the published bundle was built of linked trees, too.  Blocks.
-
-    :param folder: The theme's folder.
-    """
-    try:
-        info = loads(read_bounded(folder / INFO_FILE, MANIFEST_BYTES))
-    except (OSError, BridgeError):
-        return False
-    return type(info) is dict and "dev" in info
 
 
 @frozen
@@ -135,6 +118,19 @@ class Rebuild:
         self._waiters.append(waiter)
         self._flight.ask()
         return waiter.report
+
+    def begin(self) -> None:
+        """Build for nobody in particular; errors are only logged."""
+
+        def log_errors(report: Report) -> None:
+            for line in report.errors:
+                self._log.warn("the build at the start: {line}", line=line)
+
+        def log_failure(failure: Failure) -> None:
+            failure.trap(BridgeError)
+            self._log.warn("there was no build at the start")
+
+        self.run().addCallbacks(log_errors, log_failure)
 
     async def _build_for_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []

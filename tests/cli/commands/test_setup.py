@@ -15,10 +15,14 @@ from twisted.trial.unittest import SynchronousTestCase
 import bridge
 from bridge.cli.commands.setup import SetupOptions, main
 from bridge.datadir.paths import DataDir
+from bridge.plugins.bundle.build import Report
 from bridge.provision import setup as command
+from bridge.provision.hostsources import install_sources, installed_sources
 from bridge.provision.npm import SetupError
-from bridge.provision.setup import setup
+from bridge.provision.setup import own_sources, renew_sources, setup
 from bridge.settings.host import load_profile
+from bridge.settings.options import locate
+from bridge.wiring import oneshot
 
 from ...directories import fresh_directory
 from ...npm import esbuild, library, setup_options
@@ -142,6 +146,66 @@ class OtherHostTests(SetupCase):
         self.assertEqual(self.printed[1], "host sources: already installed")
 
 
+class RenewalTests(SetupCase):
+    """A start of another version than that which has installed the sources."""
+
+    def install(self, version: str = "0.0.9") -> None:
+        """Install the sources as another version has."""
+        self.setup_host()
+        self.old = {**installed_sources(self.data), "packages/host/src/index.ts": b"1"}
+        install_sources(self.old, self.data, version, force=True)
+
+    def renew(self, host: str = "reference") -> str:
+        """Renew them; return what is logged."""
+        return renew_sources(locate(host, self.data.root, None))
+
+    def test_unmodified(self):
+        """The reference host's sources are replaced, without npm, and once."""
+        self.install()
+        self.assertEqual(
+            self.renew(),
+            "the host's sources of version 0.0.9 were replaced by those of version "
+            f"{bridge.__version__}",
+        )
+        sources = installed_sources(self.data)
+        self.assertNotEqual(sources, self.old)
+        self.assertEqual(own_sources().items() - sources.items(), set())
+        self.assertEqual(self.renew(), "")
+
+    def test_modified(self):
+        """What somebody has changed stays, and is named."""
+        self.install()
+        (self.data.host / "packages/host/src/index.ts").write_bytes(b"2")
+        self.assertIn("installed by version 0.0.9 of plugin-bridge", self.renew())
+        self.assertEqual(
+            (self.data.host / "packages/host/src/index.ts").read_bytes(), b"2"
+        )
+        (self.data.host / "installed.json").unlink()
+        self.assertIn("installed by an unknown version", self.renew())
+
+    def test_another_host(self):
+        """Another host's sources have to be given."""
+        self.install()
+        self.assertIn(
+            "run: plugin-bridge setup --host-sources ARCHIVE", self.renew("vrcnext")
+        )
+        self.assertEqual(installed_sources(self.data), self.old)
+
+    def test_without_its_library(self):
+        """They are not replaced without the library of this version."""
+        self.install()
+        with mock.patch.object(command, "library_at_hand", return_value={}):
+            self.assertIn("run: plugin-bridge setup --host reference", self.renew())
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch.object(command, "install_sources", side_effect=full):
+            self.assertIn("run: plugin-bridge setup --host reference", self.renew())
+        self.assertEqual(installed_sources(self.data), self.old)
+
+    def test_none(self):
+        """Without sources there is nothing to renew."""
+        self.assertEqual(self.renew(), "")
+
+
 class FailureTests(SetupCase):
     """What goes wrong."""
 
@@ -206,11 +270,17 @@ class FailureTests(SetupCase):
 class CommandTests(SetupCase):
     """The command line."""
 
+    report = Report(ok=True, duration_ms=1, plugins=[], errors=[])
+
     def run_main(self, *arguments: str) -> tuple[int, str, str]:
         """Run it; return the exit status and its output."""
         out, err = io.StringIO(), io.StringIO()
         where = ["--host", "reference", "--data-dir", str(self.data.root)]
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            mock.patch.object(oneshot, "run", return_value=self.report),
+        ):
             status = main([*where, *arguments])
         return status, out.getvalue(), err.getvalue()
 
@@ -218,7 +288,15 @@ class CommandTests(SetupCase):
         """It reports what it did, and where; the exit status is 0."""
         status, out, err = self.run_main(*setup_options(), "--force")
         self.assertEqual((status, err), (0, ""))
-        self.assertTrue(out.endswith(f"everything is installed in {self.data.root}\n"))
+        self.assertIn(f"everything is installed in {self.data.root}\n", out)
+        bundle = self.data.root / "themes/reference-host/reference-host.js"
+        self.assertTrue(out.endswith(f"the bundle is built: {bundle}\n"), out)
+
+    def test_not_built(self):
+        """What keeps the bundle from being built is reported; the status is 1."""
+        self.report = Report(ok=False, duration_ms=1, plugins=[], errors=["broken"])
+        status, _, err = self.run_main(*setup_options())
+        self.assertEqual((status, err), (1, "plugin-bridge: broken\n"))
 
     def test_bundler_only(self):
         """What was installed is not reported as everything."""

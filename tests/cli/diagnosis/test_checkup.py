@@ -12,6 +12,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge import __version__
 from bridge.approval import Operation
 from bridge.cli.diagnosis import checkup
 from bridge.cli.diagnosis.checkup import Finding, Level
@@ -21,6 +22,7 @@ from bridge.freedesktop import DesktopError, Server
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal
+from bridge.provision.hostsources import install_sources
 from bridge.settings.options import Paths, locate
 from bridge.settings.values import Address
 
@@ -267,8 +269,16 @@ class DiskTests(SynchronousTestCase):
         self.place.bundle.parent.mkdir(parents=True)
         self.place.bundle.touch()
         found = self.found()
-        self.assertEqual(found["host sources"].level, Level.OK)
+        self.assertEqual(found["host sources"].level, Level.NOTE)
+        self.assertIn("by an unknown version", found["host sources"].text)
+        self.assertIn("run: plugin-bridge setup ", found["host sources"].fix)
         self.assertIn("is published", found["theme directory"].text)
+
+    def test_sources_of_this_version(self) -> None:
+        """Sources that this version has installed are fine."""
+        sources = {path.removeprefix("host/"): b"" for path in (HOST_ENTRY, API_ENTRY)}
+        install_sources(sources, self.place.data, __version__, force=False)
+        self.assertEqual(self.found()["host sources"].level, Level.OK)
 
     def test_theme_cannot_be_written(self) -> None:
         """A theme directory that can't be made is wrong."""

@@ -1,7 +1,5 @@
 """Tests for ``bridge.plugins.dev.linking``."""
 
-import json
-
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -9,7 +7,6 @@ from bridge.plugins.dev.linking import (
     Linked,
     Linking,
     SourcesRefusedError,
-    build_without_linked,
 )
 from bridge.protocol.errors import BridgeError
 
@@ -286,36 +283,8 @@ class ShadowTests(LinkingTestCase):
 class RestartTests(LinkingTestCase):
     """What a daemon that was killed has left."""
 
-    def publish(self, **info):
-        """Write a bundle's information."""
-        folder = self.bench.repositories / "theme"
-        folder.mkdir(exist_ok=True)
-        (folder / "info.json").write_text(json.dumps(info))
-        return folder
-
     def test_copies_are_swept(self):
         """A daemon that begins removes the copies of linked trees."""
         self.linked()
         self.assertEqual(self.bench.trees.sweep(), [LINK])
         self.assertEqual(self.kept(), [])
-
-    def test_bundle_is_built_without(self):
-        """A bundle with a linked plugin in it is built without, at once."""
-        folder = self.publish(plugins=["mine"], dev=["mine"])
-        build_without_linked(folder, self.bench.rebuild)
-        self.assertEqual(self.bench.events, ["run", "push build ok"])
-
-    def test_other_bundles_are_left_alone(self):
-        """A bundle without one, or none, is no reason to build."""
-        build_without_linked(self.publish(plugins=["mine"]), self.bench.rebuild)
-        build_without_linked(self.bench.data.root, self.bench.rebuild)
-        self.assertEqual(self.bench.events, [])
-
-    def test_failed_build_is_no_failure_to_start(self):
-        """When it can't be built, the daemon starts all the same."""
-        folder = self.publish(dev=["mine"])
-        self.bench.builder.outcomes = ["broken"]
-        build_without_linked(folder, self.bench.rebuild)
-        self.bench.rebuild.close()
-        build_without_linked(folder, self.bench.rebuild)
-        self.assertEqual(self.flushLoggedErrors(), [])

@@ -1,13 +1,12 @@
 """Tests for ``bridge.plugins.operations.rebuild``."""
 
-import json
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
-from bridge.plugins.operations.rebuild import Shutdown, has_linked
+from bridge.plugins.operations.rebuild import Shutdown
 from bridge.plugins.operations.recovery import RecoveredBuild, recover
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import BUILD_END_SECONDS
@@ -259,19 +258,19 @@ class EndingTests(RebuildTestCase):
         self.assertEqual(next_bench.left()[0], ids.split())
 
 
-class HasLinkedTests(RebuildTestCase):
-    """Tests for ``has_linked``."""
+class BeginTests(RebuildTestCase):
+    """Tests for the build of a start."""
 
-    def test_of_a_bundle(self):
-        """The info file next to a bundle records whether linked trees are in it."""
-        folder = self.bench.data.root
-        info = folder / "info.json"
-        self.assertFalse(has_linked(folder))
-        for text, linked in (
-            (json.dumps({"plugins": ["first"], "dev": ["first"]}), True),
-            (json.dumps({"plugins": ["first"]}), False),
-            ("[]", False),
-            ("not JSON", False),
-        ):
-            info.write_text(text)
-            self.assertEqual(has_linked(folder), linked)
+    def test_begun(self):
+        """A build is begun, and its report is pushed as any other."""
+        self.bench.rebuild.begin()
+        ids = "first second"
+        self.assertEqual(self.bench.events, [f"run {ids}", f"push build ok {ids}"])
+
+    def test_failed_build_is_no_failure_to_start(self):
+        """When nothing can be built, the daemon starts all the same."""
+        self.bench.builder.outcomes = ["broken"]
+        self.bench.rebuild.begin()
+        self.bench.rebuild.close()
+        self.bench.rebuild.begin()
+        self.assertEqual(self.flushLoggedErrors(), [])
