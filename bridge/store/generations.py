@@ -36,8 +36,8 @@ class DamagedError(Exception):
     """What was read is not what was ever written whole."""
 
 
-class UnchangedError(OSError):
-    """No new generation was made, and the current one is as it was, for certain."""
+class NotDurableError(OSError):
+    """The new generation is the current one, unless the power fails now."""
 
 
 @frozen(eq=False, repr=False)
@@ -123,31 +123,44 @@ class Generations:
         os.rename(path, aside)
         return aside.name
 
+    def peek(self, read: Callable[[bytes], T]) -> T | None:
+        """
+        Read the current generation, or where it is missing the previous one.
+
+        Nothing is touched, so another process may be writing here.
+
+        :param read: See ``load``.
+        :return: ``None`` when there is none.
+        :raise OSError: It can't be read; so does what ``read`` raises.
+        """
+        for path in (self.path, self.previous):
+            with contextlib.suppress(FileNotFoundError):
+                return read(read_file(path))
+        return None
+
     def replace(self, pieces: Iterable[bytes]) -> None:
         """
         Make a new generation, durable when this returns.
 
-        :raise UnchangedError: It could not be made.
-        :raise OSError: The same, and the file system did not allow to put the current
-            generation back: a later ``load`` may find either.
+        :raise NotDurableError: It is the current one, and not durable.
+        :raise OSError: It could not be made, and the current one is as it was.
         """
+        moved = False
         try:
             self._write(pieces)
-        except OSError as e:
-            _unlink_quietly(self._temporary)
-            raise UnchangedError(e.errno, e.strerror) from e
+            moved = self._keep()
+            os.replace(self._temporary, self.path)
         except BaseException:
             _unlink_quietly(self._temporary)
+            _unlink_quietly(self._spare)
+            if moved:
+                with contextlib.suppress(OSError):
+                    os.replace(self.previous, self.path)
             raise
-        kept = False
         try:
-            kept = self._keep()
-            os.replace(self._temporary, self.path)
             sync_directory(self.path.parent)
         except OSError as e:
-            if self._put_back(kept):
-                raise UnchangedError(e.errno, e.strerror) from e
-            raise
+            raise NotDurableError(e.errno, e.strerror) from e
 
     def _write(self, pieces: Iterable[bytes]) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
@@ -163,7 +176,7 @@ class Generations:
             os.fsync(file.fileno())
 
     def _keep(self) -> bool:
-        """Make the current generation the previous one; whether there was one."""
+        """Make the current generation the previous one; whether it was moved there."""
         try:
             self._link(self.path, self.previous)
         except FileNotFoundError:
@@ -172,30 +185,8 @@ class Generations:
             if e.errno not in _NO_HARD_LINKS:
                 raise
             os.replace(self.path, self.previous)
-        return True
-
-    def _put_back(self, kept: bool) -> bool:
-        """Make the current generation what it was; whether that is durable."""
-        is_back = is_durable = False
-        with contextlib.suppress(OSError):
-            if kept:
-                self._current_from_previous()
-            elif not os.path.lexists(self._temporary):
-                # It was renamed: there was no current generation before it.
-                _unlink(self.path)
-            is_back = True
-        _unlink_quietly(self._temporary)
-        _unlink_quietly(self._spare)
-        with contextlib.suppress(OSError):
-            sync_directory(self.path.parent)
-            is_durable = True
-        return is_back and is_durable
-
-    def _current_from_previous(self) -> None:
-        try:
-            self._link(self.previous, self.path)
-        except OSError:
-            os.replace(self.previous, self.path)
+            return True
+        return False
 
     def _link(self, source: Path, target: Path) -> None:
         """Let ``target`` name the file that ``source`` names, at one instant."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from attrs import define, field
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.logger import Logger
 
 from ..concurrency.singleflight import SingleFlight
@@ -15,7 +17,7 @@ from ..concurrency.threads import InThread
 from ..datadir.ownership import NotOwnError
 from ..protocol.errors import BridgeError, Code, shutting_down
 from ..protocol.strictjson import dumps, loads_unique
-from .generations import DamagedError, Generations, UnchangedError
+from .generations import DamagedError, Generations, NotDurableError
 from .tables import Edit, Snapshot, Tables, Undo, roll_back
 
 
@@ -29,10 +31,12 @@ class _Commit:
     Edits that are in memory, and in the file once ``done`` fires.
 
     :ivar undo: Empty when the edits changed nothing.
-    :ivar renewing: Whether the file is to be written even so.
+    :ivar lasting: The edits, when they stay even if they can't be written now.
+    :ivar renewing: Whether the file is to be written whatever has changed.
     """
 
     undo: list[Undo] = field(factory=list)
+    lasting: Sequence[Edit] = ()
     renewing: bool = False
     done: Deferred[None] = field(factory=Deferred)
 
@@ -49,8 +53,9 @@ class Store:
 
     A value can be read as soon as it is committed, before it is durable.  So a
     later commit may rest on an earlier one that is still being written, and when
-    a write fails, every commit that is not durable yet is undone and refused:
-    memory is then again what the last good write left.
+    a write fails, every commit that is not durable yet is refused, and memory is
+    then what the file holds: without them, or, when only their durability is not
+    known, with those of that write.
 
     :ivar notice: What the operator should know of how the file was found, or
         ``None``.
@@ -61,8 +66,8 @@ class Store:
     _in_thread: InThread
     _tables: Tables
     _queue: list[_Commit] = field(factory=list)
-    _durability_unknown: bool = False
-    _closed: bool = False
+    _behind: bool = False
+    _closed: bool = field(default=False, kw_only=True)
     _flight: SingleFlight = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -84,17 +89,23 @@ class Store:
             directory.
         """
         file = Generations(path)
-
-        def read(content: bytes) -> Tables:
-            return Tables.load(_parse(content, path))
-
-        try:
-            tables, notice = file.load(read)
-        except NotOwnError as e:
-            raise StoreError(str(e)) from None
-        except OSError as e:
-            raise StoreError(f"{path}: {e.strerror}") from None
+        with _explained(path):
+            tables, notice = file.load(partial(_tables, path))
         return cls(notice, file, in_thread, tables or Tables())
+
+    @classmethod
+    def view(cls, path: Path) -> Store:
+        """
+        Read the file as another process has left it, which may be running.  Blocks.
+
+        :return: It can only be read.
+        :raise StoreError: The file can't be read, or another user may have written
+            it; starting the daemon repairs what it can.
+        """
+        file = Generations(path)
+        with _explained(path):
+            tables = file.peek(partial(_tables, path))
+        return cls(None, file, maybeDeferred, tables or Tables(), closed=True)
 
     def get(self, ns: str, key: str) -> Any | None:
         """Return one value, which must not be modified; ``None`` when there is none."""
@@ -112,10 +123,11 @@ class Store:
         """
         Make all the edits together, or none.
 
-        :return: Fires when they are durable.  Fails with ``BridgeError``:
-            ``bad_request`` for a value that is not JSON or does not fit,
-            ``internal`` when the file cannot be written, ``unavailable`` after
-            ``close``; nothing of the edits is left then.
+        :return: Fires when they are durable, and all that was made before them.
+            Fails with ``BridgeError``: ``bad_request`` for a value that is not JSON
+            or does not fit, ``unavailable`` after ``close``; nothing of the edits is
+            left then.  ``internal`` when the file cannot be written: all that it
+            does not hold was undone.
         """
         if self._closed:
             return fail(shutting_down())
@@ -123,6 +135,20 @@ class Store:
             commit = _Commit(self._tables.apply(edits))
         except BridgeError as refused:
             return fail(refused)
+        return self._enqueue(commit)
+
+    def insist(self, edits: Sequence[Edit]) -> Deferred[None]:
+        """
+        Make all the edits, whether or not they can be written now.
+
+        They can be read from now on, and are in the file with whatever is written
+        next.  No limit holds for them.
+
+        :return: Fires when they are durable; fails as ``commit`` does.
+        """
+        commit = _Commit(self._tables.apply(edits, limited=False), edits)
+        if self._closed:
+            return fail(shutting_down())
         return self._enqueue(commit)
 
     def renew(self) -> Deferred[None]:
@@ -147,45 +173,35 @@ class Store:
 
     def _enqueue(self, commit: _Commit) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
-        if not (commit.writing or self._flight.is_running or self._durability_unknown):
+        if not (commit.writing or self._flight.is_running or self._behind):
             return succeed(None)
         self._queue.append(commit)
         self._flight.ask()
         return commit.done
-
-    def assure(self) -> Deferred[None]:
-        """
-        Make sure that the file holds what can be read here.
-
-        It may not after a write that failed in the middle.
-
-        :return: Fires when it does; fails as ``commit`` does.
-        """
-        return self.commit([])
 
     async def _write_queue(self) -> None:
         batch, self._queue = self._queue, []
         if not batch:
             return  # they were refused with those before them
         try:
-            if self._durability_unknown or any(commit.writing for commit in batch):
-                await self._write()
+            if self._behind or any(commit.writing for commit in batch):
+                await self._write(batch)
         except Exception as e:  # noqa: BLE001
             self._refuse([*batch, *self._queue], e)
         else:
             for commit in batch:
                 commit.done.callback(None)
 
-    async def _write(self) -> None:
-        # Until it is known to have worked, the file may hold either generation.
-        was_unknown, self._durability_unknown = self._durability_unknown, True
-        pieces = _pieces(self._tables.snapshot())
+    async def _write(self, batch: list[_Commit]) -> None:
         try:
-            await self._in_thread(self._file.replace, pieces)
-        except UnchangedError:
-            self._durability_unknown = was_unknown
+            await self._in_thread(self._file.replace, _pieces(self._tables.snapshot()))
+        except NotDurableError:
+            self._behind = True
+            # The file has them, so a start would find them.
+            for commit in batch:
+                commit.undo = []
             raise
-        self._durability_unknown = False
+        self._behind = False
 
     def _refuse(self, commits: list[_Commit], error: Exception) -> None:
         self._queue = []
@@ -195,9 +211,26 @@ class Store:
         try:
             for commit in reversed(commits):
                 roll_back(commit.undo)
+            for commit in commits:
+                if commit.lasting:
+                    self._behind = True
+                    self._tables.apply(commit.lasting, limited=False)
         finally:
             for commit in commits:
                 commit.done.errback(BridgeError(Code.INTERNAL, message))
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say why a state file can't be used, as ``StoreError``."""
+    try:
+        yield
+    except NotOwnError as e:
+        raise StoreError(str(e)) from None
+    except OSError as e:
+        raise StoreError(f"{path} cannot be read: {e.strerror}") from None
+    except DamagedError:
+        raise StoreError(f"{path} is damaged; starting the daemon repairs it") from None
 
 
 def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:
@@ -209,7 +242,7 @@ def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:
     yield b"}"
 
 
-def _parse(content: bytes, path: Path) -> dict[str, dict[str, Any]]:
+def _tables(path: Path, content: bytes) -> Tables:
     try:
         parsed = loads_unique(content)
     except BridgeError:
@@ -219,4 +252,4 @@ def _parse(content: bytes, path: Path) -> dict[str, dict[str, Any]]:
             f"{path}: not an object of objects; start the version that wrote it, if a "
             "newer one did, or move it away, and its .bak too if this is reported again"
         )
-    return parsed
+    return Tables.load(parsed)

@@ -194,10 +194,11 @@ class Tables:
         """Fix what is held now, as (namespace, its values), sorted."""
         return [(ns, self._namespaces[ns].snapshot()) for ns in self._names]
 
-    def apply(self, edits: Sequence[Edit]) -> list[Undo]:
+    def apply(self, edits: Sequence[Edit], *, limited: bool = True) -> list[Undo]:
         """
         Make all the edits, or none.
 
+        :param limited: Whether the limits hold.
         :return: What undoes them, last first; empty when nothing changed.
         :raise BridgeError: ``bad_request``: a value is not JSON, or a part of the
             store that grew is over its limit.
@@ -207,13 +208,14 @@ class Tables:
         try:
             for edit in edits:
                 undo.extend(self._edit(edit))
-            self._check(before)
+            if limited:
+                self._check_limits(before)
         except BridgeError:
             roll_back(undo)
             raise
         return undo
 
-    def _check(self, before: Mapping[str, int]) -> None:
+    def _check_limits(self, before: Mapping[str, int]) -> None:
         for part, most in _LIMITS.items():
             # Braces, and no comma after the last namespace.
             if before[part] < self._sizes[part] and self._sizes[part] + 1 > most:

@@ -24,11 +24,11 @@ from ..plugins.installed.journal import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees, Verification
 from ..plugins.operations.rebuild import Builds
-from ..plugins.operations.recovery import recover
+from ..plugins.operations.settlement import recover
 from ..plugins.policy.scan import Scanner
 from ..plugins.tree.tree import Verify
 from ..settings.options import Paths
-from ..store.view import StateView
+from ..store import Store
 
 BUILD_PATIENCE_SECONDS = 90.0
 BUILD_AGAIN_SECONDS = 0.05
@@ -133,7 +133,7 @@ async def build(reactor: Any, paths: Paths) -> Report:
     """
     Build the bundle once.
 
-    It only reads the state, so it may run alongside a daemon; and it waits for the
+    It may run alongside a daemon, whose state it only reads; and it waits for the
     operation that a daemon has under way, whose trees and records disagree.
 
     :raise StoreError: The state file can't be read.
@@ -150,7 +150,7 @@ async def build(reactor: Any, paths: Paths) -> Report:
             f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
         )
     try:
-        records = read_records(StateView.read(paths.data.state))
+        records = read_records(Store.view(paths.data.state))
         verification = Verification(trees, records)
         builder = _builder(reactor, paths, maybeDeferred, HeldCopy())
         report = await builder.build(verification.verify)
@@ -194,7 +194,7 @@ def _is_settled(paths: Paths, journal: Journal, trees: Trees) -> bool:
     except LockedError:
         return False
     try:
-        recover(journal, StateView.read(paths.data.state), trees)
+        recover(journal, Store.open(paths.data.state, maybeDeferred), trees)
     finally:
         lock.release()
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from attrs import frozen
@@ -21,12 +22,11 @@ from ..plugins.installed.journal import Journal
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.candidate import CandidateFetcher
-from ..plugins.operations.change import Change
 from ..plugins.operations.install import Installer
 from ..plugins.operations.kept import KeptTree
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
-from ..plugins.operations.recovery import RecoveredBuild, recover
+from ..plugins.operations.settlement import InstalledSet, recover
 from ..plugins.operations.underway.operations import Operations
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
@@ -75,7 +75,9 @@ def make_plugins(
     recovered = recover(journal, store, trees)
     trust = Trust(store)
     audience = Pushes(core.hub.push, trust)
-    operations = Operations(audience, reactor, _random_name)
+    operations = Operations(
+        audience, reactor, _random_name, partial(check, trees.remove)
+    )
     kept = KeptTree(trees, reactor, check)
     bundler = HeldCopy()
     builder = oneshot.make_builder(reactor, paths, check, bundler)
@@ -94,14 +96,14 @@ def make_plugins(
         reactor.callFromThread,
         kept,
     )
-    change = Change(store, trees, rebuild, audience, check, journal)
+    installed = InstalledSet(store, trees, rebuild, audience, check, journal)
 
     def pipeline(kind: Callable[..., T]) -> T:
         return kind(
             operations,
             prompting,
             fetcher,
-            change,
+            installed,
             trust,
             store,
             trees,
@@ -127,7 +129,7 @@ def make_plugins(
     service = PluginService(
         pipeline(Installer),
         pipeline(Updater),
-        Uninstaller(operations, prompting, change, store, trees, check),
+        Uninstaller(operations, prompting, installed, store, trees, check),
         KeyRing(operations, prompting, store, trust),
         rebuild,
         store,
@@ -155,7 +157,7 @@ def make_plugins(
     def prepare() -> None:
         sweep(paths.bundle.parent)
         if recovered is not None:
-            RecoveredBuild(operations, change).begin(recovered)
+            installed.resume(operations, recovered)
         if not (is_current(paths.bundle, __version__) or build_problem(paths)):
             rebuild.begin()
         if config.dev:

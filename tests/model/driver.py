@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -22,7 +21,7 @@ from bridge.wiring import oneshot
 from .disk import Plan, going_wrong, in_a_child
 from .expected import OK, OPERATIONS, Answer, Ask, Model
 from .observing import PAGES, Excuses, Observer, expect
-from .published import PLUGINS, Forge, Version, make_version
+from .published import PLUGINS, Forge, make_version
 from .simulation import NOW, Simulation
 
 START_ERRORS: Final = (DataDirError, JournalError, StartError, StoreError, TokenError)
@@ -30,19 +29,11 @@ START_ERRORS: Final = (DataDirError, JournalError, StartError, StoreError, Token
 
 @define(eq=False)
 class Driver:
-    """
-    A daemon, and the model of it.
-
-    :ivar doubtful: Settings that the file may hold instead, since a write failed.
-    :ivar unsettled: The plugin of an operation that could not be undone, and what may
-        be installed of it.
-    """
+    """A daemon, and the model of it."""
 
     forge: Forge = field(factory=Forge)
     model: Model = field(factory=Model)
     excuses: Excuses = field(factory=Excuses)
-    doubtful: list[dict[str, dict[str, Any]]] = field(factory=list)
-    unsettled: tuple[str, list[Version | None]] | None = None
     simulation: Simulation = field(init=False)
     observer: Observer = field(init=False)
 
@@ -229,9 +220,7 @@ class Driver:
         for answer in answers:
             ask = asks[answer.number]
             if not ask.is_setting and (
-                self.unsettled
-                or (forgets and (busy or len(asks) > 1))
-                or busy.count(ask.target) > 1
+                (forgets and (busy or len(asks) > 1)) or busy.count(ask.target) > 1
             ):
                 continue
             allowed = self.model.allowed(ask, self.forge, now, mood)
@@ -249,13 +238,17 @@ class Driver:
     ) -> None:
         """Let the model follow what is found, if it is one of what may be found."""
         found = self.observer.found()
-        failing = plan is not None and plan.failures and plan.count > 1
-        known = answers
-        if self.observer.is_unsettled:
-            known = [a for a in answers if a.is_ok or asks[a.number].is_setting]
-        candidates = list(self._candidates(asks, known, found, killed))
-        if failing or self.excuses.unsure:
-            # The file may have others than memory has.
+        failed = plan is not None and plan.failures > 0
+        # What one write changes is there if the file has it, also when its durability
+        # was not known and it was refused.
+        known = [
+            one
+            for one in answers
+            if one.is_ok or not (failed and asks[one.number].is_one_write)
+        ]
+        candidates = list(self.model.after(asks, known, self.forge, killed))
+        if failed or self.observer.is_unsettled:
+            # The file may have other marks than memory has, and no page can read them.
             fitting = [
                 one for one in candidates if one == evolve(found, marks=one.marks)
             ]
@@ -266,38 +259,9 @@ class Driver:
             *(f"\n    {one}" for one in candidates[:8]),
         )
         self._note_failures(asks, answers, plan)
-        self._note_journal(found)
         self.model = found
+        self.excuses.unsettled = self.observer.is_unsettled
         self.observer.check(found, self.excuses)
-
-    def _candidates(
-        self,
-        asks: Sequence[Ask],
-        answers: Sequence[Answer],
-        found: Model,
-        killed: bool,
-    ) -> Iterator[Model]:
-        bases = [self.model]
-        if killed and not any(answer.is_ok for answer in answers):
-            bases += [evolve(self.model, settings=one) for one in self.doubtful]
-        for base in bases:
-            for model in base.after(asks, answers, self.forge, killed):
-                yield model
-                yield from self._settled_forms(model, found)
-
-    def _settled_forms(self, model: Model, found: Model) -> Iterator[Model]:
-        """Yield what the end of an operation that was not over may make of a model."""
-        plugin_id, versions = self.unsettled or ("", [])
-        for version in versions:
-            form = model.copy()
-            form.installed.pop(plugin_id, None)
-            if version is not None:
-                form.installed[plugin_id] = version
-            form.keys, form.marks = found.keys, found.marks
-            yield form
-            without = form.copy()
-            without.settings.pop(f"plugin:{plugin_id}", None)
-            yield without
 
     def _note_failures(
         self, asks: Sequence[Ask], answers: Sequence[Answer], plan: Plan | None
@@ -305,41 +269,12 @@ class Driver:
         """Note what need not hold now."""
         if plan is not None and plan.failures:
             self.excuses.stale = self.excuses.litter = True
-            # After a single failure, the file is put back.
-            if plan.count > 1:
-                self._doubt([ask for ask in asks if ask.is_setting])
             return
         for answer in answers:
             ask = asks[answer.number]
-            if answer.is_ok and ask.what != "build":
-                self.doubtful, self.excuses.unsure = [], False
             built = ask.what == "build" and answer.result["ok"]
             if answer.outcome == OK and (built or ask.what in ("install", "update")):
                 self.excuses.stale = False
-
-    def _doubt(self, settings: Sequence[Ask]) -> None:
-        self.excuses.unsure = True
-        for count in range(len(settings) + 1):
-            model = self.model.copy()
-            for ask in settings[:count]:
-                model.apply(ask, self.forge)
-            self.doubtful.append(model.settings)
-
-    def _note_journal(self, found: Model) -> None:
-        self.excuses.unsettled = self.observer.is_unsettled
-        if not self.excuses.unsettled:
-            self.unsettled = None
-            return
-        journal = json.loads((self.simulation.data / "journal").read_bytes())
-        plugin_id = journal["pluginId"]
-        before = [] if self.unsettled is None else self.unsettled[1]
-        versions = [
-            *before,
-            self.model.installed.get(plugin_id),
-            found.installed.get(plugin_id),
-            self.forge.latest[plugin_id],
-        ]
-        self.unsettled = (plugin_id, versions)
 
     # Starts.
 
@@ -354,7 +289,6 @@ class Driver:
         expect(not self.observer.is_unsettled, "the journal stays after a start")
         self.excuses = Excuses(stale=self.excuses.stale)
         self._follow(asks, answers, None, killed=True)
-        self.doubtful = []
 
     def _start_badly(self, plan: Plan) -> None:
         def work(report: Callable[[Any], None]) -> None:

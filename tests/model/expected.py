@@ -52,6 +52,11 @@ class Ask:
         """Whether it changes the page's settings only."""
         return self.what in ("set", "delete")
 
+    @property
+    def is_one_write(self) -> bool:
+        """Whether it is nothing but one write of the state file."""
+        return self.is_setting or self.what == "forget"
+
 
 @define
 class Model:

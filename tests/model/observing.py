@@ -66,15 +66,13 @@ class Excuses:
 
     :ivar stale: The bundle may be that of an earlier set, until the next build.
     :ivar litter: Files may be left, until the next start.
-    :ivar unsettled: An operation could not be undone; the next one, or the next start,
-        continues with it.
-    :ivar unsure: The file may hold settings that were refused, until the next write.
+    :ivar unsettled: What was taken back is still in files, until the next operation or
+        the next start.
     """
 
     stale: bool = False
     litter: bool = False
     unsettled: bool = False
-    unsure: bool = False
 
 
 @define(eq=False)
@@ -184,9 +182,8 @@ class Observer:
         expect(self.simulation.health()["ok"], "not healthy")
         self._check_log(excuses)
         self._check_trees(model)
-        if not excuses.unsure:
-            self._check_state(model)
         if not excuses.unsettled:
+            self._check_state(model)
             if not excuses.stale:
                 self._check_bundle(model)
             if not excuses.litter:

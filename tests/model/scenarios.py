@@ -13,13 +13,13 @@ from typing import Any
 from unittest import mock
 
 import bridge.plugins.installed.keys
-import bridge.plugins.operations.change
+import bridge.plugins.operations.settlement
 import bridge.plugins.operations.uninstall
+import bridge.store.store
 import bridge.wiring.plugins
 from bridge.datadir.token import FollowedToken
 from bridge.plugins.installed.journal import Journal
 from bridge.store import Remove, Store
-from bridge.store.generations import Generations
 
 from .disk import Plan
 from .driver import Driver
@@ -101,7 +101,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
     async def nothing(*_: Any) -> None:
         return None
 
-    change = bridge.plugins.operations.change.Change
+    installed = bridge.plugins.operations.settlement.InstalledSet
     uninstall = bridge.plugins.operations.uninstall
     trust, wiring = bridge.plugins.installed.keys.Trust, bridge.wiring.plugins
     return {
@@ -110,12 +110,13 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         "downgraded": (trust, "check_mark", lambda *_: None),
         "journal-kept": (Journal, "end", lambda _: None),
         "key-not-forgotten": (trust, "forgetting", lambda *_: []),
-        "not-assured": (Store, "assure", nothing),
+        "not-insisted": (Store, "insist", commit),
         "not-journalled": (Journal, "begin", lambda *_: None),
-        "not-put-back": (Generations, "_put_back", lambda *_: True),
-        "not-rolled-back": (change, "_roll_back", nothing),
+        "not-settled": (installed, "settle", nothing),
+        "not-taken-back": (installed, "_take_back", lambda *_: None),
         "settings-kept": (uninstall, "Drop", lambda ns: Remove(ns, "none")),
         "token-not-followed": (FollowedToken, "look", lambda _: None),
+        "undone-in-memory": (bridge.store.store, "NotDurableError", ZeroDivisionError),
     }
 
 

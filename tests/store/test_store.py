@@ -16,9 +16,11 @@ from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.store import Drop, Put, Remove, Store, StoreError, store
 from bridge.store.generations import Generations
 
+from ..directories import planted
 from .faults import FaultyOs, fresh_directory, no_space, running_on
 from .test_tables import edited, edits
 
@@ -77,8 +79,8 @@ class StoreCase(SynchronousTestCase):
         with running_on(FaultyOs(0)):
             self.thread.let_through()
 
-    def fail_write_for_good(self) -> None:
-        """Let the write that waits fail once its file is in place, and the undo too."""
+    def fail_to_sync(self) -> None:
+        """Let the write that waits fail once its file is in place."""
         with running_on(FaultyOs()) as watched:
             Generations(self.path.with_name("other")).replace([b"{}"])
         at = [name for name, _ in watched.calls].index("replace") + 1
@@ -219,31 +221,35 @@ class RefusedTests(StoreCase):
         self.refused(again)
         self.assertIsNone(self.store.get("host", "k"))
 
-    def test_writes_after_a_failure_even_what_is_unchanged(self) -> None:
-        """Nothing is answered from memory alone when the file may differ from it."""
-        commit = self.put(1)
-        self.fail_write_for_good()
-        self.refused(commit)
+    def test_write_that_is_not_durable(self) -> None:
+        """
+        What the file holds although it was refused stays, as a start would find it.
+
+        What was committed meanwhile is not in the file, so it is undone.
+        """
+        commits = [self.put(1), self.put(2, "l")]
+        self.fail_to_sync()
+        for commit in commits:
+            self.refused(commit)
+        self.assertEqual(self.store.entries("host"), {"k": 1})
         self.assertEqual(self.in_file(), {"host": {"k": 1}})
-        unchanged = self.store.commit([Remove("host", "k")])
+
+    def test_writes_after_a_failure_even_what_is_unchanged(self) -> None:
+        """Nothing is answered from memory alone while the file may not be durable."""
+        commit = self.put(1)
+        self.fail_to_sync()
+        self.refused(commit)
+        unchanged = self.put(1)
         self.assertNoResult(unchanged)
         self.successResultOf_next(unchanged)
+        self.successResultOf(self.put(1))
 
-    def test_assured(self) -> None:
-        """The file is written again, so that it holds what was not refused."""
-        commit = self.put(1)
-        self.fail_write_for_good()
-        self.refused(commit)
-        self.successResultOf_next(self.store.assure())
-        self.assertEqual(self.in_file(), {})
-        self.successResultOf(self.store.assure())
-
-    def test_nothing_to_assure_after_a_failure_that_changed_nothing(self) -> None:
+    def test_nothing_to_write_after_a_failure_that_changed_nothing(self) -> None:
         """A file that is as it was is not written again."""
         commit = self.put(1)
         self.fail_write()
         self.refused(commit)
-        self.successResultOf(self.store.assure())
+        self.successResultOf(self.store.commit([]))
 
     def test_defect_in_undoing(self) -> None:
         """A defect after a failed write is logged; all are answered, and go on."""
@@ -270,6 +276,77 @@ class RefusedTests(StoreCase):
         """A refused value fails at once, and nothing is written."""
         error = self.refused(self.put(object()))
         self.assertEqual(error.code, Code.BAD_REQUEST)
+        self.assertEqual(self.thread.waiting, [])
+
+
+class InsistTests(StoreCase):
+    """Tests for ``insist``."""
+
+    def setUp(self) -> None:
+        """Commit a value."""
+        super().setUp()
+        self.put(1)
+        self.thread.let_through()
+
+    def test_durable(self) -> None:
+        """It fires when it is in the file."""
+        insisted = self.store.insist([Put("host", "k", 2)])
+        self.assertNoResult(insisted)
+        self.thread.let_through()
+        self.successResultOf(insisted)
+        self.assertEqual(self.in_file(), {"host": {"k": 2}})
+
+    def test_full_disk(self) -> None:
+        """It stays in memory, and is in the file with whatever is written next."""
+        insisted = self.store.insist([Put("host", "k", 2), Drop("x")])
+        self.fail_write()
+        self.refused(insisted)
+        self.assertEqual(self.store.get("host", "k"), 2)
+        other = self.put(3, "other")
+        self.fail_write()
+        self.refused(other)
+        self.assertEqual(self.store.entries("host"), {"k": 2})
+        again = self.put(2)
+        self.assertNoResult(again)
+        self.thread.let_through()
+        self.successResultOf(again)
+        self.assertEqual(self.in_file(), {"host": {"k": 2}})
+
+    def test_among_others_that_fail(self) -> None:
+        """What was committed before and after it is undone, and it is not."""
+        commits = [
+            self.put("under way"),
+            self.put(7, "new", ns="plugin:a"),
+            self.store.insist([Drop("plugin:a"), Remove("host", "k")]),
+            self.put(8, "new", ns="plugin:a"),
+            self.put(9),
+        ]
+        self.fail_write()
+        for commit in commits:
+            self.refused(commit)
+        self.assertEqual(self.store.namespaces(), [])
+
+    def test_written_at_the_end(self) -> None:
+        """Closing tries again."""
+        self.store.insist([Put("host", "k", 2)]).addErrback(lambda _: None)
+        self.fail_write()
+        closed = self.store.close()
+        self.thread.let_through()
+        self.successResultOf(closed)
+        self.assertEqual(self.in_file(), {"host": {"k": 2}})
+
+    def test_no_limit(self) -> None:
+        """What is taken back fits, whatever has grown meanwhile."""
+        large = "x" * STATE_DAEMON_BYTES
+        insisted = self.store.insist([Put("bridge.x", "k", large)])
+        self.thread.let_through()
+        self.successResultOf(insisted)
+
+    def test_closed(self) -> None:
+        """A closed store can still be read with it, and writes nothing."""
+        self.store.close()
+        self.refused(self.store.insist([Put("host", "k", 2)]))
+        self.assertEqual(self.store.get("host", "k"), 2)
         self.assertEqual(self.thread.waiting, [])
 
 
@@ -361,7 +438,7 @@ class CloseTests(StoreCase):
     def refused_write(self) -> None:
         """Let a write fail."""
         commit = self.put(1)
-        self.fail_write_for_good()
+        self.fail_to_sync()
         self.refused(commit)
 
 
@@ -422,6 +499,57 @@ class OpenTests(StoreCase):
         )
 
 
+class ViewTests(SynchronousTestCase):
+    """Tests for reading another process's state."""
+
+    def setUp(self) -> None:
+        """A path."""
+        self.path = fresh_directory(self) / "state.json"
+
+    def test_entries(self) -> None:
+        """Namespaces are read; one that is not there is empty, and so is no file."""
+        self.assertEqual(Store.view(self.path).entries("a"), {})
+        self.path.write_bytes(b'{"a":{"b":1}}')
+        view = Store.view(self.path)
+        self.assertEqual(view.entries("a"), {"b": 1})
+        self.assertEqual(view.entries("c"), {})
+        self.failureResultOf(view.commit([Put("a", "b", 2)]), BridgeError)
+
+    def test_previous_generation(self) -> None:
+        """What the daemon would start with is read when the file is missing."""
+        self.path.with_name("state.json.bak").write_bytes(b'{"a":{"b":1}}')
+        self.assertEqual(Store.view(self.path).entries("a"), {"b": 1})
+        self.path.write_bytes(b'{"a":{"b":2}}')
+        self.assertEqual(Store.view(self.path).entries("a"), {"b": 2})
+        self.path.write_bytes(b"{")
+        self.assertRaises(StoreError, Store.view, self.path)
+
+    def test_nothing_is_touched(self) -> None:
+        """A damaged or unknown file is refused, and stays; so does a daemon's."""
+        temporary = self.path.with_name("state.json.tmp")
+        temporary.write_bytes(b"half")
+        for content in (b"{{", b"[]", b'{"a":1}'):
+            self.path.write_bytes(content)
+            self.assertRaises(StoreError, Store.view, self.path)
+            self.assertEqual(self.path.read_bytes(), content)
+        self.assertTrue(temporary.exists())
+
+    def test_attack_planted(self) -> None:
+        """Another user's file is not read; the message has the command."""
+        self.path.write_bytes(b"{}")
+        planted(self, self.path)
+        error = self.assertRaises(StoreError, Store.view, self.path)
+        self.assertIn(f'run: sudo chown -R "$USER" {self.path}', str(error))
+        error = self.assertRaises(StoreError, Store.open, self.path, None)
+        self.assertIn(f'run: sudo chown -R "$USER" {self.path}', str(error))
+
+    def test_unreadable(self) -> None:
+        """An error of the system is reported in its words."""
+        self.path.mkdir()
+        error = self.assertRaises(StoreError, Store.view, self.path)
+        self.assertIn("cannot be read: not a regular file", str(error))
+
+
 steps: st.SearchStrategy[tuple[str, Any]] = st.one_of(
     st.tuples(st.just("commit"), st.lists(edits, min_size=1, max_size=3)),
     st.tuples(st.just("write"), st.none() | st.integers(0, 16)),
@@ -454,7 +582,7 @@ class PropertyTests(SynchronousTestCase):
                     thread = Turnstile()
                     store = Store.open(path, thread)
                     pending = []
-                pending = self.settled(pending, durable)
+                pending = self.settled(pending, durable, path)
                 expected = json.loads(json.dumps(durable))
                 for _, changes in pending:
                     for edit in changes:
@@ -468,15 +596,31 @@ class PropertyTests(SynchronousTestCase):
             held = {ns: store.entries(ns) for ns in store.namespaces()}
             self.assertEqual(held, durable)
 
-    def settled(self, pending: list[Any], durable: dict[str, Any]) -> list[Any]:
-        """Move what was acknowledged into ``durable``; drop what was refused."""
-        waiting = []
+    def settled(
+        self, pending: list[Any], durable: dict[str, Any], path: Path
+    ) -> list[Any]:
+        """
+        Move what was acknowledged into ``durable``; drop what was refused.
+
+        Of that, the first ones may be in the file: those of a write that was not known
+        to be durable.
+        """
+        waiting, refused = [], []
         for commit, made in pending:
             if not commit.called:
                 waiting.append((commit, made))
             elif commit.addErrback(lambda f: f.trap(BridgeError)).result is None:
                 for edit in made:
                     edited(durable, edit)
+            else:
+                refused.append(made)
+        held = json.loads(path.read_bytes()) if refused and path.exists() else durable
+        for made in refused:
+            if durable == held:
+                break
+            for edit in made:
+                edited(durable, edit)
+        self.assertTrue(not refused or durable == held)
         return waiting
 
 

@@ -12,8 +12,7 @@ from ...protocol.strictjson import dumps
 from ...protocol.text import timestamp
 from ...protocol.wire import unstructure
 from ...settings.options import HostOptions
-from ...store import DAEMON_PREFIX, StoreError
-from ...store.view import StateView
+from ...store import DAEMON_PREFIX, Store, StoreError
 from ..exportfile import VERSION, Export, PluginSource
 from ..terminal import failed, private_file
 
@@ -48,7 +47,7 @@ def main(arguments: list[str]) -> int:
             "--data-dir",
         )
     try:
-        view = StateView.read(place.data.state)
+        view = Store.view(place.data.state)
     except StoreError as e:
         return failed("export", str(e))
     export = taken(view, place.profile.application, time.time())
@@ -64,7 +63,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def taken(view: StateView, application: str, now: float) -> Export:
+def taken(view: Store, application: str, now: float) -> Export:
     """
     Return the part of the state that is exported.
 

@@ -29,9 +29,8 @@ from ...provision.bundlersource import installed_bundler, would_run
 from ...provision.readiness import missing_sources, setup_command, sources_problem
 from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
-from ...store import StoreError
+from ...store import Store, StoreError
 from ...store.generations import Generations
-from ...store.view import StateView
 from ...system.users import is_own
 from ..asking.client import listens_on
 from .filesofothers import files_of_others
@@ -125,7 +124,7 @@ def _token(place: Paths) -> Finding:
 
 def _state(place: Paths) -> Finding:
     try:
-        view = StateView.read(place.data.state)
+        view = Store.view(place.data.state)
     except StoreError as e:
         return Finding("settings", Level.WRONG, str(e), _loss(place))
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
@@ -138,7 +137,7 @@ def _loss(place: Paths) -> str:
     previous = Generations(place.data.state).previous
     aside = "make a copy of both files first"
     try:
-        view = StateView.read(previous)
+        view = Store.view(previous)
     except StoreError:
         return f"a start would lose all settings, and forget every plugin; {aside}"
     if not previous.exists():
@@ -169,7 +168,7 @@ def _unrecorded(place: Paths) -> Iterator[Finding]:
     if Journal(place.data.journal).exists():
         return  # an operation is under way, or will be settled
     try:
-        known = read_records(StateView.read(place.data.state))
+        known = read_records(Store.view(place.data.state))
         entries = sorted(path.name for path in place.data.plugins.iterdir())
     except (StoreError, OSError):
         return
@@ -185,7 +184,7 @@ def _changed(place: Paths) -> Iterator[Finding]:
     if Journal(place.data.journal).exists():
         return
     try:
-        records = read_records(StateView.read(place.data.state))
+        records = read_records(Store.view(place.data.state))
     except StoreError:
         return
     trees = Trees(place.data, place.profile, str)

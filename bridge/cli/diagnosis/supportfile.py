@@ -24,8 +24,7 @@ from ...protocol.limits import KIB
 from ...protocol.strictjson import dumps
 from ...settings.config import OPTIONS
 from ...settings.options import Paths, with_names
-from ...store import StoreError
-from ...store.view import StateView
+from ...store import Store, StoreError
 from ..terminal import private_file
 from .checkup import Finding
 
@@ -133,7 +132,7 @@ def _versions() -> list[str]:
 
 def _of_state(place: Paths) -> dict[str, str]:
     try:
-        view = StateView.read(place.data.state)
+        view = Store.view(place.data.state)
     except StoreError as e:
         return {"settings.txt": str(e)}
     sizes = [

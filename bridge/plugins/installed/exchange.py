@@ -58,20 +58,31 @@ class Exchange:
         """Whether the state is the one afterwards."""
         return store.entries(RECORDS).get(self.plugin_id) == self.record
 
+    def is_done(self, store: Entries) -> bool:
+        """
+        Whether it has happened although its journal is still there.
+
+        An uninstall has when the state has no record; what puts a tree in place has
+        happened when the journal is gone, after the build.
+        """
+        return self.new is None and self.is_recorded(store)
+
     def settling(self, store: Entries) -> Callable[[Path], None]:
         """
-        Return the function that makes the trees match the state.
+        Return the function that moves the trees where they belong.
 
         :return: ``do`` or ``undo``, however far either of them came before.
         """
-        return self.do if self.is_recorded(store) else self.undo
-
-    def is_to_be_built(self, store: Entries) -> bool:
-        """Whether the new tree is in place, and the bundle decides if it stays."""
-        return self.new is not None and self.is_recorded(store)
+        return self.do if self.is_done(store) else self.undo
 
     def rollback_edits(self, store: Entries) -> list[Edit]:
-        """Return the edits that restore the state; a forgotten key stays forgotten."""
+        """
+        Return the edits that restore the state; a forgotten key stays forgotten.
+
+        :return: None when the state is not the one afterwards.
+        """
+        if not self.is_recorded(store):
+            return []
         keys = store.entries(KEYS)
         return [
             former.edit()

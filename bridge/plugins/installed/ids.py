@@ -16,7 +16,7 @@ TEMPORARY: Final = ".tmp-*"
 
 
 class Entries(Protocol):
-    """Reads the state; ``Store`` and ``StateView`` do."""
+    """Reads the state; ``Store`` does."""
 
     def entries(self, ns: str) -> dict[str, Any]:
         """Return the values of a namespace by key."""

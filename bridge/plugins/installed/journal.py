@@ -1,9 +1,9 @@
 """
 The journal: what the operation under way does to the trees, for the next start.
 
-It is there from before the first rename until the bundle is built.  How far the
-operation came is not in it, but in the state store, whose commit is the instant when
-the new set replaces the old one.  See docs/decisions/0008.  Everything here blocks.
+It is there from before the first rename until the bundle is built.  While it is,
+an install or an update has not happened.  How far it came is not in it: the places of
+the trees show that.  See docs/decisions/0085.  Everything here blocks.
 """
 
 from __future__ import annotations

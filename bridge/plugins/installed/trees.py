@@ -70,6 +70,18 @@ class ListEntry(Manifest):
         declared = {a.name: getattr(manifest, a.name) for a in fields(Manifest)}
         return cls(**declared, **recorded)
 
+    @classmethod
+    def recorded(cls, manifest: Manifest, record: Record) -> ListEntry:
+        """Return the entry of an installed plugin."""
+        return cls.of(
+            manifest,
+            url=record.url,
+            commit=record.commit,
+            installed_at=iso_time(record.installed_at),
+            updated_at=iso_time(record.updated_at),
+            key_id=record.key_id,
+        )
+
 
 @frozen
 class Broken:
@@ -108,12 +120,15 @@ class Trees:
     :ivar random: Returns 16 fresh hexadecimal digits.
     :ivar linked: The list entries of linked trees, by plugin id: each stands for the
         installed plugin of this id, if there is one.  Only kept in memory.
+    :ivar unsettled: The plugins whose tree may not be the recorded one, since an
+        operation on it can't be taken back yet.
     """
 
     _data: DataDir
     _profile: HostProfile
     _random: Callable[[], str]
     linked: dict[str, ListEntry] = field(factory=dict, init=False)
+    unsettled: set[str] = field(factory=set, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -227,14 +242,7 @@ class Trees:
             raise plugin_error(
                 Prefix.MANIFEST_INVALID, "id: not the one it was installed under"
             )
-        return ListEntry.of(
-            manifest,
-            url=record.url,
-            commit=record.commit,
-            installed_at=iso_time(record.installed_at),
-            updated_at=iso_time(record.updated_at),
-            key_id=record.key_id,
-        )
+        return ListEntry.recorded(manifest, record)
 
     def manifest(self, plugin_id: str) -> Manifest | None:
         """Read an installed tree's manifest; ``None`` when it is not usable."""
@@ -268,6 +276,12 @@ class Trees:
             it, the record names no key, or no plugin may have this id.
         """
         check_new_id(plugin_id)
+        if plugin_id in self.unsettled:
+            raise plugin_error(
+                Prefix.UNSIGNED,
+                "an operation that failed can't be taken back yet; that is tried again "
+                "by the next one, and by the next start",
+            )
         if not record.key_id:
             raise plugin_error(
                 Prefix.REINSTALL_REQUIRED,

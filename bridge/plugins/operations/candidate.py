@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Protocol
 
 from attrs import define, frozen
 from twisted.internet.defer import Deferred
@@ -29,9 +29,6 @@ from ..tree.tree import Tree, read_tree
 from .kept import KeptTree, Pin, moved
 from .underway.progress import Step
 from .underway.running import Running
-
-REMOVE_CLONE: Final = "remove the clone"
-"""The step of an undo that removes a candidate."""
 
 
 class Cloner(Protocol):
@@ -113,7 +110,7 @@ class CandidateFetcher:
         :param url: Already checked.
         :param pin: The tree it has to be; any when it is ``None``.
         :raise BridgeError: It was refused, or the operation has to end.  The
-            operation's undo removes what is left.
+            operation removes what is left.
         """
         if pin is None:
             return await self.fetch_with(running, url, self._cloner)
@@ -143,9 +140,7 @@ class CandidateFetcher:
         return await self._check(running, url, root, tree, commit)
 
     def _remove_later(self, running: Running, root: Path) -> None:
-        running.undo.add(
-            REMOVE_CLONE, lambda: self._in_thread(self._trees.remove, root)
-        )
+        running.clones.append(root)
 
     def _read_kept(self, root: Path, pin: Pin) -> Tree:
         """Read the kept files, if they still are those that were previewed."""

@@ -78,6 +78,8 @@ class Installer(Pipeline):
     async def _refuse_installed(self, plugin_id: str) -> None:
         in_place = await self._in_thread(self._trees.has, plugin_id)
         recorded = is_recorded(self._store, plugin_id)
+        if plugin_id in self._trees.unsettled and not recorded:
+            return  # what an earlier operation has left is taken away before the move
         if in_place and not recorded:
             raise plugin_error(
                 Prefix.ALREADY_INSTALLED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import define, evolve
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
@@ -13,8 +14,8 @@ from ..installed.keys import Trust
 from ..installed.records import Record, former, settings_namespace
 from ..installed.trees import ListEntry, Trees
 from .candidate import Candidate, CandidateFetcher
-from .change import Change
 from .prompting import Prompting
+from .settlement import InstalledSet
 from .underway.operations import Operations
 from .underway.progress import Step
 from .underway.running import Running
@@ -27,7 +28,7 @@ class Pipeline:
     _operations: Operations
     _prompting: Prompting
     _fetcher: CandidateFetcher
-    _change: Change
+    _installed: InstalledSet
     _trust: Trust
     _store: Store
     _trees: Trees
@@ -38,7 +39,10 @@ class Pipeline:
         """Wait for the turn to change the installed set."""
         await running.hold(self._operations.commit_lock)
         running.commit()
-        await self._change.settle_earlier(running)
+        await self._installed.settle()
+
+    def _settle_earlier(self) -> Deferred[None]:
+        return Deferred.fromCoroutine(self._installed.settle())
 
     def _begin_move(
         self, running: Running, candidate: Candidate, accepted: bool
@@ -77,7 +81,8 @@ class Pipeline:
             record.fields(),
             former(self._store, changed),
         )
-        return await self._change.carry_out(running, exchange, record, edits)
+        await self._installed.change(running, exchange, edits)
+        return ListEntry.recorded(candidate.manifest, record)
 
     def _new_settings(self, plugin_id: str) -> list[Edit]:
         """Return what removes the settings that the plugin makes from now on."""
@@ -107,7 +112,7 @@ def _record(candidate: Candidate, replaced: Record | None, now_ms: int) -> Recor
         commit=candidate.commit,
         key_id=signed.key_id,
         signed_at=signed.signed_at,
-        # Always a new value, whatever the clock shows: the start after a crash
-        # distinguishes the two sets by their records.
+        # Always a new value, whatever the clock shows: the two sets are distinguished
+        # by their records.
         updated_at=max(now_ms, replaced.updated_at + 1),
     )

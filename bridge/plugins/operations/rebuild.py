@@ -81,15 +81,12 @@ class Rebuild:
     All requests during a run share one more run: each gets the report of a run that
     began after the request.
 
-    :ivar stale: Whether a build that was asked for was cut off or refused as the daemon
-        ended, so that the next start has to make it.
     """
 
     _store: Store
     _trees: Trees
     _builder: Builds
     _audience: Audience
-    stale: bool = field(default=False, init=False)
     _building: Deferred[Report] | None = field(default=None, init=False)
     _cut: bool = field(default=False, init=False)
     _waiters: list[_Waiter] = field(factory=list, init=False)
@@ -112,7 +109,6 @@ class Rebuild:
         :param before: Called first, while nothing is built.
         """
         if self._closed:
-            self.stale = self.stale or self._cut
             return fail(shutting_down())
         waiter = _Waiter(before)
         self._waiters.append(waiter)
@@ -159,13 +155,11 @@ class Rebuild:
 
     async def _run(self, verify: Verify) -> Report:
         if self._cut:
-            self.stale = True
             raise shutting_down()
         self._building = self._builder.build(verify)
         try:
             return await self._building
         except CancelledError:
-            self.stale = True
             raise shutting_down() from None
         finally:
             self._building = None

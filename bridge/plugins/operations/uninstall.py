@@ -15,8 +15,8 @@ from ..installed.keys import Trust
 from ..installed.records import recorded, settings_namespace
 from ..installed.trees import Trees
 from ..tree.manifest import check_id
-from .change import Change
 from .prompting import Prompting
+from .settlement import InstalledSet
 from .underway.operations import Operations
 from .underway.progress import Step
 from .underway.running import Running
@@ -28,7 +28,7 @@ class Uninstaller:
 
     _operations: Operations
     _prompting: Prompting
-    _change: Change
+    _installed: InstalledSet
     _store: Store
     _trees: Trees
     _in_thread: InThread
@@ -59,7 +59,7 @@ class Uninstaller:
         await self._prompting.ask(running, prompt)
         await running.hold(self._operations.commit_lock)
         running.commit()
-        await self._change.settle_earlier(running)
+        await self._installed.settle()
         recorded(self._store, plugin_id)
         running.reached(Step.REMOVE, f"Removing {plugin_id}")
         in_place = await self._in_thread(self._trees.has, plugin_id)
@@ -70,12 +70,9 @@ class Uninstaller:
             self._trees.fresh().name if in_place else None,
             None,
         )
-        await self._change.exchange(running, exchange)
         settings = settings_namespace(plugin_id)
         edits: list[Edit] = [Remove(RECORDS, plugin_id), Drop(settings)]
-        await self._change.record(running, exchange, edits)
-        await self._change.rebuild_without(running)
-        await self._change.finish(exchange)
+        await self._installed.change(running, exchange, edits)
 
 
 @define(eq=False)
@@ -92,7 +89,7 @@ class KeyRing:
         Stop accepting a key; nothing is uninstalled.
 
         :return: Fires when that is durable; fails with ``BridgeError`` when the key
-            is accepted as before.
+            is accepted as before, or when the durability is not known.
         """
         return self._operations.run(
             Operation.FORGET_KEY, None, lambda running: self._forget(running, key_id)

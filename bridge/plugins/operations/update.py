@@ -6,7 +6,7 @@ from attrs import define
 from twisted.internet.defer import Deferred, fail
 
 from ...approval import Operation
-from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...store import Store
 from ..clone.urls import check_url
 from ..installed.records import Record, recorded
@@ -52,6 +52,8 @@ class Updater(Pipeline):
     ) -> ListEntry:
         await running.hold(self._operations.plugin_lock(plugin_id))
         record = updatable(self._store, plugin_id)
+        if plugin_id in self._trees.unsettled:  # what is installed now is not in place
+            await self._operations.commit_lock.run(self._settle_earlier)
         installed = await self._in_thread(self._trees.manifest, plugin_id)
         version = installed.version if installed else "unknown"
         prompts = self._prompting.prompts
@@ -64,11 +66,6 @@ class Updater(Pipeline):
         accepted = await self._prompting.ask_for_trust(running, candidate)
         await self._ask_to_grow(running, candidate, record)
         await self._begin_commit(running)
-        if recorded(self._store, plugin_id) != record:
-            raise BridgeError(
-                Code.UNAVAILABLE,
-                "an earlier update of this plugin was rolled back first; ask again",
-            )
         self._begin_move(running, candidate, accepted)
         return await self._commit(running, candidate, record)
 

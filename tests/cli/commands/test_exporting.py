@@ -19,7 +19,7 @@ from bridge.cli.commands import exporting
 from bridge.cli.commands.exporting import Export, PluginSource, taken
 from bridge.cli.commands.importing import check_application, read_export
 from bridge.cli.terminal import CommandError
-from bridge.store.view import StateView
+from bridge.store import Store
 
 from ...directories import fresh_directory, planted
 from ...whole.daemon import Daemon, run, running
@@ -38,9 +38,15 @@ RECORD = {
 class TakenTests(SynchronousTestCase):
     """Tests for what is exported."""
 
+    def view(self, content: dict[str, Any]) -> Store:
+        """Write a state file, and read it."""
+        path = fresh_directory(self) / "state.json"
+        path.write_text(json.dumps(content))
+        return Store.view(path)
+
     def test_page_and_plugins_only(self) -> None:
         """Keys, marks and whatever else is the daemon's stay."""
-        view = StateView(
+        view = self.view(
             {
                 "host": {"theme": "dark"},
                 "plugin:good": {"n": 1},
@@ -125,7 +131,7 @@ class ReadTests(SynchronousTestCase):
 
     def test_of_another_host(self) -> None:
         """What another application's page has set is not brought to this one."""
-        export = taken(StateView({}), "VRCNext", 0.0)
+        export = taken(self.view({}), "VRCNext", 0.0)
         check_application(export, "VRCNext")
         with self.assertRaises(CommandError) as raised:
             check_application(export, "plugin-bridge")

@@ -262,7 +262,7 @@ class ShadowTests(LinkingTestCase):
         """While it is shadowed, nothing of its id is committed without a build."""
         self.linked()
         failure = self.failureResultOf(
-            ensureDeferred(self.bench.change.build("mine")), BridgeError
+            ensureDeferred(self.bench.settlement._build_with("mine")), BridgeError
         )
         self.assertIn("build_failed: plugin-bridge dev has linked", str(failure.value))
 

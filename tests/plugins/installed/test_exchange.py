@@ -13,7 +13,7 @@ from bridge.plugins.installed.exchange import Exchange, make_durable
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS
 from bridge.plugins.installed.records import former
-from bridge.store import Put, Remove
+from bridge.store import Edit, Put, Remove
 
 from ..operations.bench import Bench
 
@@ -138,30 +138,23 @@ class ExchangeTests(SynchronousTestCase):
             self.assertEqual(os.lstat(place), before)
             self.assertTrue((self.directory / NEW).is_dir())
 
-    def test_the_state_decides(self):
-        """Whether the record is the new one decides which way to go."""
-        for exchange in KINDS.values():
-            self.assertEqual(
-                exchange.is_recorded(self.bench.store), exchange.record is None
-            )
-        commit = self.bench.store.commit
-        self.successResultOf(commit([Put(RECORDS, "good", RECORD)]))
-        for exchange in KINDS.values():
-            done = exchange.record is not None
-            self.assertEqual(exchange.is_recorded(self.bench.store), done)
-            way = exchange.do if done else exchange.undo
-            self.assertEqual(exchange.settling(self.bench.store), way)
+    def test_only_an_uninstall_is_done_by_the_state(self):
+        """Once its record is gone; whatever puts a tree in place is taken back."""
+        store = self.bench.store
+        for is_recorded in (False, True):
+            if is_recorded:
+                self.successResultOf(store.commit([Put(RECORDS, "good", RECORD)]))
+            for exchange in KINDS.values():
+                done = exchange.new is None and not is_recorded
+                self.assertEqual(exchange.is_done(store), done)
+                way = exchange.do if done else exchange.undo
+                self.assertEqual(exchange.settling(store), way)
 
-    def test_only_a_new_tree_is_still_to_be_built(self):
-        """The bundle decides on installs and updates alone, once they are recorded."""
-        for recorded in (False, True):
-            if recorded:
-                edits = [Put(RECORDS, "good", RECORD)]
-                self.successResultOf(self.bench.store.commit(edits))
-            for name, exchange in KINDS.items():
-                expected = recorded and name in ("install", "update", "repair")
-                found = exchange.is_to_be_built(self.bench.store)
-                self.assertEqual(found, expected, name)
+    def test_nothing_is_restored_that_was_not_changed(self):
+        """Values are left alone while the state has no new record."""
+        before = former(self.bench.store, [Put("plugin:good", "colour", "red")])
+        exchange = evolve(KINDS["install"], before=before)
+        self.assertEqual(exchange.rollback_edits(self.bench.store), [])
 
     def test_attack_forgotten_key(self):
         """A key that was forgotten meanwhile is not accepted again by taking back."""
@@ -169,7 +162,8 @@ class ExchangeTests(SynchronousTestCase):
         self.successResultOf(self.bench.store.commit(kept))
         before = former(self.bench.store, kept)
         exchange = evolve(KINDS["install"], before=before)
-        self.successResultOf(self.bench.store.commit([Remove(KEYS, "one")]))
+        later: list[Edit] = [Remove(KEYS, "one"), Put(RECORDS, "good", RECORD)]
+        self.successResultOf(self.bench.store.commit(later))
         self.assertEqual(exchange.rollback_edits(self.bench.store), kept[1:])
 
     def test_durable_tree(self):

@@ -33,11 +33,11 @@ from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.installed.trees import ListEntry, Trees
 from bridge.plugins.operations.candidate import CandidateFetcher
-from bridge.plugins.operations.change import Change
 from bridge.plugins.operations.install import Installer
 from bridge.plugins.operations.kept import KeptTree, Pin
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
+from bridge.plugins.operations.settlement import InstalledSet
 from bridge.plugins.operations.underway.operations import Operations
 from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
 from bridge.plugins.operations.update import Updater
@@ -272,12 +272,15 @@ class Bench:
         self.audience = FakeAudience(self.events)
         names = itertools.count(1)
         self.operations = Operations(
-            self.audience, self.clock, lambda: f"operation-{next(names)}"
+            self.audience,
+            self.clock,
+            lambda: f"operation-{next(names)}",
+            lambda root: self.threads(self.trees.remove, root),
         )
         self.kept = KeptTree(self.trees, self.clock, self.threads)
         self.rebuild = Rebuild(self.store, self.trees, self.builder, self.audience)
         self.journal = Journal(self.data.journal)
-        self.change = Change(
+        self.settlement = InstalledSet(
             self.store,
             self.trees,
             self.rebuild,
@@ -303,7 +306,7 @@ class Bench:
         self.uninstaller = Uninstaller(
             self.operations,
             self.prompting,
-            self.change,
+            self.settlement,
             self.store,
             self.trees,
             self.threads,
@@ -334,7 +337,7 @@ class Bench:
             self.operations,
             self.prompting,
             self.fetcher,
-            self.change,
+            self.settlement,
             self.trust,
             self.store,
             self.trees,

@@ -23,12 +23,14 @@ from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
 from bridge.plugins.installed import exchange, journal
-from bridge.plugins.operations.recovery import recover
+from bridge.plugins.installed.records import read_records
+from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError
+from bridge.store import Put
 
 from ...store.faults import FaultyOs, running_on
 from .bench import Bench
-from .worlds import World, snapshot
+from .worlds import World, code_of, outcome, snapshot
 
 HANDLED: Final = (exchange, journal, shutil)
 """Whose file-system calls are counted, besides the store's."""
@@ -146,8 +148,17 @@ def kill_the_recovery(world: World) -> Iterator[bool]:
 ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
 
 
+SETTING: Final = {"acknowledged": {"colour": "blue"}}
+
+
 def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[bool]:
-    """Let each file-system call fail, or all from it on; whether it was done."""
+    """
+    Let each file-system call fail, or all from it on; whether it was done.
+
+    What was answered as refused is not there: neither at once, nor in the bundle or
+    after a kill; and once the disk works again, settings are kept and the next
+    operation is not refused for it.
+    """
 
     def fault() -> None:
         raise OSError(number, os.strerror(number))
@@ -159,21 +170,46 @@ def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[
         faulty = FaultyOs(at, fault, ever_after)
         with running_on(faulty, *HANDLED):
             result = world.run(bench)
-        assert_consistent(world, bench, result)
-        yield world.assert_recovered(root)
+            is_refused = isinstance(result, Failure)
+            assert_answered(world, bench, result)
+        killed_now = root.with_name("killed")
+        shutil.copytree(root, killed_now, symlinks=True)
+        done = world.assert_recovered(killed_now)
+        assert done != is_refused, (at, result)
+        yield done
+        assert_goes_on(world, bench)
         if len(faulty.calls) <= at:
             return
         at += 1
 
 
-def assert_consistent(world: World, bench: Bench, result: Any) -> None:
-    """See that what was answered, what is there, and the journal agree."""
+def assert_answered(world: World, bench: Bench, result: Any) -> None:
+    """See that all that is read agrees with the answer, while the disk still fails."""
     if isinstance(result, Failure):
         assert result.check(BridgeError), result
-        if not bench.journal.exists():
-            world.assert_sound(bench)
-    else:
-        assert snapshot(bench) == world.new
+    expected = world.old if isinstance(result, Failure) else world.new
+    assert bench.left()[1] == expected[1], bench.left()[1]
+    if not bench.trees.unsettled:
+        assert snapshot(bench) == expected
+
+
+def assert_goes_on(world: World, bench: Bench) -> None:
+    """See that settings and operations work again as soon as the disk does."""
+    (ns, values), *_ = SETTING.items()
+    edits = [Put(ns, key, value) for key, value in values.items()]
+    assert outcome(bench.store.commit(edits)) is None
+    again = outcome(bench.uninstaller.uninstall("other"))
+    assert again is None, again
+    assert not bench.journal.exists()
+    assert not bench.trees.unsettled
+    bench = world.bench(bench.data.root.parent)
+    assert recover(bench.journal, bench.store, bench.trees) is None
+    assert bench.store.entries(ns) == values
+    sound, faults = bench.trees.sort_out(read_records(bench.store))
+    assert not faults, faults
+    assert bench.left()[0] == list(sound)
+    published = json.loads(bench.data.root.with_name("bundle").read_text())
+    assert published == {name: code_of(bench, name) for name in sound}, published
 
 
 def in_memory() -> str | None:

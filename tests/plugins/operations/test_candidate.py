@@ -48,12 +48,11 @@ class CandidateFetcherTests(SynchronousTestCase):
         self.assertTrue((candidate.root / "main.ts").is_file())
         self.assertTrue(candidate.root.name.startswith(".tmp-"))
 
-    def test_undo(self):
-        """Undoing the operation removes the clone."""
+    def test_clone_is_noted(self):
+        """The operation knows which tree to remove if it is not done."""
         self.bench.publish("good")
-        self.successResultOf(self.fetch("good"))
-        self.successResultOf(Deferred.fromCoroutine(self.running.undo.run()))
-        self.assertEqual(self.bench.left(), ([], {}))
+        candidate = self.successResultOf(self.fetch("good"))
+        self.assertEqual(self.running.clones, [candidate.root])
 
     def test_progress_of_another_operation(self):
         """The steps are reported as those of the operation they are part of."""
@@ -129,10 +128,10 @@ class PinnedTests(SynchronousTestCase):
         return Deferred.fromCoroutine(fetching)
 
     def refusal(self, pin=None):
-        """Fail to fetch it; the message.  Nothing stays."""
+        """Fail to fetch it; the message.  Only what the operation removes stays."""
         error = self.failureResultOf(self.fetch(pin), BridgeError).value
-        self.successResultOf(Deferred.fromCoroutine(self.running.undo.run()))
-        self.assertEqual(self.bench.left(), ([], {}))
+        left = {path.name for path in self.running.clones}
+        self.assertLessEqual(set(self.bench.left()[0]), left)
         return error.message
 
     def test_kept_tree_is_taken(self):

@@ -3,17 +3,18 @@
 import json
 import os
 from typing import Any
+from unittest import mock
 
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.store import Put, Store
-from bridge.store.generations import UnchangedError
 
 from .bench import (
     COMMIT,
@@ -30,6 +31,7 @@ from .bench import (
 )
 
 ASKED = ["awaiting_confirmation", "ask install"]
+ROLLED_BACK = ["rollback", "push plugins", "run", "push build ok"]
 CHECKED = ["clone", "clone", "validate", "policy", "signature"]
 TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
 
@@ -132,7 +134,7 @@ class InstallTests(PipelineTestCase):
     def test_one_commit(self):
         """Record, key and mark get into the file together."""
         counting = _Counting(self.bench.store)
-        setattr(self.bench.change, "_store", counting)  # noqa: B010 - for mypy
+        setattr(self.bench.settlement, "_store", counting)  # noqa: B010 - for mypy
         self.installed()
         ((record, key, mark),) = counting.commits
         self.assertEqual([record.ns, key.ns, mark.ns], [RECORDS, KEYS, MARKS])
@@ -416,21 +418,21 @@ class FaultTests(PipelineTestCase):
             self.assertNotIn("move", self.events)
 
     def test_rename(self):
-        """A tree that cannot be moved leaves nothing, and nothing is announced."""
+        """A tree that cannot be moved leaves nothing."""
         self.bench.threads.failing = {"do": OSError(28, "No space left")}
         message = self.refusal(code=Code.INTERNAL)
         self.assertEqual(
             message,
             "the move step failed and was undone: No space left on device",
         )
-        self.assertEqual(self.events[-2:], ["move", "answer"])
+        self.assertEqual(self.events[-6:], ["move", *ROLLED_BACK, "answer"])
 
     def test_state_file(self):
         """A record that cannot be written takes the tree out again."""
-        self.bench.writes.failing = {"replace": UnchangedError(28, "No space left")}
+        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
         message = self.refusal(code=Code.INTERNAL)
         self.assertIn("state.json could not be written", message)
-        self.assertEqual(self.events[-3:], ["move", "rollback", "answer"])
+        self.assertEqual(self.events[-6:], ["move", *ROLLED_BACK, "answer"])
 
     def test_full_daemon_namespaces(self):
         """A store without room for the record is not the caller's fault."""
@@ -451,14 +453,17 @@ class FaultTests(PipelineTestCase):
         # Once for the installation, once while it was undone.
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
 
-    def test_undoing_that_fails(self):
-        """What cannot be removed is logged, and the rest is still undone."""
+    def test_tree_that_cannot_be_taken_out(self):
+        """It is not recorded, built or in the way, and goes when that works again."""
         self.bench.builder.outcomes = ["broken"]
-        self.bench.threads.failing = {"undo": OSError(5, "I/O error")}
-        self.failureResultOf(self.install(), BridgeError)
-        names, values = self.bench.left()
-        self.assertEqual((names, values), (["good"], {}))
+        with mock.patch.object(Exchange, "undo", side_effect=OSError(5, "I/O error")):
+            self.failureResultOf(self.install(), BridgeError)
+        self.assertEqual(self.bench.left(), (["good"], {}))
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.events[-3:], ["run", "push build ok", "answer"])
+        self.assertEqual(self.installed(), "good")
+        self.assertEqual(self.bench.left()[0], ["good"])
+        self.assertFalse(self.bench.journal.exists())
 
 
 class RollbackTests(PipelineTestCase):

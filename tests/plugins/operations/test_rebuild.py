@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
 from bridge.plugins.operations.rebuild import Shutdown
-from bridge.plugins.operations.recovery import RecoveredBuild, recover
+from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import BUILD_END_SECONDS
 
@@ -216,7 +216,6 @@ class EndingTests(RebuildTestCase):
         for run in [*waiting, self.rebuild.run()]:
             error = self.failureResultOf(run, BridgeError).value
             self.assertEqual(error.code, "unavailable")
-        self.assertTrue(self.rebuild.stale)
         self.assertEqual(self.bench.audience.reports, [])
 
     def test_build_that_ends(self):
@@ -228,7 +227,6 @@ class EndingTests(RebuildTestCase):
         self.successResultOf(ended)
         self.assertTrue(self.successResultOf(building).ok)
         self.assertEqual(self.bench.clock.getDelayedCalls(), [])
-        self.assertFalse(self.rebuild.stale)
 
     def test_install(self):
         """An install is undone; the journal has the next start build the rest."""
@@ -252,7 +250,7 @@ class EndingTests(RebuildTestCase):
         next_bench = Bench(at=self.bench.data.root.parent)
         found = recover(next_bench.journal, next_bench.store, next_bench.trees)
         assert found is not None
-        RecoveredBuild(next_bench.operations, next_bench.change).begin(found)
+        next_bench.settlement.resume(next_bench.operations, found)
         self.assertEqual(next_bench.events[-1], f"push build ok {ids}")
         self.assertFalse(next_bench.journal.exists())
         self.assertEqual(next_bench.left()[0], ids.split())

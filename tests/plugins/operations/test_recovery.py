@@ -1,6 +1,5 @@
 """Operations that are killed, or fail."""
 
-import errno
 import json
 import os
 import shutil
@@ -16,14 +15,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.installed import exchange, journal
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import JournalError
-from bridge.plugins.installed.records import read_records
-from bridge.plugins.operations.recovery import RecoveredBuild, recover
+from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, Code
-from bridge.store import Put
-from bridge.store.generations import Generations
 
 from ...store.faults import FaultyOs, running_on
-from .bench import OTHER_SEED, Bench, files_of, manifest, url_of, write_tree
+from .bench import OTHER_SEED, Bench, url_of, write_tree
 
 ROOT = Path(__file__).parents[3]
 
@@ -82,90 +78,6 @@ class InterruptedTests(SynchronousTestCase):
         self.interrupt("uninstall")
 
 
-class UncertainFileTests(SynchronousTestCase):
-    """Tests for a disk that fails just as the records are written."""
-
-    def setUp(self):
-        """Install a plugin."""
-        self.bench = Bench(self)
-        self.bench.publish("good")
-        self.successResultOf(self.bench.installer.install(url_of("good")))
-        self.before = self.bench.left()
-
-    def fail_to_record(self, operation, times):
-        """
-        Begin an operation whose records are written, but not known to be.
-
-        :param times: How many writes fail so, the first one included.
-        """
-        replace = Generations.replace
-        failing = [OSError(errno.EIO, "I/O error")] * times
-
-        def written(generations, pieces):
-            replace(generations, pieces)
-            if failing:
-                raise failing.pop()
-
-        with mock.patch.object(Generations, "replace", written):
-            error = self.failureResultOf(operation(), BridgeError).value
-        self.assertEqual(error.code, Code.INTERNAL)
-        self.flushLoggedErrors()
-
-    def start_again(self):
-        """Start on what a kill leaves."""
-        self.bench = bench = Bench(at=self.bench.data.root.parent)
-        recovered = recover(bench.journal, bench.store, bench.trees)
-        if recovered is not None:
-            RecoveredBuild(bench.operations, bench.change).begin(recovered)
-
-    def assert_whole(self):
-        """There is a sound tree for each record, and nothing else."""
-        records = read_records(self.bench.store)
-        sound, faults = self.bench.trees.sort_out(records)
-        self.assertEqual(faults, {})
-        self.assertEqual(self.bench.left()[0], list(sound))
-        self.assertFalse(self.bench.journal.exists())
-
-    def operations(self):
-        """One of each kind."""
-        bench = self.bench
-        bench.clock.advance(60)
-        bench.publish("other", seed=OTHER_SEED)
-        later = manifest("good", version="1.1.0")
-        bench.publish("good", files_of("good", **{"plugin.json": later}))
-        return (
-            lambda: self.bench.installer.install(url_of("other")),
-            lambda: self.bench.updater.update("good"),
-            lambda: self.bench.uninstaller.uninstall("good"),
-        )
-
-    def test_rolled_back_in_the_file_too(self):
-        """A killed daemon has the old set, as its last answer was."""
-        for operation in self.operations():
-            self.fail_to_record(operation, 1)
-            self.assertEqual(self.bench.left(), self.before)
-            self.start_again()
-            self.assertEqual(self.bench.left(), self.before)
-            self.assert_whole()
-
-    def test_file_that_cannot_be_written_again(self):
-        """A killed daemon has the old set or the new one, but no mixture."""
-        for operation in self.operations():
-            self.fail_to_record(operation, 2)
-            self.start_again()
-            self.assert_whole()
-
-    def test_next_operation(self):
-        """It settles what the one before it left."""
-        install, _, uninstall = self.operations()
-        self.fail_to_record(install, 2)
-        self.successResultOf(uninstall())
-        self.assertEqual(self.bench.installed(), [])
-        self.assert_whole()
-        self.start_again()
-        self.assert_whole()
-
-
 class OrderTests(SynchronousTestCase):
     """Tests for what a loss of power leaves."""
 
@@ -188,7 +100,7 @@ class OrderTests(SynchronousTestCase):
 
 
 class RecoverTests(SynchronousTestCase):
-    """Tests for ``recover`` and ``RecoveredBuild``."""
+    """Tests for ``recover`` and ``InstalledSet.resume``."""
 
     def setUp(self):
         """Install a plugin."""
@@ -212,7 +124,7 @@ class RecoverTests(SynchronousTestCase):
 
     def build(self, recovered):
         """Build after a recovery."""
-        RecoveredBuild(self.bench.operations, self.bench.change).begin(recovered)
+        self.bench.settlement.resume(self.bench.operations, recovered)
 
     def test_nothing_was_under_way(self):
         """Strays go, and nothing is built."""
@@ -281,63 +193,49 @@ class RecoverTests(SynchronousTestCase):
         self.assertEqual(bench.installed(), ["good", "other"])
         return self.recover()
 
-    def test_new_tree_is_built(self):
-        """What was to be built is built, reported, and then nothing is left to undo."""
+    def test_new_tree_is_taken_out(self):
+        """What was not built is not installed, whatever can be built now."""
         recovered = self.interrupted_build()
+        assert recovered is not None
+        self.assertFalse(recovered.finished)
+        self.assertEqual(self.bench.left(), self.before)
+        self.build(recovered)
+        self.assertEqual(
+            self.bench.events,
+            ["rollback", "push plugins good", "run good", "push build ok good"],
+        )
+        self.assertEqual({p.id for p in self.bench.audience.progresses}, {None})
+        self.assertEqual(self.bench.left(), self.before)
+        self.assertFalse(self.bench.journal.exists())
+        (running,) = self.bench.operations.recent()
+        assert running.outcome is not None and running.outcome.error is not None
+        self.assertEqual(running.outcome.error.code, Code.UNAVAILABLE)
+
+    def test_generation_before(self):
+        """Nothing of it is in the state file's previous generation, either."""
+        recovered = self.interrupted_build()
+        previous = self.bench.data.state.with_name("state.json.bak")
+        self.assertIn(b"other", previous.read_bytes())
+        self.build(recovered)
+        self.assertNotIn(b"other", previous.read_bytes())
+
+    def test_uninstall_is_finished(self):
+        """Of an uninstall, the state decides."""
+        bench = self.bench
+        hanging = bench.builder.outcomes = [Deferred()]
+        bench.uninstaller.uninstall("good").addErrback(lambda _: None)
+        self.assertEqual((hanging, bench.events[-1]), ([], "run"))
+        self.bench = bench = Bench(at=bench.data.root.parent)
+        recovered = self.recover()
         assert recovered is not None
         self.assertTrue(recovered.finished)
         self.build(recovered)
         self.assertEqual(
-            self.bench.events, ["build", "run good other", "push build ok good other"]
+            bench.events,
+            ["push plugins", "uninstall build", "run", "push build ok"],
         )
-        self.assertEqual({p.id for p in self.bench.audience.progresses}, {None})
-        self.assertEqual(self.bench.left()[0], ["good", "other"])
-        self.assertFalse(self.bench.journal.exists())
-
-    def test_new_tree_that_does_not_build(self):
-        """It is rolled back, as it would have been by the daemon that was killed."""
-        recovered = self.interrupted_build()
-        settings = [Put("plugin:other", "colour", "red")]
-        self.successResultOf(self.bench.store.commit(settings))
-        self.bench.builder.outcomes = ["no such module"]
-        self.build(recovered)
-        self.assertEqual(
-            self.bench.events,
-            [
-                "build",
-                "run good other",
-                "push build failed good other",
-                "rollback",
-                "push plugins good",
-                "run good",
-                "push build ok good",
-            ],
-        )
-        self.assertEqual(self.bench.left(), self.before)
-        self.assertFalse(self.bench.journal.exists())
-
-    def test_old_tree_is_kept_until_then(self):
-        """An update that does not build after a start is rolled back, the tree too."""
-        bench = self.bench
-        bench.clock.advance(60)
-        text = manifest("good", version="1.1.0")
-        bench.publish("good", files_of("good", **{"plugin.json": text}))
-        before = bench.left()
-        bench.builder.outcomes = [Deferred()]
-        bench.updater.update("good").addErrback(lambda _: None)
-        self.bench = bench = Bench(at=bench.data.root.parent)
-        recovered = self.recover()
-        self.assertEqual(len(bench.left()[0]), 2)
-        self.assertEqual(self.version(), "1.1.0")
-        bench.builder.outcomes = ["no such module"]
-        self.build(recovered)
-        self.assertEqual(self.version(), "1.0.0")
-        self.assertEqual(bench.left(), before)
-
-    def version(self):
-        """The version of the tree in place."""
-        found = self.bench.trees.manifest("good")
-        return found and found.version
+        self.assertEqual(bench.left()[0], [])
+        self.assertFalse(bench.journal.exists())
 
     def test_plugin_that_is_busy_with_it(self):
         """An operation on the same plugin waits until it is known what is installed."""

@@ -8,7 +8,6 @@ from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Put
-from bridge.store.generations import UnchangedError
 
 from .bench import KEY, NOW, Bench, no_desktop, url_of
 
@@ -182,7 +181,7 @@ class RefusalTests(UninstallTestCase):
 
     def test_state_file(self):
         """When the record cannot be removed, the tree is put back."""
-        self.bench.writes.failing = {"replace": UnchangedError(28, "No space left")}
+        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
         message = self.refusal(code=Code.INTERNAL)
         self.assertIn("could not be written", message)
         self.assertIn("uninstall rollback", self.events)

@@ -1,16 +1,17 @@
 """Tests for ``bridge.plugins.operations.update``, with all the rooms below it."""
 
-from typing import Any
+from unittest import mock
 
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import Record
+from bridge.plugins.installed.records import Record, read_records
+from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Drop, Put
-from bridge.store.generations import UnchangedError
 
 from .bench import (
     COMMIT,
@@ -421,7 +422,7 @@ class RollbackTests(UpdateTestCase):
 
     def test_each_step_of_the_move(self):
         """A disk that fails leaves the old tree, and it is as it was."""
-        for name in ("make_durable", "begin", "do", "entry", "entries"):
+        for name in ("make_durable", "begin", "do", "entries"):
             self.bench.threads.failing = {}
             self.start()
             self.bench.threads.failing = {name: OSError(28, "No space left")}
@@ -433,52 +434,94 @@ class RollbackTests(UpdateTestCase):
 
     def test_state_file(self):
         """A record that cannot be written leaves the old tree."""
-        self.bench.writes.failing = {"replace": UnchangedError(28, "No space left")}
+        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
         self.assertIn("could not be written", self.refusal(code=Code.INTERNAL))
         self.assertIn("update rollback", self.events)
 
-    def test_record_that_cannot_be_taken_back(self):
-        """The new set stays until the next operation, which takes it back first."""
-        bench = self.bench
+    def full_disk(self):
+        """Let the build fail, and nothing be written from then on."""
+        writes = self.bench.writes
+        full = {"replace": OSError(28, "No space left")}
+        self.bench.threads.before = {"verify": lambda: setattr(writes, "failing", full)}
+        self.bench.builder.outcomes = ["no such module"]
+        self.assertEqual(self.refused(), "build_failed: no such module")
 
-        def full_disk() -> None:
-            bench.writes.failing = {"replace": OSError(28, "No space left")}
+    def refused(self):
+        """Fail to update; the message."""
+        return self.failureResultOf(self.update(), BridgeError).value.message
 
-        bench.threads.before = {"verify": full_disk}
-        bench.builder.outcomes = ["no such module"]
-        with capturedLogs() as logged:
-            self.failureResultOf(self.update(), BridgeError)
-        _, values, code, journal = self.state()
-        self.assertEqual((code, journal), (NEW, True))
-        self.assertEqual(values[RECORDS]["good"]["signedAt"], NOW + 10)
-        failed = [e["why"] for e in logged if "undoing failed" in e["log_format"]]
-        self.assertEqual(failed, ["state.json could not be written: No space left"])
-        bench.writes.failing = {}
-        error = self.failureResultOf(self.update(), BridgeError).value
-        self.assertEqual(error.code, Code.UNAVAILABLE)
+    def test_full_disk_while_it_is_taken_back(self):
+        """The old set is read, listed, built and trusted at once."""
+        self.publish(seed=OTHER_SEED)
+        self.start()
+        self.full_disk()
+        *before, journal = self.state()
+        self.assertEqual([*before, False], list(self.before))
+        self.assertTrue(journal)
+        self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
+        self.assertEqual(self.bench.audience.entries[-1][0].version, "1.0.0")
         self.assertEqual(self.events[-2:], ["push build ok good", "answer"])
+
+    def test_space_again_after_a_full_disk(self):
+        """Any write takes it back in the file; the next operation is not refused."""
+        path = self.bench.data.state
+        self.full_disk()
+        self.assertIn(b'"signedAt":%d' % (NOW + 10), path.read_bytes())
+        self.bench.writes.failing = {}
+        self.successResultOf(self.bench.store.commit([Put("host", "k", 1)]))
+        self.assertNotIn(b'"signedAt":%d' % (NOW + 10), path.read_bytes())
+        self.assertEqual(self.updated().version, "1.1.0")
+        self.assertEqual(self.state()[0], ["good"])
+        self.assertEqual(self.state()[2:], (NEW, False))
+
+    def test_killed_after_a_full_disk(self):
+        """A start takes back what was answered as refused."""
+        self.full_disk()
+        self.bench = bench = Bench(at=self.bench.data.root.parent)
+        self.assertEqual(bench.store.entries(RECORDS)["good"]["signedAt"], NOW + 10)
+        recovered = recover(bench.journal, bench.store, bench.trees)
+        assert recovered is not None
+        bench.settlement.resume(bench.operations, recovered)
         self.assertEqual(self.state(), self.before)
         previous = bench.data.state.with_name("state.json.bak")
         self.assertEqual(previous.read_bytes(), bench.data.state.read_bytes())
-        self.updated()
-        self.assertEqual(self.state()[0], ["good"])
-        self.assertEqual(self.state()[2:], (NEW, False))
+
+    def test_disk_that_stays_full(self):
+        """The next operation is refused for the disk, and changes nothing either."""
+        self.full_disk()
+        after = self.state()
+        with capturedLogs() as logged:
+            self.assertIn("could not be written: No space left", self.refused())
+        self.assertEqual(self.state(), after)
+        whys = [event["why"] for event in logged if "why" in event]
+        self.assertEqual(whys, [])
 
     def test_trees_that_cannot_be_put_back(self):
-        """The journal stays, and the next operation puts them back first."""
-        bench: Any = self.bench
-        bench.builder.outcomes = ["no such module"]
-        bench.threads.failing = {"undo": OSError(5, "I/O error")}
-        self.failureResultOf(self.update(), BridgeError)
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-        self.assertEqual(self.state()[2:], (NEW, True))
-        error = self.failureResultOf(self.update(), BridgeError).value
-        self.assertEqual(error.code, Code.INTERNAL)
+        """Nothing of the plugin is built until they are, by the next operation."""
+        self.bench.builder.outcomes = ["no such module"]
+        broken = mock.patch.object(Exchange, "undo", side_effect=OSError(5, "I/O"))
+        with broken:
+            self.refused()
+            self.assertEqual(self.events[-2:], ["push build ok", "answer"])
+            listing = self.bench.trees.listing(read_records(self.bench.store))
+            (fault,) = listing.broken
+            self.assertIn("can't be taken back yet", fault.reason)
+            self.assertEqual(self.state()[2:], (NEW, True))
         self.flushLoggedErrors(OSError)
-        bench.threads.failing = {}
-        self.updated()
+        self.assertEqual(self.updated().version, "1.1.0")
+        self.assertIn("version 1.0.0", self.bench.approver.prompts[-1].body)
         self.assertEqual(self.state()[2:], (NEW, False))
         self.assertEqual(self.state()[0], ["good"])
+
+    def test_older_version_than_what_could_not_be_taken_back(self):
+        """It is compared with what is installed, not with what was refused."""
+        self.publish("3.0.0")
+        self.bench.builder.outcomes = ["no such module"]
+        with mock.patch.object(Exchange, "undo", side_effect=OSError(5, "I/O")):
+            self.refused()
+        self.flushLoggedErrors(OSError)
+        self.publish("2.0.0")
+        self.assertEqual(self.updated().version, "2.0.0")
 
 
 class UnsettledInstallTests(UpdateTestCase):
@@ -488,12 +531,10 @@ class UnsettledInstallTests(UpdateTestCase):
         """It is taken out, and leaves nothing, when something else is done."""
         self.bench.publish("other")
         self.bench.builder.outcomes = ["no such module"]
-        self.bench.threads.failing = {"undo": OSError(5, "I/O error")}
-        installing = self.bench.installer.install(url_of("other"))
-        self.failureResultOf(installing, BridgeError)
+        with mock.patch.object(Exchange, "undo", side_effect=OSError(5, "I/O")):
+            self.failureResultOf(self.bench.installer.install(url_of("other")))
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
         self.assertEqual(self.state()[0], ["good", "other"])
-        self.bench.threads.failing = {}
         self.updated()
         self.assertEqual(self.state()[0], ["good"])
 

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from bridge.plugins.bundle.build import Report
-from bridge.plugins.operations.recovery import Recovered, RecoveredBuild, recover
+from bridge.plugins.operations.settlement import Recovered, recover
 from bridge.store import Put
 
 from .bench import NOW, OTHER_SEED, Bench, FakeBuilder, files_of, manifest, url_of
@@ -180,7 +180,7 @@ class World:
     @staticmethod
     def go_on(bench: Bench, recovered: Recovered) -> None:
         """Build after a recovery."""
-        RecoveredBuild(bench.operations, bench.change).begin(recovered)
+        bench.settlement.resume(bench.operations, recovered)
 
     def assert_sound(self, bench: Bench) -> None:
         """See that one set is there, whole."""

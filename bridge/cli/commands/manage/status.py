@@ -6,8 +6,7 @@ from ....plugins.installed.records import read_records
 from ....protocol.errors import BridgeError
 from ....provision.readiness import build_problem
 from ....settings.options import Paths
-from ....store import StoreError
-from ....store.view import StateView
+from ....store import Store, StoreError
 from ...asking.client import NO_DAEMON, NoDaemonError, find_control
 from ...managing.installed import NAMESPACE, SWITCH, read_plugins
 from ...managing.overview import Overview, built_at, host_of, problems_of
@@ -93,7 +92,7 @@ def on_disk(place: Paths, why: str) -> Overview:
     installed: list[str] = []
     switches: dict[str, object] = {}
     try:
-        view = StateView.read(place.data.state)
+        view = Store.view(place.data.state)
         installed = sorted(read_records(view))
         switches = view.entries(NAMESPACE)
     except StoreError as e:

@@ -1,1 +1,1 @@
-"""Operations while they run: their locks, progress, outcomes, and how to undo them."""
+"""Operations while they run: their locks, progress and outcomes."""

@@ -10,6 +10,7 @@ Plugin operations under way, and those that ended lately.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
@@ -27,9 +28,8 @@ from ....protocol.errors import (
     shutting_down,
 )
 from ....protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
-from .faults import reason
 from .progress import Watcher
-from .running import End, Outcome, Ref, Running, cancelled
+from .running import End, Outcome, Ref, Running, cancelled, reason
 
 T = TypeVar("T")
 
@@ -40,12 +40,14 @@ class Operations:
     Every plugin operation of the daemon.
 
     :ivar name: Returns a fresh name for an operation.
+    :ivar remove: Removes a tree that is not wanted any more.
     :ivar commit_lock: Held while the trees, the records and the bundle change.
     """
 
     _watcher: Watcher
     _clock: IReactorTime
     _name: Callable[[], str]
+    _remove: Callable[[Path], Awaitable[object]]
     commit_lock: DeferredLock = field(factory=DeferredLock)
     _by_plugin: WeakValueDictionary[str, DeferredLock] = field(
         factory=WeakValueDictionary
@@ -86,7 +88,7 @@ class Operations:
         watcher: Watcher | None = None,
     ) -> Deferred[T]:
         """
-        Run an operation, and undo it when it fails.
+        Run an operation.
 
         Cancelling the Deferred does not stop it.
 
@@ -136,7 +138,7 @@ class Operations:
             return result
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(running, e)
-            await running.undo.run()
+            await self._remove_clones(running)
             stopped = running.stop.is_set()
             end = End.CANCELLED if stopped else End.REFUSED
             running.outcome = Outcome(end, self._now(), error=refusal)
@@ -147,8 +149,16 @@ class Operations:
             self._ended = [*self._ended, running][-OUTCOMES:]
             running.ended.callback(None)
 
+    async def _remove_clones(self, running: Running) -> None:
+        for clone in running.clones:
+            try:
+                await self._remove(clone)
+            except OSError:
+                self._log.failure("{name} is removed at the next start", name=clone)
+
     def _refusal(self, running: Running, error: Exception) -> BridgeError:
-        where: dict[str, Any] = {"op": running.op, "step": running.step}
+        step = running.failed_at or running.step
+        where: dict[str, Any] = {"op": running.op, "step": step}
         if running.stop.is_set():
             why = running.why_stopped
             self._log.warn(
@@ -159,7 +169,7 @@ class Operations:
             log = self._log.error if error.code == Code.INTERNAL else self._log.warn
             log("{op} ended at {step}: {reason}", reason=error.message, **where)
             return error
-        undone = f"the {running.step} step failed and was undone"
+        undone = f"the {step} step failed and was undone"
         if (because := reason(error)) is not None:
             self._log.error("{op} failed at {step}: {why}", why=because, **where)
             return BridgeError(Code.INTERNAL, f"{undone}: {because}")

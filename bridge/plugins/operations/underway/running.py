@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, DeferredLock
@@ -14,9 +17,11 @@ from twisted.python.failure import Failure
 from ....approval import Operation
 from ....protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
 from .progress import Progress, Step, Watcher
-from .undo import Undo
 
 T = TypeVar("T")
+
+# Not EIO: of a disk that breaks, it matters which file was read or written.
+_NO_ROOM: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS))
 
 
 class End(StrEnum):
@@ -67,6 +72,19 @@ def cancelled(detail: str) -> BridgeError:
     return plugin_error(Prefix.CANCELLED, detail)
 
 
+def reason(error: Exception) -> str | None:
+    """
+    Return why something failed, without a path or other detail.
+
+    :return: ``None`` for a defect, which is to be logged in full.
+    """
+    if isinstance(error, BridgeError):
+        return error.message
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return os.strerror(error.errno)
+    return None
+
+
 @define(eq=False)
 class Running:
     """
@@ -77,7 +95,9 @@ class Running:
     :ivar ref: The page's name for it, if there is one.
     :ivar started_at: Milliseconds since the epoch.
     :ivar stop: Set when it has to end; a clone watches it.
+    :ivar clones: Trees that are to be removed unless it is done.
     :ivar step: The last step it has reached.
+    :ivar failed_at: The step before the rollback, if there was one.
     :ivar message: The last message to pages.
     :ivar outcome: ``None`` while it is under way.
     """
@@ -88,9 +108,10 @@ class Running:
     name: str = ""
     ref: Ref | None = None
     started_at: int = 0
-    undo: Undo = field(factory=Undo)
     stop: threading.Event = field(factory=threading.Event)
+    clones: list[Path] = field(factory=list)
     step: Step = Step.AWAITING_CONFIRMATION
+    failed_at: Step | None = None
     message: str = ""
     outcome: Outcome | None = None
     ended: Deferred[None] = field(factory=Deferred)
@@ -126,6 +147,11 @@ class Running:
                 self.cancellable,
             )
         )
+
+    def roll_back(self) -> None:
+        """Report that what was done is being taken back."""
+        self.failed_at = self.step
+        self.reached(Step.ROLLBACK, "Putting everything back")
 
     def check(self) -> None:
         """

@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
@@ -17,7 +18,6 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 
 from ..bench import NOW, FakeAudience
-from .test_undo import noting
 
 INSTALL = Operation.INSTALL
 
@@ -38,14 +38,22 @@ class OperationsTestCase(SynchronousTestCase):
         self.clock.advance(NOW)
         names = itertools.count(1)
         self.operations = Operations(
-            FakeAudience(self.events), self.clock, lambda: f"{next(names):016x}"
+            FakeAudience(self.events),
+            self.clock,
+            lambda: f"{next(names):016x}",
+            self.remove,
         )
+
+    def remove(self, clone):
+        """Remove a tree, or fail to."""
+        self.events.append(f"{clone} removed")
+        return fail(OSError("in the way")) if clone.name == "stays" else succeed(None)
 
     def run_until(self, gate, op=INSTALL):
         """Run an operation that waits for ``gate``, and may be given up."""
 
         async def body(running):
-            running.undo.add("note", noting(self.events, "undone"))
+            running.clones.append(Path("clone"))
             return await running.until(lambda: gate)
 
         return self.operations.run(op, None, body)
@@ -60,17 +68,28 @@ class OperationsTests(OperationsTestCase):
     """Tests for ``Operations``."""
 
     def test_result(self):
-        """An operation answers what it came to, and undoes nothing."""
+        """An operation answers what it came to, and removes nothing."""
         self.assertEqual(self.successResultOf(self.run_until(succeed(5))), 5)
         self.assertEqual(self.events, [])
 
-    def test_refusal_comes_after_the_undoing(self):
-        """A refused operation is undone before it is answered."""
+    def test_refusal_comes_after_the_removal(self):
+        """The clone of a refused operation is removed before it is answered."""
         refused = BridgeError(Code.BAD_REQUEST, "no")
         running = self.run_until(fail(refused))
         running.addErrback(self.answered)
         self.assertIs(self.failureResultOf(running).value, refused)
-        self.assertEqual(self.events, ["undone", "answer"])
+        self.assertEqual(self.events, ["clone removed", "answer"])
+
+    def test_clone_that_stays(self):
+        """What can't be removed is logged, and the rest is removed."""
+
+        async def body(running):
+            running.clones += [Path("stays"), Path("clone")]
+            raise BridgeError(Code.BAD_REQUEST, "no")
+
+        self.failureResultOf(self.operations.run(INSTALL, None, body), BridgeError)
+        self.assertEqual(self.events, ["stays removed", "clone removed"])
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_defect_reveals_nothing_of_itself(self):
         """A defect is logged whole, and answered as ``internal``."""
@@ -108,7 +127,7 @@ class OperationsTests(OperationsTestCase):
         running.addErrback(lambda _: None)
         running.cancel()
         gate.errback(BridgeError(Code.BAD_REQUEST, "no"))
-        self.assertEqual(self.events, ["undone"])
+        self.assertEqual(self.events, ["clone removed"])
 
     def test_too_many(self):
         """Only so many go on at once; the next one is refused at once."""
@@ -149,7 +168,7 @@ class CloseTests(OperationsTestCase):
         self.successResultOf(self.operations.close())
         error = self.failureResultOf(running, BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.assertEqual(self.events, ["withdrawn", "undone"])
+        self.assertEqual(self.events, ["withdrawn", "clone removed"])
         again = self.failureResultOf(self.run_until(gate), BridgeError).value
         self.assertEqual(again.code, Code.UNAVAILABLE)
 
@@ -311,7 +330,7 @@ class CancelTests(OperationsTestCase):
         return self.failureResultOf(self.operations.cancel(name), BridgeError).value
 
     def test_cancelled(self):
-        """It is undone, its caller is refused, and only then it is answered."""
+        """Its clone is removed, its caller refused, and only then it is answered."""
         gate: Deferred[Any] = Deferred(lambda d: self.events.append("withdrawn"))
         running = self.run_until(gate)
         cancelling = self.operations.cancel(self.only().name)
@@ -319,7 +338,7 @@ class CancelTests(OperationsTestCase):
         error = self.failureResultOf(running, BridgeError).value
         self.assertEqual(error.code, Code.BAD_REQUEST)
         self.assertTrue(error.message.startswith("cancelled: "))
-        self.assertEqual(self.events, ["withdrawn", "undone", "answer"])
+        self.assertEqual(self.events, ["withdrawn", "clone removed", "answer"])
         outcome = self.only().outcome
         self.assertEqual((outcome.end, outcome.error), (End.CANCELLED, error))
 

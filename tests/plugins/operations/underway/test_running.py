@@ -1,5 +1,7 @@
 """Tests for ``bridge.plugins.operations.underway.running``."""
 
+import errno
+import os
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock
@@ -7,7 +9,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins.operations.underway.progress import Step
-from bridge.plugins.operations.underway.running import Ref, Running, cancelled, ref_of
+from bridge.plugins.operations.underway.running import (
+    Ref,
+    Running,
+    cancelled,
+    reason,
+    ref_of,
+)
 from bridge.protocol.errors import BridgeError, Code
 
 from ..bench import FakeAudience
@@ -99,3 +107,22 @@ class RefTests(SynchronousTestCase):
         self.assertIsNone(ref_of(None, "install", "a"))
         self.assertEqual(ref_of("x", "install", "a"), ref_of("x", "install", "a"))
         self.assertNotEqual(ref_of("x", "install", "a"), ref_of("x", "install", "b"))
+
+
+class ReasonTests(SynchronousTestCase):
+    """Tests for ``reason``."""
+
+    def test_refusal(self):
+        """A refusal has its own words."""
+        self.assertEqual(reason(BridgeError(Code.UNAVAILABLE, "later")), "later")
+
+    def test_disk(self):
+        """A disk that takes no more is reported as the system names it."""
+        for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+            error = OSError(number, "secret", "/home/secret")
+            self.assertEqual(reason(error), os.strerror(number))
+
+    def test_defect(self):
+        """Everything else is a defect."""
+        for defect in (KeyError("x"), OSError(errno.EIO, "x"), OSError("x")):
+            self.assertIsNone(reason(defect))

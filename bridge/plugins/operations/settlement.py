@@ -1,0 +1,285 @@
+"""
+The one place where the installed set changes: trees, records and the bundle together.
+
+Before anything moves, the journal says what would undo it.  An install or an update has
+happened when that is removed again, an uninstall when the state has no record; see
+docs/decisions/0085.  All else is taken back: at once when it fails, or by the start
+after a kill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from attrs import define, field, frozen
+from twisted.logger import Logger
+
+from ...approval import Operation
+from ...concurrency.threads import InThread
+from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ...store import Edit, Store
+from ..installed.exchange import Exchange, make_durable
+from ..installed.journal import Journal, JournalError
+from ..installed.records import read_records
+from ..installed.trees import Trees
+from .rebuild import Rebuild
+from .underway.operations import Operations
+from .underway.progress import Audience, Step
+from .underway.running import Running, reason
+
+
+@frozen
+class Recovered:
+    """
+    An interrupted operation, and its outcome.
+
+    :ivar finished: Whether the operation was finished; else it was rolled back.
+    """
+
+    exchange: Exchange
+    finished: bool
+
+    @property
+    def notice(self) -> str:
+        """The text for the operator."""
+        became = "finished" if self.finished else "rolled back"
+        return (
+            f"the {self.exchange.op} of {self.exchange.plugin_id} was interrupted, and "
+            f"was {became}; the bundle is built again"
+        )
+
+
+def recover(journal: Journal, store: Store, trees: Trees) -> Recovered | None:
+    """
+    Restore either the old or the new set completely.  Blocks.
+
+    What can be read is that set when this returns.  The journal stays: the bundle is
+    still to be built.  Doing all of it again, after another crash, comes to the same.
+
+    :return: What was under way; ``None`` when nothing was.
+    :raise JournalError: It can't be understood, or the trees can't be moved.  They
+        are as they were, and nothing was removed.
+    """
+    journal.tidy()
+    exchange = journal.read()
+    if exchange is None:
+        trees.sweep()
+        return None
+    done = exchange.is_done(store)
+    try:
+        exchange.settling(store)(trees.directory)
+    except OSError as e:
+        raise JournalError(
+            f"the interrupted {exchange.op} of {exchange.plugin_id} cannot be settled: "
+            f"{e.strerror or 'something is in the way in plugins/'}"
+        ) from None
+    store.insist(exchange.rollback_edits(store)).addErrback(lambda _: None)
+    trees.sweep()
+    return Recovered(exchange, done)
+
+
+@define(eq=False)
+class InstalledSet:
+    """Replaces the installed set by another one: whole, or not at all."""
+
+    _store: Store
+    _trees: Trees
+    _rebuild: Rebuild
+    _audience: Audience
+    _in_thread: InThread
+    _journal: Journal
+    _pending: Exchange | None = field(default=None, init=False)
+    _in_generations: bool = field(default=False, init=False)
+    """Whether a generation of the state file may hold what was taken back."""
+
+    _log: ClassVar[Logger] = Logger()
+
+    async def change(
+        self, running: Running, exchange: Exchange, edits: Sequence[Edit]
+    ) -> None:
+        """
+        Put a tree in place, or take one away, with its records, and build the bundle.
+
+        Call it with the commit lock, after ``settle``.
+
+        :raise BridgeError: It could not be done, so it was taken back: from what can
+            be read and built at once, from a disk that fails when that works again.
+            So does ``OSError``.
+        """
+        if exchange.new is not None:
+            clone = self._trees.directory / exchange.new
+            await self._in_thread(make_durable, clone)
+        self._pending = exchange
+        try:
+            await self._in_thread(self._journal.begin, exchange)
+            await self._in_thread(exchange.do, self._trees.directory)
+            await self._record(edits)
+            if exchange.new is not None:
+                await self._push_entries()
+                running.reached(Step.BUILD, "Building the bundle")
+                await self._build_with(exchange.plugin_id)
+                await self._end(exchange, exchange.old)
+        except Exception:
+            # Of an uninstall, the state may have it although its write failed.
+            if not exchange.is_done(self._store):
+                await self._settle_or_log(running)
+                raise
+        await self._settle_or_log(running)
+
+    async def settle(self, running: Running | None = None) -> None:
+        """
+        Make all agree on what has happened: trees, state, bundle and journal.
+
+        It is done after a change and after one that failed, before the next one, and
+        at a start, and goes on wherever it was ended before.  Call it with the commit
+        lock, and before the state is read.
+
+        :param running: The operation that is settled; ``None`` for an earlier one's.
+        :raise OSError: It can't be ended now; so does ``BridgeError``.  What can be
+            read is settled even so.
+        """
+        exchange = self._pending
+        if exchange is None:
+            return
+        if not await self._in_thread(self._journal.exists):
+            self._pending = None  # nothing has moved
+            return
+        done = exchange.is_done(self._store)
+        if not done:
+            if running is not None:
+                running.roll_back()
+            self._take_back(exchange)
+        try:
+            await self._in_thread(self._move_trees, exchange)
+        finally:
+            await self._publish(running if done else None)
+        await self._store.commit([])
+        if self._in_generations:
+            await self._store.renew()
+        await self._end(exchange, exchange.old if done else exchange.new)
+
+    def resume(self, operations: Operations, recovered: Recovered) -> None:
+        """
+        End what a kill has interrupted, in the background: with a build.
+
+        :param recovered: The outcome of ``recover``.
+        """
+        exchange = self._pending = recovered.exchange
+        self._in_generations = True
+        op = Operation(exchange.op)
+        plugin_id = None if op == Operation.INSTALL else exchange.plugin_id
+
+        async def body(running: Running) -> None:
+            await running.hold(operations.plugin_lock(exchange.plugin_id))
+            await running.hold(operations.commit_lock)
+            running.commit()
+            await self.settle(running)
+            if not recovered.finished:
+                raise BridgeError(
+                    Code.UNAVAILABLE, "the daemon was ended meanwhile; ask again"
+                )
+
+        operations.run(op, plugin_id, body).addErrback(lambda _: None)
+
+    async def _record(self, edits: Sequence[Edit]) -> None:
+        try:
+            await self._store.commit(edits)
+        except BridgeError as e:
+            # What is too large is the daemon's own, so it is not the caller's fault.
+            code = Code.INTERNAL if e.code == Code.BAD_REQUEST else e.code
+            raise BridgeError(code, e.message) from None
+
+    async def _build_with(self, plugin_id: str) -> None:
+        """
+        Build the bundle with a plugin.
+
+        :raise BridgeError: ``build_failed``: it is not in the bundle.
+        """
+        if plugin_id in self._trees.linked:
+            raise plugin_error(
+                Prefix.BUILD_FAILED,
+                f"plugin-bridge dev has linked {plugin_id}, so this one would not be "
+                "built; end that first",
+            )
+        report = await self._rebuild.run()
+        if not (report.ok and plugin_id in report.plugins):
+            first = next(iter(report.errors), "the plugin was left out of the bundle")
+            raise plugin_error(Prefix.BUILD_FAILED, first)
+
+    async def _settle_or_log(self, running: Running) -> None:
+        try:
+            await self.settle(running)
+        except Exception as e:  # noqa: BLE001
+            # The next operation, or the next start, goes on with it.
+            if (why := reason(e)) is None:
+                self._log.failure("{op} can't be settled yet", op=running.op)
+            else:
+                self._log.error(
+                    "{op} can't be settled yet: {why}", op=running.op, why=why
+                )
+
+    def _take_back(self, exchange: Exchange) -> None:
+        """Let nothing of it be read from now on."""
+        if exchange.is_recorded(self._store):
+            self._in_generations = True
+            taking_back = self._store.insist(exchange.rollback_edits(self._store))
+            taking_back.addErrback(lambda _: None)  # see ``Store.insist``
+
+    def _move_trees(self, exchange: Exchange) -> None:
+        # Until they are where they belong, nothing of the plugin is built.
+        self._trees.unsettled.add(exchange.plugin_id)
+        exchange.settling(self._store)(self._trees.directory)
+        self._trees.unsettled.discard(exchange.plugin_id)
+
+    async def _publish(self, running: Running | None) -> None:
+        """
+        Push the set to pages, and build it, which may fail.
+
+        :raise BridgeError: The daemon ends, so the next start builds it.
+        """
+        try:
+            await self._push_entries()
+        except Exception:  # noqa: BLE001
+            self._log.failure("the list of plugins was not pushed")
+        if running is not None:
+            running.reached(Step.BUILD, "Building the bundle")
+        try:
+            report = await self._rebuild.run()
+        except BridgeError:
+            raise
+        except Exception:  # noqa: BLE001
+            self._log.failure("the bundle could not be built again")
+        else:
+            for line in () if report.ok else report.errors[:1]:
+                self._log.error(
+                    "the bundle could not be built again: {line}", line=line
+                )
+
+    async def _push_entries(self) -> None:
+        entries = await self._in_thread(self._trees.entries, read_records(self._store))
+        self._audience.plugins(entries)
+
+    async def _end(self, exchange: Exchange, left: str | None) -> None:
+        """
+        Remove the journal, and then the tree that is not wanted any more.
+
+        :param left: The name of that tree, if there is one.
+
+        :raise OSError: It is still there.
+        """
+        try:
+            await self._in_thread(self._journal.end)
+        except OSError:
+            if await self._in_thread(self._journal.exists):
+                raise
+            # After a loss of power it may be there again, and want the old tree.
+            self._log.failure("the removal of the journal is not durable")
+            self._pending = None
+            return
+        self._pending, self._in_generations = None, False
+        if left is not None:
+            try:
+                await self._in_thread(self._trees.remove, self._trees.directory / left)
+            except OSError:
+                self._log.failure("{name} is removed at the next start", name=left)
