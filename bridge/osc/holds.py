@@ -47,10 +47,12 @@ class Holds:
     def leave(self, holder: object) -> None:
         """Keep the hold of a holder that has disconnected for the next to connect."""
         if self.remove(holder):
-            expiry = self._clock.callLater(
-                OSC_HOLD_SECONDS, lambda: self._expire(expiry)
-            )
-            self._left.append(expiry)
+            self.keep()
+
+    def keep(self) -> None:
+        """Add a hold that was left behind: of a page, or before a restart."""
+        expiry = self._clock.callLater(OSC_HOLD_SECONDS, lambda: self._expire(expiry))
+        self._left.append(expiry)
 
     def inherit(self, holder: object) -> None:
         """Pass the hold that was left last, if there is one, to ``holder``."""

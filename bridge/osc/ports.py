@@ -130,10 +130,12 @@ class Listener:
     that was released can be bound again at once.
 
     :ivar push: Called with messages, at the rate that ``Pacing`` allows.
+    :ivar changed: Called when the port or the number of holds has changed.
     """
 
     _reactor: Any
     _push: Callable[[Message], None]
+    _changed: Callable[[], None]
     _open: _Open | None = None
     _holds: Holds = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
@@ -152,6 +154,19 @@ class Listener:
     def port(self) -> int | None:
         """The port that is listened on, if one is."""
         return self._open.number if self._open else None
+
+    @property
+    def holds(self) -> int:
+        """How many holds there are, also those that were left behind."""
+        return len(self._holds)
+
+    def restore(self, port: int, holds: int) -> Deferred[None]:
+        """
+        Listen on ``port`` again, after a restart; its holds are left for pages.
+
+        :return: Fails with ``unavailable`` when the port is taken.
+        """
+        return self._lock.run(self._restore, port, holds)
 
     def hold(self, holder: object, port: int) -> Deferred[bool]:
         """
@@ -182,28 +197,41 @@ class Listener:
         """Close the port, with all holds."""
         return self._lock.run(self._shut)
 
+    async def _restore(self, port: int, holds: int) -> None:
+        await self._listen(port)
+        for _ in range(holds):
+            self._holds.keep()
+
     async def _hold(self, holder: object, port: int) -> bool:
         started = self.port != port
         if started:
-            receiver = Receiver(Pacing(self._reactor, self._push))
-            try:
-                bound = _bound(self._reactor, port, receiver)
-            except OSError:
-                raise BridgeError(
-                    Code.UNAVAILABLE, "the OSC port is in use by another program"
-                ) from None
-            # The worst datagram takes 15 ms: at most one per turn of the reactor.
-            bound.maxThroughput = OSC_DATAGRAM_BYTES
-            await self._close()
-            self._open = _Open(port, receiver, bound)
+            await self._listen(port)
         self._holds.add(holder)
+        self._changed()
         return started
 
+    async def _listen(self, port: int) -> None:
+        receiver = Receiver(Pacing(self._reactor, self._push))
+        try:
+            bound = _bound(self._reactor, port, receiver)
+        except OSError:
+            raise BridgeError(
+                Code.UNAVAILABLE, "the OSC port is in use by another program"
+            ) from None
+        # The worst datagram takes 15 ms: at most one per turn of the reactor.
+        bound.maxThroughput = OSC_DATAGRAM_BYTES
+        await self._close()
+        self._open = _Open(port, receiver, bound)
+
     async def _release(self, holder: object) -> bool:
-        return self._holds.remove(holder) and await self._close_unheld()
+        closed = self._holds.remove(holder) and await self._close_unheld()
+        self._changed()
+        return closed
 
     def _expired(self) -> None:
-        self._lock.run(self._close_unheld).addErrback(self._close_failed)
+        closing = self._lock.run(self._close_unheld)
+        closing.addCallback(lambda _: self._changed())
+        closing.addErrback(self._close_failed)
 
     def _close_failed(self, failure: Failure) -> None:
         self._log.failure("the OSC port could not be closed", failure)

@@ -41,6 +41,12 @@ class TokenBucket:
         missing = 1.0 - 1e-9 - self._level
         return missing / self.rate if missing > 0.0 else 0.0
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nobody has taken a token for a while."""
+        self.wait()
+        return self._level >= self.burst
+
     def take(self, patience: float = 0.0) -> float | None:
         """
         Take one token.

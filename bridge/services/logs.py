@@ -12,7 +12,13 @@ from twisted.python.failure import Failure
 from ..concurrency.tally import Tally
 from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
 from ..pagelog.writer import LogWriter
-from ..protocol.limits import LOG_RECORDS
+from ..protocol.bucket import TokenBucket
+from ..protocol.limits import (
+    LOG_RECORDS,
+    LOG_SCOPE_RECORDS_BURST,
+    LOG_SCOPE_RECORDS_PER_SECOND,
+    LOG_SCOPES,
+)
 from ..protocol.rules import Like, Many
 from ..protocol.text import Secrets, no_secrets, redacted
 from ..rpc.registry import Nothing, method
@@ -66,6 +72,7 @@ class Logs:
     _writer: LogWriter | None
     _clock: IReactorTime
     _secrets: Secrets = no_secrets
+    _budgets: dict[str, TokenBucket] = field(factory=dict)
     _dropped: Tally = field(init=False)
     _why: str = field(init=False, default="")
 
@@ -85,7 +92,8 @@ class Logs:
 
         :raise BridgeError: ``bad_request`` for more than 200 records; ``unavailable``
             when lines come faster than they can be written; ``internal`` when they
-            can't be written. A record that breaks a rule is dropped alone.
+            can't be written. A record that breaks a rule is dropped alone, and so are
+            those of a scope that writes over 50 a second for long.
         """
         records = self._read(params.records)
         if self._writer is None or not records:
@@ -131,7 +139,29 @@ class Logs:
     def _read(self, batch: Any) -> list[Record]:
         records, bad = read_records(batch)
         self.drop(bad, "they break a rule")
-        return records
+        kept = [r for r in records if self._budget(r.scope).take() is not None]
+        if len(kept) < len(records):
+            why = f"one scope writes over {LOG_SCOPE_RECORDS_PER_SECOND:.0f} a second"
+            self.drop(len(records) - len(kept), why)
+        return kept
+
+    def _budget(self, scope: str) -> TokenBucket:
+        """
+        Return what a scope may still write, so that none pushes out another's lines.
+
+        More scopes than a page has plugins share one.
+        """
+        if scope not in self._budgets and len(self._budgets) >= LOG_SCOPES:
+            self._budgets = {s: b for s, b in self._budgets.items() if not b.is_full}
+            if len(self._budgets) >= LOG_SCOPES:
+                scope = ""
+        if scope not in self._budgets:
+            self._budgets[scope] = TokenBucket(
+                LOG_SCOPE_RECORDS_PER_SECOND,
+                LOG_SCOPE_RECORDS_BURST,
+                self._clock.seconds,
+            )
+        return self._budgets[scope]
 
     def _lines(self, records: list[Record]) -> bytes:
         text = write_records(records, self._clock.seconds())

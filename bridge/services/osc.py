@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, gatherResults
@@ -21,12 +21,14 @@ from ..protocol.limits import (
     OSC_LEAST_PORT,
     OSC_LISTEN_PORT,
     OSC_SEND_PORT,
+    SOCKETS_AUTHENTICATED,
 )
 from ..protocol.rules import Between, Many, Text
-from ..protocol.wire import ignores_unknown, unstructure
+from ..protocol.wire import converter, ignores_unknown, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method, method_for
+from ..store import DAEMON_PREFIX, Edit, Put, Remove, Store
 
 # Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
 _ADDRESS = Text(
@@ -134,14 +136,30 @@ class Status:
     undecodable: int | None = None
 
 
+@frozen
+class Held:
+    """
+    What pages hold, as it is written down.
+
+    :ivar holds: How many of them do.
+    """
+
+    port: Port
+    holds: Annotated[int, Between(1, SOCKETS_AUTHENTICATED)]
+
+
+_NAMESPACE: Final = f"{DAEMON_PREFIX}osc"
+_KEY: Final = "held"
+
+
 @define(eq=False, repr=False)
 class Osc:
     """
     Sends and receives OSC on loopback.
 
     Every page is pushed what is received, and a port is listened on for as long as
-    any page wants it: see docs/decisions/0026. A page that reconnects still does:
-    see docs/decisions/0035.
+    any page wants it: see docs/decisions/0026. A page that reconnects still does, also
+    after a restart of the daemon: see docs/decisions/0035.
 
     :ivar push: Pushes an event to every page.
     :ivar reserved_ports: Ports that must not be sent to or listened on.
@@ -150,6 +168,7 @@ class Osc:
     _reactor: Any
     _push: Callable[[str, Any], None]
     _reserved_ports: frozenset[int]
+    _store: Store
     _sender: Sender = field(init=False)
     _listener: Listener = field(init=False)
 
@@ -157,7 +176,7 @@ class Osc:
 
     def __attrs_post_init__(self) -> None:
         self._sender = Sender(self._reactor)
-        self._listener = Listener(self._reactor, self._received)
+        self._listener = Listener(self._reactor, self._received, self._write_down)
 
     def describe(self) -> dict[str, Any]:
         """Return the ports, the event and the status."""
@@ -211,6 +230,34 @@ class Osc:
     async def status(self, params: Anything) -> Status:
         """Return the port that is listened on, and counts of what came."""
         return self._status()
+
+    def restore(self) -> None:
+        """Listen again on the port that pages held when the daemon ended."""
+        try:
+            held = converter.structure(self._store.get(_NAMESPACE, _KEY), Held)
+        except Exception:  # noqa: BLE001 (none was, or another version wrote it)
+            return
+        if held.port not in self._reserved_ports:
+            restoring = self._listener.restore(held.port, held.holds)
+            restoring.addErrback(self._not_restored)
+
+    def _not_restored(self, failure: Failure) -> None:
+        failure.trap(BridgeError)
+        self._log.warn(
+            "pages are not told what comes by OSC until one listens: {why}",
+            why=failure.getErrorMessage(),
+        )
+
+    def _write_down(self) -> None:
+        """Keep what pages hold, for the next start; nobody waits for it."""
+        port, holds = self._listener.port, self._listener.holds
+        edit: Edit = Remove(_NAMESPACE, _KEY)
+        if port is not None and holds:
+            edit = Put(_NAMESPACE, _KEY, unstructure(Held(port, holds)))
+        self._store.commit([edit]).addErrback(self._not_written)
+
+    def _not_written(self, failure: Failure) -> None:
+        failure.trap(BridgeError)  # the store has logged it
 
     def joined(self, page: Caller) -> None:
         """Pass a hold that another page has left to one that has just authenticated."""

@@ -69,7 +69,8 @@ def make_services(
     """
     profile = core.paths.profile
     fanout = make_sinks(core)
-    osc = Osc(core.reactor, core.hub.push, reserved_ports)
+    osc = Osc(core.reactor, core.hub.push, reserved_ports, core.store)
+    osc.restore()
     core.hub.on_join(osc.joined)
     fetcher = make_fetcher(core.reactor, core.threads.fetches.call, reach)
     sql = _make_sql(core)

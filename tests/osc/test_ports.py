@@ -102,7 +102,7 @@ class ListenerTests(TestCase):
         """Make one that keeps what it hears."""
         self.heard: list[Message] = []
         self.clock = TimedReactor()
-        self.listener = Listener(self.clock, self.heard.append)
+        self.listener = Listener(self.clock, self.heard.append, lambda: None)
         self.addCleanup(self.listener.close)
         self.port = free_udp_port()
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -15,7 +15,7 @@ from zope.interface import implementer
 from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.limits import LOG_UNWRITTEN_BYTES
+from bridge.protocol.limits import LOG_RECORDS, LOG_SCOPES, LOG_UNWRITTEN_BYTES
 from bridge.rpc.registry import Registry
 from bridge.services.logs import Logs
 from tests.store.faults import fresh_directory
@@ -195,7 +195,7 @@ class FrameTests(LogsCase):
         """When the file can't keep up, frames are dropped, and it can be asked for."""
         thread = Turnstile()
         self.serve(self.writer(thread))
-        many = [{**GOOD, "message": "x" * 4000}] * 200
+        many = [{**GOOD, "scope": str(n), "message": "x" * 4000} for n in range(200)]
         for _ in range(LOG_UNWRITTEN_BYTES // (4000 * 200) + 2):
             self.assertFalse(self.logs.overloaded)
             self.logs.frame(many)
@@ -217,3 +217,37 @@ class FrameTests(LogsCase):
     def test_anything(self, records: Any) -> None:
         """Nothing a page can send raises."""
         self.logs.frame(records)
+
+
+class ScopeTests(LogsCase):
+    """Tests for the share of each scope."""
+
+    def write(self, scope: str, count: int) -> int:
+        """Write so many records, and return how many were written."""
+        record = {**GOOD, "scope": scope}
+        written = 0
+        for start in range(0, count, LOG_RECORDS):
+            records = [record] * min(LOG_RECORDS, count - start)
+            written += self.call("write", records=records)["written"]
+        return written
+
+    def test_attack_one_scope_floods(self) -> None:
+        """It writes 500 lines and then 50 a second; others write all of theirs."""
+        self.assertEqual(self.write("plugin:a", 700), 500)
+        self.assertEqual(self.write("plugin:b", 100), 100)
+        self.clock.advance(2)
+        self.assertEqual(self.write("plugin:a", 700), 100)
+        self.assertEqual(self.write("host", 20), 20)
+        dropped = [line for line in self.reported if "over 50 a second" in line]
+        self.assertEqual(len(dropped), 2)
+        self.assertEqual(self.path.read_bytes().count(b"[plugin:a]"), 600)
+
+    def test_attack_any_number_of_scopes(self) -> None:
+        """Scopes beyond 256 share one budget until others have been quiet."""
+        for number in range(LOG_SCOPES):
+            self.write(f"s{number}", 1)
+        self.assertEqual(self.write("late", 400) + self.write("later", 400), 500)
+        self.assertLessEqual(len(self.logs._budgets), LOG_SCOPES + 1)
+        self.clock.advance(60)
+        self.assertEqual(self.write("new", 400) + self.write("newer", 400), 800)
+        self.assertLessEqual(len(self.logs._budgets), 3)

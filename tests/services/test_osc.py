@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any
 
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, fail
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import deferLater
 from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
 from twisted.trial.unittest import TestCase
@@ -56,6 +57,27 @@ class Page:
             call(self)
 
 
+@define
+class Written:
+    """A store that keeps one value; see ``bridge.store.Store``."""
+
+    value: Any = None
+    refusing: bool = False
+
+    def get(self, ns: str, key: str) -> Any:
+        """Return it."""
+        assert (ns, key) == ("bridge.osc", "held")
+        return self.value
+
+    def commit(self, edits: Any) -> Deferred[None]:
+        """Set it, or remove it."""
+        if self.refusing:
+            return fail(BridgeError(Code.INTERNAL, "the disk is full"))
+        (edit,) = edits
+        self.value = getattr(edit, "value", None)
+        return succeed(None)
+
+
 class OscCase(TestCase):
     """The service on real ports, called as a page's request is."""
 
@@ -64,13 +86,19 @@ class OscCase(TestCase):
         self.pushes: list[tuple[str, Any]] = []
         self.hub = hub = Hub()
         hub.add(self)
-        self.osc = Osc(reactor, hub.push, frozenset({42069, 22500}))
+        self.store: Any = Written()
+        self.osc = self.make()
         hub.on_join(self.osc.joined)
-        self.addCleanup(self.osc.close)
         self.registry = Registry()
         self.registry.register("osc", self.osc)
         self.page = Page()
         self.port = free_udp_port()
+
+    def make(self) -> Osc:
+        """Make the service, as a daemon that starts does."""
+        osc = Osc(reactor, self.hub.push, frozenset({42069, 22500}), self.store)
+        self.addCleanup(osc.close)
+        return osc
 
     def on_close(self, call: Callable[[Any], None]) -> None:
         """Never go."""
@@ -372,7 +400,7 @@ class ListenTests(OscCase):
 
     async def test_busy_port(self) -> None:
         """A taken port is unavailable, and the message does not name it."""
-        other = Osc(reactor, lambda *_: None, frozenset())
+        other = Osc(reactor, lambda *_: None, frozenset(), self.store)
         self.addCleanup(other.close)
         await Deferred.fromCoroutine(_listen(other, self.port))
         error = await self.refused("listen", port=self.port)
@@ -399,3 +427,68 @@ async def _listen(osc: Osc, port: int) -> None:
     registry = Registry()
     registry.register("osc", osc)
     await CheckedDispatcher(registry).call("osc", "listen", {"port": port})
+
+
+class RestartTests(OscCase):
+    """Holds that are written down, for a daemon that starts again."""
+
+    async def restart(self) -> None:
+        """End the daemon's service, and make another."""
+        await self.osc.close()
+        self.osc = self.make()
+        self.registry.register("osc", self.osc)
+        self.osc.restore()
+
+    def joined(self) -> Page:
+        """A page reconnects."""
+        page = Page()
+        self.osc.joined(page)
+        return page
+
+    async def test_osc_after_a_restart_of_the_daemon(self) -> None:
+        """The port is open again, and passes to the page that reconnects."""
+        await self.call("listen", port=self.port)
+        await self.restart()
+        status = await self.call("status")
+        self.assertEqual((status["listening"], status["listenPort"]), (True, self.port))
+        page = self.joined()
+        await self.osc._sender.close()
+        await self.call("send", address="/a", port=self.port)
+        self.assertEqual((await self.pushed(1))[0][1]["address"], "/a")
+        self.assertTrue((await self.call("stop", page))["stopped"])
+        self.assertIsNone(self.store.value)
+
+    async def test_each_page_has_its_hold_again(self) -> None:
+        """Two held it: when one stops after the restart, the other still listens."""
+        other = Page()
+        await self.call("listen", port=self.port)
+        await self.call("listen", other, port=self.port)
+        await self.restart()
+        first, second = self.joined(), self.joined()
+        self.assertFalse((await self.call("stop", first))["stopped"])
+        self.assertTrue((await self.call("stop", second))["stopped"])
+
+    async def test_what_is_not_restored(self) -> None:
+        """A released port, nonsense, a reserved or a taken port."""
+        await self.call("listen", port=self.port)
+        await self.call("stop")
+        taken = {"port": self.port, "holds": 1}
+        for value in (
+            self.store.value,
+            7,
+            {"port": 42069, "holds": 1},
+            {"port": self.port, "holds": 10_000},
+        ):
+            self.store.value = value
+            await self.restart()
+            self.assertFalse((await self.call("status"))["listening"], value)
+        with socket(AF_INET, SOCK_DGRAM) as blocking:
+            blocking.bind(("127.0.0.1", self.port))
+            self.store.value = taken
+            await self.restart()
+            self.assertFalse((await self.call("status"))["listening"])
+
+    async def test_not_written(self) -> None:
+        """A disk that is full keeps no page from listening."""
+        self.store.refusing = True
+        self.assertTrue((await self.call("listen", port=self.port))["started"])
