@@ -13,10 +13,16 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-import threading
 import time
 from pathlib import Path
+from typing import Any
 
+from twisted.internet.defer import Deferred
+from twisted.internet.task import react
+from twisted.internet.threads import deferToThread
+
+from bridge.http.addresspolicy import AddressPolicy
+from bridge.http.client import make_client
 from bridge.plugins.clone.cloner import GitCloner
 from tests.forge import start_forge_process
 
@@ -40,10 +46,17 @@ def by_git(url: str, ca_file: Path, into: Path) -> None:
     )
 
 
-def main() -> None:
+def make_cloner(reactor: Any, ca_file: Path) -> GitCloner:
+    """Make ours."""
+    client = make_client(reactor, deferToThread, ca_file)
+    policy = AddressPolicy(public_only=False)
+    return GitCloner(client, reactor, deferToThread, policy)
+
+
+async def measure(reactor: Any) -> None:
     """Measure, and print."""
     forge = start_forge_process()
-    cloner = GitCloner(forge.ca_file, False, time.monotonic)
+    cloner = make_cloner(reactor, forge.ca_file)
     found: dict[str, list[float]] = {"git": [], "plugin-bridge": []}
     try:
         with tempfile.TemporaryDirectory() as directory:
@@ -62,7 +75,7 @@ def main() -> None:
                     if name == "git":
                         by_git(url, forge.ca_file, into)
                     else:
-                        cloner.clone(url, into, lambda _: None, threading.Event())
+                        await cloner.clone(url, into, lambda _: None)
                     found[name].append(time.perf_counter() - begun)
                     shutil.rmtree(into)
     finally:
@@ -74,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    react(lambda reactor: Deferred.fromCoroutine(measure(reactor)))

@@ -29,7 +29,6 @@ from bridge.plugins.bundle.bundlerprocess import arguments
 from bridge.plugins.bundle.confinement.alone import own_arguments
 from bridge.plugins.bundle.confinement.binding import Bindings, Unbound
 from bridge.plugins.bundle.plugintable import BOUND
-from bridge.plugins.clone.cloner import GitCloner
 from bridge.plugins.esbuild.executable import HeldCopy, temporary_copy
 from bridge.plugins.policy.reader.service import converse
 from bridge.plugins.policy.scan import Scanner
@@ -37,7 +36,7 @@ from tests.forge import ForgeProcess, start_forge_process
 from tests.plugins.bundle.workshop import MAIN, Workshop
 from tests.plugins.operations.bench import PROFILE, STEPS, Bench, files_of, write_tree
 
-from .clone import by_git
+from .clone import by_git, make_cloner
 from .scan import _FUNCTION
 from .scan import Bench as Compiling
 
@@ -77,7 +76,7 @@ async def install(
     """Install into a new data directory; the seconds of each step."""
     shop = Workshop(root).fill()
     bench = Bench(at=root)
-    cloner: Any = GitCloner(forge.ca_file, False, time.monotonic)
+    cloner: Any = make_cloner(reactor, forge.ca_file)
     executable = partial(temporary_copy, shop.data.bin, bundler.get)
     scanner = Scanner(reactor, deferToThread, executable, os.urandom)
     bench.fetcher = evolve(bench.fetcher, cloner=cloner, scanner=scanner)

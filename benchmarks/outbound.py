@@ -24,10 +24,11 @@ from twisted.web.resource import Resource
 from twisted.web.server import Site
 
 from bridge.concurrency.threads import Pool
-from bridge.outbound.addresspolicy import AddressPolicy
+from bridge.http.addresspolicy import AddressPolicy
+from bridge.http.client import make_client
+from bridge.http.target import read_url
 from bridge.outbound.checkedrequest import make_request
-from bridge.outbound.fetcher import Reach, make_fetcher
-from bridge.outbound.target import read_url
+from bridge.outbound.fetcher import HttpFetcher
 
 HERE = "127.0.0.1"
 SIZES = {"1 KiB": 1024, "1 MiB": 1024 * 1024}
@@ -61,8 +62,9 @@ async def measure(
     number = port.getHost().port
     pool = Pool(net, "benchmark", 2)
     pool.start()
-    reach = Reach(AddressPolicy(frozenset({(HERE, number)})))
-    fetcher = make_fetcher(net, pool.call, reach)
+    policy = AddressPolicy(also=frozenset({(HERE, number)}))
+    client = make_client(net, pool.call)
+    fetcher = HttpFetcher(policy, net, pool.call, client)
 
     async def ours(url: str) -> Fragment:
         request = make_request(read_url(url), "GET", {}, "", None)

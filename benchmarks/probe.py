@@ -75,12 +75,12 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
 
     from bridge import tap
     from bridge.cli.main import main
-    from bridge.outbound.addresspolicy import AddressPolicy
-    from bridge.outbound.fetcher import Reach
+    from bridge.http.addresspolicy import AddressPolicy
+    from bridge.http.client import Reach
 
     clock: Any = reactor
     assemble = tap.assemble
-    reach = Reach(AddressPolicy(frozenset({("127.0.0.1", port)})))
+    reach = Reach(AddressPolicy(also=frozenset({("127.0.0.1", port)})))
 
     def write() -> None:
         # Its own call is not among them while it runs.

@@ -45,7 +45,7 @@ from .wiring.logs import make_log_observers
 from .wiring.names import WARMED, service_names
 
 if TYPE_CHECKING:
-    from .outbound.fetcher import Reach
+    from .http.client import Reach
 
 T = TypeVar("T")
 
@@ -115,10 +115,10 @@ class Options(DaemonOptions):
         if config.overlay_addr.port in (0, config.listen.port):
             self._refuse("overlay-addr", "must have a port other than the daemon's")
         if config.ca_file is not None:
-            from .net.certificates import CaFileError, tls_context
+            from .net.certificates import CaFileError, check_ca_file
 
             try:
-                tls_context(config.ca_file)
+                check_ca_file(config.ca_file)
             except CaFileError:
                 self._refuse("ca-file", "must contain certificates in PEM")
 

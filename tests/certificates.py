@@ -10,6 +10,9 @@ import datetime
 import functools
 
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 
 @functools.cache
@@ -34,3 +37,32 @@ def certificate(
         now = datetime.datetime.now(datetime.UTC)
         expiry = now - datetime.timedelta(expired_days)
     return authority(issuer).issue_cert(*names, not_after=expiry)
+
+
+def without_alternative_names(
+    name: str, *, issuer: str = "trusted"
+) -> trustme.LeafCert:
+    """Return a certificate that has a name as its subject's common name alone."""
+    issued = authority(issuer).issue_cert(common_name=name)
+    whole = x509.load_pem_x509_certificate(issued.cert_chain_pems[0].bytes())
+    builder = x509.CertificateBuilder(
+        issuer_name=whole.issuer,
+        subject_name=whole.subject,
+        public_key=whole.public_key(),
+        serial_number=whole.serial_number,
+        not_valid_before=whole.not_valid_before_utc,
+        not_valid_after=whole.not_valid_after_utc,
+    )
+    for extension in whole.extensions:
+        if extension.oid != x509.SubjectAlternativeName.oid:
+            builder = builder.add_extension(extension.value, extension.critical)
+    key = serialization.load_pem_private_key(
+        authority(issuer).private_key_pem.bytes(), None
+    )
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    signed = builder.sign(key, hashes.SHA256())
+    return trustme.LeafCert(
+        issued.private_key_pem.bytes(),
+        signed.public_bytes(serialization.Encoding.PEM),
+        [],
+    )

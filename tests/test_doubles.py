@@ -56,11 +56,6 @@ CONTRACTS: Final = {
         "plugins.test_doubles.FakeClonerTests",
         "plugins.test_doubles.GitClonerTests",
     ),
-    "plugins.clone.remotes.Slots": (
-        "test_threads.HeldContract",
-        "test_threads.SlotsTests",
-        "test_threads.PoolTests",
-    ),
     "sinks.fake.FakeSink": (
         "contracts.SinkContract",
         "sinks.test_fanout.FakeContractTests",

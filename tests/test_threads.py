@@ -12,12 +12,11 @@ from twisted.trial.unittest import TestCase
 
 from bridge.concurrency.threads import InThread, Pool
 
-from .plugins.clone.remotes import Slots
 from .threads import Threads, at_once
 from .waiting import until
 
 ARGUMENTS = "https://forge.example/slow.git", "c0ffee", threading.Event()
-"""What every call has: ``Slots`` reads the URL and the event."""
+"""What every call has."""
 
 
 def _appending(made: list[int], number: int) -> Callable[..., None]:
@@ -158,17 +157,3 @@ class ThreadsTests(HeldContract, TestCase):
 
         calling = self.in_thread(f, *ARGUMENTS)
         self.assertIs(await self.assertFailure(calling, OSError), raised)
-
-
-class SlotsTests(HeldContract, TestCase):
-    """Threads that are held up by URL."""
-
-    def setUp(self):
-        """See ``InThreadContract``."""
-        self.in_thread = self.slots = Slots()
-
-    def hold(self, function):
-        """See ``HeldContract``."""
-        url = ARGUMENTS[0]
-        self.slots.slow.add(url)
-        return self.in_thread(function, *ARGUMENTS), lambda: self.slots.end(url)

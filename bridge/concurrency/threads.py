@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from attrs import define, field
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
@@ -15,6 +16,41 @@ T = TypeVar("T")
 
 InThread = Callable[..., Deferred[Any]]
 """Calls a function, with the arguments after it, in a thread; see ``Pool.call``."""
+
+Check = Callable[[], None]
+"""Raises when the work in a thread is to end."""
+
+
+async def stoppable(in_thread: InThread, work: Callable[[Check], T]) -> T:
+    """
+    Call ``work`` in a thread, and wait until it has ended even when cancelled.
+
+    :param work: Calls what it receives now and then, which raises once this was
+        cancelled.
+    :return: What ``work`` returns, also when that came too late to be cancelled.
+    """
+    stop = threading.Event()
+
+    def check() -> None:
+        if stop.is_set():
+            raise CancelledError
+
+    def over(result: object) -> None:
+        waiting.callback(result)
+
+    waiting: Deferred[Any] = Deferred()
+    calling = in_thread(work, check)
+    calling.addBoth(over)
+    while True:
+        try:
+            answer: T = await waiting
+        except CancelledError:
+            if calling.called:
+                raise
+            stop.set()
+            waiting = Deferred()
+        else:
+            return answer
 
 
 @define(eq=False, repr=False)

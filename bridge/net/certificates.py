@@ -7,40 +7,25 @@ They are read from the paths compiled into Python's OpenSSL, not from those that
 
 from __future__ import annotations
 
-import contextlib
-import re
 import ssl
 import sys
 from pathlib import Path
-
-_CERTIFICATE = re.compile(
-    rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----", re.ASCII
-)
 
 
 class CaFileError(Exception):
     """A file of certificate authorities cannot be read, or holds none."""
 
 
-def tls_context(ca_file: Path | None) -> ssl.SSLContext:
+def check_ca_file(ca_file: Path) -> None:
     """
-    Make a client's TLS context that trusts the system's certificate authorities.
+    Check that a PEM file of authorities can be used.
 
-    :param ca_file: PEM file of further authorities.
-    :raise CaFileError: ``ca_file`` cannot be read, or holds no certificate.
+    :raise CaFileError: It cannot be read, or holds no certificate.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if sys.platform == "win32":
-        context.load_default_certs()
-    else:
-        for kind, path in trust_store_paths().items():
-            context.load_verify_locations(**{kind: path})
-    if ca_file is not None:
-        try:
-            context.load_verify_locations(cafile=str(ca_file))
-        except (OSError, ssl.SSLError):
-            raise CaFileError(f"{ca_file} cannot be used") from None
-    return context
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(str(ca_file))
+    except (OSError, ssl.SSLError):
+        raise CaFileError(f"{ca_file} cannot be used") from None
 
 
 def trust_store_paths() -> dict[str, str]:
@@ -50,14 +35,9 @@ def trust_store_paths() -> dict[str, str]:
     return {kind: path for kind, path in named.items() if Path(path).exists()}
 
 
-def certificates() -> list[bytes]:
-    """Read the system's trusted certificates, each once, in PEM.  Blocks."""
-    found = trust_store_paths()
-    files = [Path(found["cafile"])] if "cafile" in found else []
-    if "capath" in found:
-        files += sorted(Path(found["capath"]).iterdir())
-    read: dict[bytes, None] = {}
-    for file in files:
-        with contextlib.suppress(OSError):  # a link that leads nowhere, a directory
-            read |= dict.fromkeys(_CERTIFICATE.findall(file.read_bytes()))
-    return list(read)
+def windows_certificates() -> list[bytes]:
+    """Return the authorities in the stores of Windows, in DER; elsewhere none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if sys.platform == "win32":
+        context.load_default_certs()
+    return context.get_ca_certs(binary_form=True)

@@ -1,13 +1,9 @@
 """
-One HTTP request to the public internet: its rules, its connection, its response.
+Fetches of pages: one HTTP request to the public internet, and its response as text.
 
 ::
 
-    target, checkedrequest   what is requested, validated before anything is sent
-    addresspolicy            which addresses may be dialled
-    resolver                 host names to addresses
-    endpoint, httpclient     dial a checked address and speak HTTP (loaded when needed)
-    responseguard            bounds what the client's parser receives
-    bodytext                 the bytes of a body to the text of an answer
-    fetcher                  all of it, with a deadline and a limit on fetches at once
+    checkedrequest   method, headers and body, validated before anything is sent
+    bodytext         the bytes of a body to the text of an answer
+    fetcher          all of it, with a deadline and a limit on fetches at once
 """

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import frozen
-
 from .. import __version__
+from ..http.target import CheckedRequest, Target
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     OUTBOUND_DEFAULT_MILLISECONDS,
@@ -17,7 +16,6 @@ from ..protocol.limits import (
     OUTBOUND_REQUEST_HEADERS,
     OUTBOUND_REQUEST_HEADERS_BYTES,
 )
-from .target import Target
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
@@ -43,23 +41,6 @@ _DEFAULTS: Final = {
     "accept-encoding": "gzip, deflate",
     "user-agent": f"plugin-bridge/{__version__}",
 }
-
-
-@frozen
-class CheckedRequest:
-    """
-    A request that has passed every check.
-
-    :ivar headers: Names and values, defaults included.
-    :ivar body: Empty when there is none.
-    :ivar seconds: How long the whole exchange may take.
-    """
-
-    target: Target
-    method: str
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-    seconds: float
 
 
 def make_request(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from attrs import define, field, frozen
@@ -12,23 +12,23 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ..concurrency.shares import Holder, Shares
+from ..http.addresspolicy import AddressPolicy
+from ..http.client import HttpClient
+from ..http.target import CheckedRequest
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     MIB,
-    OUTBOUND_ADDRESSES,
     OUTBOUND_AT_ONCE,
     OUTBOUND_AT_ONCE_PER_CALLER,
+    OUTBOUND_RECEIVED_BYTES,
+    OUTBOUND_RESPONSE_BYTES,
     OUTBOUND_WAITING,
     OUTBOUND_WAITING_PER_CALLER,
 )
-from ..system.memory import trim_after_loading
-from .addresspolicy import AddressPolicy
-from .bodytext import INFLATED, CodedBody, JsonText
-from .checkedrequest import CheckedRequest
-from .resolver import LookUp, SystemNames
+from .bodytext import INFLATED, CodedBody, JsonText, too_large
 
 if TYPE_CHECKING:
-    from .httpclient import HttpClient, ReceivedResponse
+    from ..http.exchange import Head
 
 # Put together within a millisecond: to have a thread do it takes longer.
 _SHORT_BYTES: Final = MIB
@@ -51,38 +51,20 @@ class Fetched:
     text: Fragment
 
 
-@frozen(eq=False, repr=False)
-class Reach:
-    """
-    What a fetcher can reach.  Only tests, which have no internet, pass another.
-
-    :ivar look_up: From a name to its addresses; the system's resolver by default.
-    :ivar trusted: The certificate authorities, in PEM; the system's by default.
-    """
-
-    policy: AddressPolicy = field(factory=AddressPolicy)
-    look_up: LookUp | None = None
-    trusted: Sequence[bytes] | None = None
-
-
 @define(eq=False, repr=False)
 class HttpFetcher:
     """
     Makes fetches, a limited number at once; the others wait, within their time.
 
+    :ivar policy: Which addresses they may reach.
     :ivar clock: Measures their time.
     :ivar call: Calls in a thread.
-    :ivar look_up: From a name to its addresses.
-    :ivar make_client: Loads the client, which takes a while; called in a thread, at
-        the first fetch.
     """
 
     policy: AddressPolicy
     _clock: IReactorTime
     _call: Callable[..., Deferred[Any]]
-    _look_up: LookUp
-    _make_client: Callable[[], HttpClient]
-    _client: HttpClient | None = field(default=None, init=False)
+    _client: HttpClient
     _shares: Shares = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -124,44 +106,30 @@ class HttpFetcher:
         return self._shares.close()
 
     async def _fetch(self, request: CheckedRequest) -> Fetched:
-        addresses = await self._addresses(request)
-        if self._client is None:
-            self._client = await self._call(self._make_client)
-        reply = await self._client.exchange(request, addresses)
+        connections = await self._client.connect(
+            request.target, self.policy, request.seconds, _ReceivedBytes().add
+        )
+        try:
+            head, body = await connections.ask(request, _body)
+        finally:
+            await connections.close()
         # A host and a status are ours to log: both were checked.
         self._log.debug(
             "fetched from {host}: status {status}",
             host=request.target.host,
-            status=reply.status,
+            status=head.status,
         )
-        return await self._read(reply)
-
-    async def _addresses(self, request: CheckedRequest) -> Sequence[str]:
-        target = request.target
-        if target.is_address:
-            return [target.host]
-        addresses = await self._look_up(target.host)
-        if not addresses:
-            message = "the host's name could not be resolved"
-            raise BridgeError(Code.UNAVAILABLE, message)
-        if len(addresses) > OUTBOUND_ADDRESSES:
-            message = "the host's name has too many addresses"
-            raise BridgeError(Code.UNAVAILABLE, message)
-        self.policy.check_addresses(addresses, target.port)
-        return addresses
-
-    async def _read(self, reply: ReceivedResponse) -> Fetched:
         try:
-            text = await self._text(reply.body)
+            text = await self._text(body)
         finally:
             # The frames of a traceback keep it until garbage is collected.
-            reply.body.clear()
-        headers = reply.headers
-        if reply.coding in INFLATED:
+            body.clear()
+        headers = head.headers
+        if head.coding in INFLATED:
             # These describe the bytes received, not the text that is passed on.
             gone = ("content-encoding", "content-length")
             headers = [header for header in headers if header[0] not in gone]
-        return Fetched(reply.status, headers, text)
+        return Fetched(head.status, headers, text)
 
     async def _text(self, body: JsonText | CodedBody) -> Fragment:
         if isinstance(body, JsonText) and body.size <= _SHORT_BYTES:
@@ -170,20 +138,21 @@ class HttpFetcher:
         return text
 
 
-def make_fetcher(
-    reactor: Any, call: Callable[..., Deferred[Any]], reach: Reach
-) -> HttpFetcher:
-    """
-    Make a fetcher; the HTTP client and TLS are loaded at its first fetch.
+@define
+class _ReceivedBytes:
+    """Counts what is received for one fetch."""
 
-    :param call: Calls in a thread.
-    """
+    _so_far: int = 0
 
-    def make() -> HttpClient:
-        from .httpclient import make_client
+    def add(self, count: int) -> None:
+        self._so_far += count
+        if self._so_far > OUTBOUND_RECEIVED_BYTES:
+            message = "the server's answer: too many bytes were received"
+            raise BridgeError(Code.UNAVAILABLE, message)
 
-        trim_after_loading()
-        return make_client(reactor, reach.trusted)
 
-    look_up = reach.look_up or SystemNames(reactor.callFromThread).look_up
-    return HttpFetcher(reach.policy, reactor, call, look_up, make)
+def _body(head: Head) -> JsonText | CodedBody:
+    """Return what a body goes into, unless it is too large."""
+    if head.length is not None and head.length > OUTBOUND_RESPONSE_BYTES:
+        raise too_large()
+    return CodedBody(head.coding) if head.coding else JsonText()

@@ -8,9 +8,9 @@ from typing import Any
 from attrs import define, field, frozen
 from orjson import Fragment
 
+from ..http.target import read_url
 from ..outbound.checkedrequest import METHODS, make_request
 from ..outbound.fetcher import HttpFetcher
-from ..outbound.target import read_url
 from ..protocol.limits import (
     CALL_SECONDS,
     OUTBOUND_DEFAULT_MILLISECONDS,

@@ -13,10 +13,10 @@ from ..plugins.installed.trees import ListEntry
 from ..plugins.operations.kept import Pin
 from ..plugins.operations.underway.progress import Step
 from ..plugins.operations.underway.running import End
-from ..plugins.upstream.updates import Update
 from ..protocol.errors import Code
 from ..protocol.limits import NAME_CHARACTERS, REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text
+from ..protocol.wire import ignores_unknown
 
 _Ref = Annotated[
     str,
@@ -192,15 +192,17 @@ class PluginSet:
     plugins: list[ListEntry]
 
 
+@ignores_unknown
 @frozen
-class Outdated:
+class Looking:
     """
-    The plugins that are behind their repositories.
+    How to look for updates.
 
-    :ivar updates: Update entries, by id.
+    :ivar fresh: Whether to ask every repository again; otherwise what was found within
+        the last minute is good enough.
     """
 
-    updates: list[Update]
+    fresh: bool = False
 
 
 @frozen

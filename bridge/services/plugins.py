@@ -25,7 +25,7 @@ from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updater
 from ..plugins.upstream.preview import Previewer, Subject
 from ..plugins.upstream.previewed import Preview
-from ..plugins.upstream.updates import Updates
+from ..plugins.upstream.updates import Outdated, Updates
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     CALL_SECONDS,
@@ -45,9 +45,9 @@ from .pluginmessages import (
     Done,
     Installed,
     Keys,
+    Looking,
     OperationEntry,
     OperationList,
-    Outdated,
     PluginSet,
     Previewed,
     Refusal,
@@ -210,10 +210,15 @@ class PluginService:
         listing: PluginList = await self._in_thread(self._trees.listing, records)
         return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
 
-    @method(Anything, Outdated, seconds=UPDATES_ANSWER_SECONDS + CALL_SECONDS)
-    async def check_updates(self, params: Anything) -> Outdated:
-        """List the plugins that are behind; slow repositories follow later."""
-        return Outdated(await self._updates.check())
+    @method(Looking, Outdated, seconds=UPDATES_ANSWER_SECONDS + CALL_SECONDS)
+    async def check_updates(self, params: Looking) -> Outdated:
+        """
+        List the plugins that are behind, and those of which it is not known.
+
+        What is in none of the lists is up to date.  Slow repositories are ``pending``,
+        and in the answer to a later call.
+        """
+        return await self._updates.check(fresh=params.fresh)
 
     @method(ChosenUpdate, Installed, seconds=PROMPTED_CALL_SECONDS)
     async def update(self, params: ChosenUpdate) -> Installed:

@@ -124,7 +124,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "threads",
-        "number of threads for clones, and also for scans and signature checks",
+        "number of threads that unpack, read and check plugins",
         "NUMBER",
         "4",
         values.whole(1, 64),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from ..concurrency.threads import Pool
-from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE, UPDATES_AT_ONCE
+from ..http.client import HttpClient
+from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
 from ..protocol.text import Secrets
 from ..rpc.hub import Hub
 from ..settings.config import Config
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
 @frozen(eq=False, repr=False)
 class Threads:
     """
-    The pools; see docs/decisions/0007 and 0009.
+    The pools; see docs/decisions/0007.
 
     :ivar disk: Writes the state file.
     :ivar logs: Writes the page's log lines.
-    :ivar checks: Reads and validates trees.
-    :ivar clones: Fetches repositories.
-    :ivar updates: Looks for updates.
+    :ivar checks: Unpacks, reads and validates trees.
     :ivar sql: Reads databases.
     :ivar icons: Decodes the images of notifications.
     :ivar fetches: Reads what was fetched, and what was evaluated.
@@ -38,8 +37,6 @@ class Threads:
     disk: Pool
     logs: Pool
     checks: Pool
-    clones: Pool
-    updates: Pool
     sql: Pool
     icons: Pool
     fetches: Pool
@@ -47,8 +44,7 @@ class Threads:
     @classmethod
     def make(cls, reactor: Any, size: int) -> Threads:
         """Make them; they work once started."""
-        sizes = {"disk": 1, "logs": 1, "icons": 1, "checks": size, "clones": size}
-        sizes["updates"] = UPDATES_AT_ONCE
+        sizes = {"disk": 1, "logs": 1, "icons": 1, "checks": size}
         sizes["sql"] = SQL_STATEMENTS_AT_ONCE
         sizes["fetches"] = OUTBOUND_THREADS
         return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
@@ -57,8 +53,6 @@ class Threads:
         """Return all of them, in the order in which they end."""
         return [
             self.fetches,
-            self.updates,
-            self.clones,
             self.checks,
             self.sql,
             self.icons,
@@ -111,6 +105,8 @@ class Core(Foundation):
     The dependencies that the parts share.
 
     :ivar desktop: The user's desktop, if there is one.
+    :ivar client: Makes every request of the daemon.
     """
 
     desktop: INotifications
+    client: HttpClient

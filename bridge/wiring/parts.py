@@ -12,7 +12,7 @@ from .. import __version__
 from ..daemon.banner import Banner
 from ..daemon.daemon import Parts
 from ..freedesktop import Notifications
-from ..outbound.fetcher import Reach
+from ..http.client import Reach, make_client
 from ..protocol.session import Rates
 from ..provision.readiness import build_problem
 from ..provision.setup import renew_sources
@@ -38,7 +38,11 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
     reactor, config, paths = front.reactor, front.config, front.paths
     data, threads = paths.data, front.threads
     desktop = Notifications(reactor, os.environ, threads.checks.call)
-    core = Core(reactor, config, paths, threads, front.store, front.hub, desktop)
+    reach = reach or Reach()
+    client = make_client(reactor, threads.fetches.call, reach.ca_file, reach.look_up)
+    core = Core(
+        reactor, config, paths, threads, front.store, front.hub, desktop, client
+    )
     approver = make_approver(core)
     outline = PluginOutline(
         front.store,
@@ -54,7 +58,7 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
     logs = Logs(page_log.writer, reactor, front.secrets)
     reserved_ports = frozenset({front.port, config.overlay_addr.port})
     services = make_services(
-        core, logs, plugins.service(), reserved_ports, reach or Reach()
+        core, logs, plugins.service(), reserved_ports, reach.policy
     )
     dispatcher = Dispatcher(services.registry)
     context = SharedContext(

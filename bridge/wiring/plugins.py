@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from attrs import frozen
 from .. import __version__
 from ..approval import IApprover, Prompts
 from ..daemon.devsocket import DevSocket
+from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.published import is_current
 from ..plugins.bundle.staging import sweep
 from ..plugins.clone.cloner import GitCloner
@@ -84,7 +84,9 @@ def make_plugins(
     rebuild = Rebuild(store, trees, builder, audience)
     prompting = Prompting(approver, Prompts(paths.profile.application), trust)
     scanner = oneshot.make_scanner(reactor, paths, check, bundler)
-    cloner = GitCloner(config.ca_file, config.public_clones_only, time.monotonic)
+    client = core.client.trusting(config.ca_file)
+    reached = AddressPolicy(config.public_clones_only)
+    cloner = GitCloner(client, reactor, check, reached)
     fetcher = CandidateFetcher(
         cloner,
         scanner,
@@ -92,8 +94,6 @@ def make_plugins(
         paths.profile,
         reactor,
         check,
-        core.threads.clones.call,
-        reactor.callFromThread,
         kept,
     )
     installed = InstalledSet(store, trees, rebuild, audience, check, journal)
@@ -111,8 +111,8 @@ def make_plugins(
             check,
         )
 
-    upstream = GitUpstream(config.ca_file, config.public_clones_only, time.monotonic)
-    updates = Updates(store, upstream, reactor, core.threads.updates.call)
+    upstream = GitUpstream(client, reactor, check, reached)
+    updates = Updates(store, upstream, reactor)
     previewer = Previewer(
         operations,
         prompting,
@@ -124,7 +124,6 @@ def make_plugins(
         trees,
         reactor,
         check,
-        core.threads.updates.call,
     )
     service = PluginService(
         pipeline(Installer),
@@ -175,8 +174,8 @@ def _random_name() -> str:
 def _access(config: Config, cloner: GitCloner, upstream: GitUpstream) -> Access:
     """Return which hosts previews may connect to: with ``--dev``, those of installs."""
     if config.dev:
-        return Access(lambda allowed: Reach(cloner, upstream), may_ask=False)
+        return Access(lambda also: Reach(cloner, upstream), may_ask=False)
     return Access(
-        lambda allowed: Reach(cloner.public(allowed), upstream.public(allowed)),
+        lambda also: Reach(cloner.public(also), upstream.public(also)),
         may_ask=not config.public_clones_only,
     )

@@ -10,7 +10,8 @@ from attrs import frozen
 from twisted.logger import Logger
 
 from ..databases.databases import Databases
-from ..outbound.fetcher import Reach, make_fetcher
+from ..http.addresspolicy import AddressPolicy
+from ..outbound.fetcher import HttpFetcher
 from ..rpc.registry import LateService, Registry
 from ..services.logs import Logs
 from ..services.notify import Notify
@@ -59,20 +60,21 @@ def make_services(
     logs: Logs,
     plugins: LateService,
     reserved_ports: frozenset[int],
-    reach: Reach,
+    policy: AddressPolicy,
 ) -> ServiceWiring:
     """
     Make every service.
 
     :param reserved_ports: The ports that are not for OSC.
-    :param reach: What ``outbound`` reaches.
+    :param policy: What ``outbound`` reaches.
     """
     profile = core.paths.profile
     fanout = make_sinks(core)
     osc = Osc(core.reactor, core.hub.push, reserved_ports, core.store)
     osc.restore()
     core.hub.on_join(osc.joined)
-    fetcher = make_fetcher(core.reactor, core.threads.fetches.call, reach)
+    thread = core.threads.fetches.call
+    fetcher = HttpFetcher(policy, core.reactor, thread, core.client)
     sql = _make_sql(core)
 
     registry = Registry()
@@ -85,7 +87,6 @@ def make_services(
     registry.register_late("plugins", plugins)
     finish: list[Any] = [osc, sql, fetcher, fanout]
     if core.config.dev:
-        thread = core.threads.fetches.call
         remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor, thread)
         registry.register("remote", remote)
         finish.append(remote)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from attrs import define, field, frozen
+from twisted.internet.defer import execute
 
+from bridge.concurrency.threads import Check, InThread, stoppable
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
@@ -106,9 +107,11 @@ class Forge:
     Every version that was published.
 
     :ivar latest: By plugin id: what a clone gets.
+    :ivar in_thread: Where it is written.
     """
 
     latest: dict[str, Version] = field(factory=dict)
+    in_thread: InThread = execute
     _all: dict[str, Version] = field(factory=dict)
 
     def publish(self, version: Version) -> None:
@@ -124,18 +127,14 @@ class Forge:
         """Return every version of a plugin."""
         return [one for one in self._all.values() if one.plugin_id == plugin_id]
 
-    def clone(
-        self,
-        url: str,
-        into: Path,
-        progress: Callable[[int], None],
-        stop: threading.Event,
-    ) -> str:
+    async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
         """See ``bridge.plugins.operations.candidate.Cloner``."""
         version = self.latest[url.rsplit("/", 1)[1].removesuffix(".git")]
-        into.mkdir()
         progress(1)
-        write_files(into, version.files)
-        if stop.is_set():
-            raise OSError("stopped")
+
+        def write(check: Check) -> None:
+            into.mkdir()
+            write_files(into, version.files)
+
+        await stoppable(self.in_thread, write)
         return version.commit

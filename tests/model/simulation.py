@@ -220,12 +220,16 @@ class Simulation:
 
         for module, name, double in (
             (bridge.wiring.core, "Pool", pool),
-            (bridge.wiring.plugins, "GitCloner", lambda *_: self.forge),
+            (bridge.wiring.plugins, "GitCloner", self._cloner),
             (bridge.wiring.lateplugins, "native_approver", lambda *_: self.user),
             (oneshot, "make_scanner", lambda *_: Clean()),
             (bridge.plugins.bundle.build, "run_bundler", run_bundler),
         ):
             self._patches.enter_context(mock.patch.object(module, name, double))
+
+    def _cloner(self, client: Any, clock: Any, in_thread: Any, policy: Any) -> Forge:
+        self.forge.in_thread = in_thread
+        return self.forge
 
     def _logged(self, event: Any) -> None:
         if event.get("log_level") in (LogLevel.error, LogLevel.critical):

@@ -19,8 +19,9 @@ from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
 from bridge.concurrency.threads import Pool
-from bridge.outbound.addresspolicy import AddressPolicy
-from bridge.outbound.fetcher import HttpFetcher, Reach, make_fetcher
+from bridge.http.addresspolicy import AddressPolicy
+from bridge.http.client import make_client
+from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
 from bridge.rpc.caller import PROGRAM, Caller
@@ -29,6 +30,7 @@ from bridge.rpc.registry import Registry
 from bridge.services.outbound import Outbound
 
 from ..certificates import authority, certificate
+from ..directories import fresh_directory
 
 Answer = Callable[["Visit"], Any]
 """Answers a request whose head has been received."""
@@ -256,7 +258,7 @@ class OutboundCase(TestCase):
         self.addCleanup(self.pool.stop)
         self.names: dict[str, list[str]] = {}
         self.allowed: set[tuple[str, int]] = set()
-        self.trusted: list[bytes] | None = []
+        self.trusted: list[bytes] = []
 
     def look_up(self, host: str) -> Deferred[Sequence[str]]:
         """Look a name up in ``names``."""
@@ -264,9 +266,13 @@ class OutboundCase(TestCase):
 
     def fetcher(self, look_up: Any = None) -> HttpFetcher:
         """Make a fetcher that reaches what has been allowed so far."""
-        policy = AddressPolicy(frozenset(self.allowed))
-        reach = Reach(policy, look_up or self.look_up, self.trusted)
-        fetcher = make_fetcher(reactor, self.pool.call, reach)
+        ca_file = None
+        if self.trusted:
+            ca_file = fresh_directory(self) / "trusted.pem"
+            ca_file.write_bytes(b"".join(self.trusted))
+        client = make_client(reactor, self.pool.call, ca_file, look_up or self.look_up)
+        policy = AddressPolicy(also=frozenset(self.allowed))
+        fetcher = HttpFetcher(policy, client._reactor, self.pool.call, client)
         self.addCleanup(fetcher.close)
         return fetcher
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.http.target import read_url
 from bridge.outbound.checkedrequest import METHODS, CheckedRequest, make_request
-from bridge.outbound.target import read_url
 from bridge.protocol.errors import BridgeError, Code
 
 TARGET = read_url("http://good.net/")

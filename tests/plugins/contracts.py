@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from bridge.protocol.errors import BridgeError, Code
 from .operations.bench import PROFILE, manifest
 
 _COMMIT = r"\A[0-9a-f]{40}\Z"
-STOPPED = "clone_failed: stopped before it was finished"
 
 
 class ClonerContract:
@@ -36,52 +34,56 @@ class ClonerContract:
     missing: str
     into: Path
 
-    def cloned(
-        self, url: str, progress: Any = lambda count: None, *, stopped: bool = False
-    ) -> str:
-        """Clone."""
-        stop = threading.Event()
-        if stopped:
-            stop.set()
-        commit: str = self.subject.clone(url, self.into, progress, stop)
-        return commit
+    def cloning(self, url: str, progress: Any = lambda count: None) -> Deferred[str]:
+        """Begin to clone."""
+        return Deferred.fromCoroutine(self.subject.clone(url, self.into, progress))
 
-    def assert_fails(self, *arguments: Any, stopped: bool = False) -> str:
+    async def assert_fails(self, url: str) -> str:
         """Check that a clone fails as it should, and return the message."""
-        error = self.assertRaises(BridgeError, self.cloned, *arguments, stopped=stopped)
+        error = await self.assertFailure(self.cloning(url), BridgeError)
         self.assertEqual(error.code, Code.BAD_REQUEST)
         self.assertTrue(error.message.startswith("clone_failed: "), error.message)
         return str(error.message)
 
-    def test_clone(self):
+    async def test_clone(self):
         """The files arrive in a directory of our own; the commit is the result."""
-        self.assertRegex(self.cloned(self.url), _COMMIT)
+        self.assertRegex(await self.cloning(self.url), _COMMIT)
         self.assertTrue((self.into / "main.ts").is_file())
         self.assertEqual(self.into.stat().st_mode & 0o777, 0o700)
 
-    def test_progress(self):
+    async def test_progress(self):
         """The bytes received so far are reported, and grow."""
         counts: list[int] = []
-        self.cloned(self.url, counts.append)
+        await self.cloning(self.url, counts.append)
         self.assertTrue(counts)
         self.assertEqual(counts, sorted(counts))
 
-    def test_missing(self):
+    async def test_missing(self):
         """A repository that does not exist leaves nothing."""
-        self.assert_fails(self.missing)
+        await self.assert_fails(self.missing)
         self.assertFalse(self.into.exists())
 
-    def test_stopped(self):
-        """A clone that was stopped is an error of its own, and leaves nothing."""
-        self.assertEqual(self.assert_fails(self.url, stopped=True), STOPPED)
+    def make_slow(self) -> None:
+        """Let the next clone take longer than the test."""
+        raise NotImplementedError
+
+    async def test_cancelled(self):
+        """A clone that is cancelled ends at once, and leaves nothing."""
+        self.make_slow()
+        cloning = self.cloning(self.url)
+        self.assertNoResult(cloning)
+        cloning.cancel()
+        await self.assertFailure(cloning, CancelledError)
         self.assertFalse(self.into.exists())
 
-    def test_existing_directory(self):
+    async def test_existing_directory(self):
         """What exists already is neither used nor removed."""
         self.into.mkdir()
         (self.into / "kept").touch()
-        message = self.assert_fails(self.url)
-        self.assertEqual(message, "clone_failed: the files could not be written")
+        message = await self.assert_fails(self.url)
+        self.assertEqual(
+            message, "clone_failed: the files could not be written: File exists"
+        )
         self.assertEqual([path.name for path in self.into.iterdir()], ["kept"])
 
 
@@ -157,16 +159,13 @@ class UpstreamContract:
     def make_same(self) -> None:
         """Prepare for a look with the tip."""
 
-    def looked(self, url: str, current: str, *, stopped: bool = False) -> Any:
+    def looking(self, url: str, current: str) -> Deferred[Any]:
         """Look."""
-        stop = threading.Event()
-        if stopped:
-            stop.set()
-        return self.subject.behind(url, current, stop)
+        return Deferred.fromCoroutine(self.subject.behind(url, current))
 
-    def test_behind(self):
+    async def test_behind(self):
         """New commits are counted, and each has an entry."""
-        behind = self.looked(self.url, self.older)
+        behind = await self.looking(self.url, self.older)
         self.assertEqual((behind.commits, behind.met), (2, True))
         self.assertRegex(behind.latest, _COMMIT)
         self.assertNotEqual(behind.latest, self.older)
@@ -175,23 +174,21 @@ class UpstreamContract:
             self.assertRegex(entry.commit, _COMMIT)
             self.assertRegex(entry.time, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
 
-    def test_tip(self):
-        """The tip is behind by nothing."""
+    async def test_tip(self):
+        """The tip is behind by nothing, and can be asked for alone."""
         self.make_same()
-        self.assertIsNone(self.looked(self.url, self.tip))
+        self.assertIsNone(await self.looking(self.url, self.tip))
+        self.assertEqual(await self.subject.tip(self.url), self.tip)
 
-    def test_missing(self):
+    async def test_missing(self):
         """A repository that does not exist is an error of a clone."""
-        error = self.assertRaises(BridgeError, self.looked, self.missing, self.tip)
-        self.assertEqual(error.code, Code.BAD_REQUEST)
-        self.assertTrue(error.message.startswith("clone_failed: "), error.message)
-
-    def test_stopped(self):
-        """So is a look that was stopped, whatever it would have found."""
-        error = self.assertRaises(
-            BridgeError, self.looked, self.url, self.older, stopped=True
-        )
-        self.assertEqual(error.message, STOPPED)
+        for asked in (
+            self.subject.behind(self.missing, self.tip),
+            self.subject.tip(self.missing),
+        ):
+            error = await self.assertFailure(Deferred.fromCoroutine(asked), BridgeError)
+            self.assertEqual(error.code, Code.BAD_REQUEST)
+            self.assertTrue(error.message.startswith("clone_failed: "), error.message)
 
 
 class AudienceContract:

@@ -48,8 +48,13 @@ class GitClonerTests(ClonerContract, CloneTestCase):
         self.url = self.forge.url(name)
         self.missing = self.forge.url("missing")
 
+    def make_slow(self):
+        """See ``ClonerContract``."""
+        self.url = "https://forge.example/x.git"
+        self.patch(self, "look_up", lambda host: Deferred())
 
-class FakeClonerTests(ClonerContract, SynchronousTestCase):
+
+class FakeClonerTests(ClonerContract, TestCase):
     """The double."""
 
     def setUp(self):
@@ -60,10 +65,14 @@ class FakeClonerTests(ClonerContract, SynchronousTestCase):
         self.subject = FakeCloner(root / "trees", [], chunks=[1000, 2000])
         self.url, self.missing = url_of("aa"), url_of("missing")
 
-    def test_configured_failure(self):
+    def make_slow(self):
+        """See ``ClonerContract``."""
+        self.subject.waits.slow = "clone"
+
+    async def test_configured_failure(self):
         """A configured failure leaves nothing, as no failed clone does."""
         self.subject.failure = clone_failed("no")
-        self.assertEqual(self.assert_fails(self.url), "clone_failed: no")
+        self.assertEqual(await self.assert_fails(self.url), "clone_failed: no")
         self.assertFalse(self.into.exists())
 
 
@@ -129,7 +138,7 @@ class GitUpstreamTests(UpstreamContract, UpstreamTestCase):
         self.older, self.tip = (line[at].name.hex() for at in (1, 3))
 
 
-class FakeUpstreamTests(UpstreamContract, SynchronousTestCase):
+class FakeUpstreamTests(UpstreamContract, TestCase):
     """The double."""
 
     def setUp(self):

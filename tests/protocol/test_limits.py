@@ -34,7 +34,7 @@ class LimitTests(SynchronousTestCase):
             (limits.LOG_FLOOD_SECONDS, 10),
             (limits.UPDATES_ANSWER_SECONDS, 3.5),
             (limits.UPDATES_FRESH_SECONDS, 60),
-            (limits.UPDATES_AT_ONCE, 4),
+            (limits.UPDATES_AT_ONCE, 16),
             (limits.UPDATE_SECONDS, 10),
             (limits.UPDATE_COMMITS, 50),
             (limits.COMMIT_SUMMARY_CHARACTERS, 200),

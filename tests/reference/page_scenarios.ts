@@ -270,6 +270,18 @@ export const pageScenarios = {
     link.push("plugins", {});
     await answered();
     equal(model.shelf.updates.length, 0);
+    const lists = { updates: [], unknown: [{ id: "some-one", reason: "x" }], pending: [] };
+    link.answers.set("plugins/check_updates", () => lists);
+    await model.shelf.check();
+    equal(model.updateWords, "Not known for 1 plugin");
+    equal(link.called("plugins/check_updates").at(-1), { fresh: true });
+    link.answers.set("plugins/check_updates", () => ({ ...lists, unknown: [], pending: ["some-one"] }));
+    await model.shelf.check();
+    equal(model.updateWords, "Not known for 1 plugin");
+    link.answers.set("plugins/check_updates", () => ({ ...lists, unknown: [] }));
+    await world.pass(8000);
+    equal(link.called("plugins/check_updates").at(-1), {});
+    equal(model.updateWords, `Up to date (${clockOf(8001)})`);
     link.answers.set("plugins/check_updates", () => {
       throw refused("", "rate_limited");
     });

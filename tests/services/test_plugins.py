@@ -8,6 +8,7 @@ from twisted.internet.defer import ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
+from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.operations.underway.progress import Audience, Progress, Step
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
@@ -19,7 +20,6 @@ from bridge.services.plugins import PluginService, Pushes
 from ..plugins.clone.remotes import LATEST, FakeUpstream
 from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, url_of
 from ..schemas.checking import CheckedDispatcher
-from ..threads import at_once
 
 
 @define(eq=False)
@@ -44,6 +44,7 @@ class PluginServiceTests(SynchronousTestCase):
         self.bench = Bench(self)
         self.bench.publish("good")
         bench = self.bench
+        self.upstream = FakeUpstream()
         self.service = PluginService(
             bench.installer,
             bench.updater,
@@ -54,7 +55,7 @@ class PluginServiceTests(SynchronousTestCase):
             bench.trees,
             bench.trust,
             bench.threads,
-            Updates(bench.store, FakeUpstream(), bench.clock, at_once),
+            Updates(bench.store, self.upstream, bench.clock),
             bench.operations,
             bench.previewer,
             PluginOutline(
@@ -110,7 +111,8 @@ class PluginServiceTests(SynchronousTestCase):
 
     def test_check_updates(self):
         """A plugin that is behind is listed with what is new."""
-        self.assertEqual(self.result("check_updates", {}), {"updates": []})
+        nothing: dict[str, list[object]] = {"updates": [], "unknown": [], "pending": []}
+        self.assertEqual(self.result("check_updates", {}), nothing)
         self.result("install", {"url": url_of("good")})
         (update,) = self.result("check_updates", {})["updates"]
         entry = {
@@ -128,6 +130,16 @@ class PluginServiceTests(SynchronousTestCase):
                 "changelog": [entry],
             },
         )
+
+    def test_check_updates_that_are_not_known(self):
+        """A plugin whose repository can't be looked at is named, with the reason."""
+        self.upstream.answers[url_of("good")] = clone_failed("nobody is there")
+        self.result("install", {"url": url_of("good")})
+        unknown = [{"id": "good", "reason": "clone_failed: nobody is there"}]
+        answer = {"updates": [], "unknown": unknown, "pending": []}
+        for params in ({}, {"fresh": False}, {"fresh": True}):
+            self.assertEqual(self.result("check_updates", params), answer)
+        self.assertEqual(len(self.upstream.asked), 2)
 
     def test_build(self):
         """The answer is the report, also when the build failed."""

@@ -11,8 +11,8 @@ from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
-from bridge.outbound.addresspolicy import AddressPolicy
-from bridge.outbound.fetcher import Reach
+from bridge.http.addresspolicy import AddressPolicy
+from bridge.http.client import Reach
 from bridge.settings.config import OPTIONS
 
 from ..directories import fresh_directory
@@ -74,14 +74,13 @@ class AllowedTests(TestCase):
         self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
         options = tap.Options()
         data = fresh_directory(self) / "data"
+        ca_file = data.parent / "ca.pem"
+        ca_file.write_bytes(certificates.pem)
         options.parseOptions(
             ["--host=reference", "--listen=127.0.0.1:0", f"--data-dir={data}"]
         )
-        reach = Reach(
-            AddressPolicy(frozenset({(HERE, port)})),
-            lambda host: succeed([HERE]),
-            [certificates.pem],
-        )
+        policy = AddressPolicy(also=frozenset({(HERE, port)}))
+        reach = Reach(policy, lambda host: succeed([HERE]), ca_file)
         daemon: Any = tap.assemble(reactor, options, reach)
         daemon.startService()
         self.addCleanup(lambda: maybeDeferred(daemon.stopService))

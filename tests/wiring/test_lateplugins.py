@@ -5,6 +5,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.http.client import make_client
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
@@ -50,6 +51,7 @@ class LatePluginsTests(SynchronousTestCase):
             store,
             Hub(),
             FakeScreen(),
+            make_client(Clock(), execute, look_up=lambda name: Deferred()),
         )
         approver = make_approver(core)
         outline = PluginOutline(

@@ -5,7 +5,8 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.outbound.fetcher import Reach
+from bridge.http.addresspolicy import AddressPolicy
+from bridge.http.client import make_client
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
@@ -22,6 +23,8 @@ from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
 from tests.services.test_remote import Page
 
+NOBODY = make_client(Clock(), execute, look_up=lambda name: Deferred())
+
 
 class SinkTests(SynchronousTestCase):
     """Tests for making the sinks."""
@@ -34,7 +37,7 @@ class SinkTests(SynchronousTestCase):
         threads = Threads.make(Clock(), 1)
         store = Store.open(paths.data.state, threads.disk.call)
         fanout = make_sinks(
-            Core(Clock(), config, paths, threads, store, Hub(), FakeScreen())
+            Core(Clock(), config, paths, threads, store, Hub(), FakeScreen(), NOBODY)
         )
         return [sink.name for sink in fanout.sinks]
 
@@ -68,12 +71,13 @@ class ShutdownTests(SynchronousTestCase):
         threads = Threads.make(clock, 1)
         screen = FakeScreen()
         self.patch(screen, "show", lambda note: Deferred())
+        client = make_client(clock, execute, look_up=lambda name: Deferred())
         made = make_services(
-            Core(clock, config, paths, threads, store, hub, screen),
+            Core(clock, config, paths, threads, store, hub, screen, client),
             Logs(None, clock),
             LateService("", (), dict, object),
             frozenset(),
-            Reach(look_up=lambda name: Deferred()),
+            AddressPolicy(),
         )
         made.fanout.start()
         calls = Dispatcher(made.registry)

@@ -27,6 +27,7 @@ class Overview:
     :ivar plugins: How many are installed.
     :ivar off: Ids of those that are switched off.
     :ivar updates: Ids of those that are behind; ``None`` when that is not known.
+    :ivar unknown: Ids of those of which it is not known, or not yet.
     :ivar problems: What is wrong, the most important first.
     """
 
@@ -39,6 +40,7 @@ class Overview:
     plugins: int
     off: list[str]
     updates: list[str] | None
+    unknown: list[str]
     problems: list[str]
 
     def fields(self) -> dict[str, Any]:
@@ -49,6 +51,7 @@ class Overview:
         """Format the overview for people, in at most ten lines."""
         off = f", off: {', '.join(self.off)}" if self.off else ""
         updates = "not known" if self.updates is None else ", ".join(self.updates)
+        unknown = f"not known for {', '.join(self.unknown)}" if self.unknown else ""
         shown = self.problems[:_SHOWN_PROBLEMS]
         more = len(self.problems) - len(shown)
         wrong = [f"wrong: {text}" for text in shown] or ["wrong: nothing"]
@@ -62,7 +65,7 @@ class Overview:
             + (f"built {self.built}" if self.built else "not built yet"),
             f"confirmation: {self.confirmation or 'not known'}",
             f"plugins: {self.plugins}{off}",
-            f"updates: {updates or 'none'}",
+            f"updates: {'; '.join(filter(None, (updates, unknown))) or 'none'}",
         ]
         return [visible(line) for line in (*lines, *wrong)]
 

@@ -1,80 +1,67 @@
 """
 Fetching a plugin's repository: in process, within limits, into a fresh directory.
 
-No git program, configuration, hook, filter or credential takes part.  All of it
-blocks; the caller runs it in a thread.
+No git program, configuration, hook, filter or credential takes part.
 """
 
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
 
-from ...protocol.errors import BridgeError
-from .reach import RepositoryAccess
-from .transfer import Transfer, clone_failed
-from .urls import check_url
+from ...concurrency.threads import Check, stoppable
+from .access import RepositoryAccess
+from .gitprotocol import Fetched, fetch
+from .objects.dotgit import write_repository
+from .objects.pack import unpack
+from .objects.snapshot import read_snapshot, write_files
+from .server import Server
+from .transfer import clone_failed
 
 
 @frozen
 class GitCloner(RepositoryAccess):
     """Clones repositories over https."""
 
-    def clone(
-        self,
-        url: str,
-        into: Path,
-        progress: Callable[[int], None],
-        stop: threading.Event,
-    ) -> str:
+    async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
         """
         Clone the default branch of ``url`` at depth 1.
 
         :param into: The work tree to make; it must not exist, its parent must.  After
             a failure it does not exist.
-        :param progress: Called in this thread with the bytes received so far, at most
-            5 times a second.
-        :param stop: Set by another thread to give up, within about a second.
+        :param progress: Called with the bytes received so far, at most 5 times a
+            second.
         :return: The commit, 40 hexadecimal digits.
         :raise BridgeError: ``not_https``, ``policy`` (a symlink or a submodule), or
             ``clone_failed`` for everything else.
         """
-        check_url(url)
-        with Transfer(self.limits, self.now, progress, stop) as transfer:
-            try:
-                return self._clone(url, into, transfer)
-            except (OSError, BridgeError) as e:
-                # A cut connection fails somehow; why it was cut is what counts.
-                transfer.check()
-                if isinstance(e, BridgeError):
-                    raise
-                raise clone_failed("the files could not be written") from e
 
-    def _clone(self, url: str, into: Path, transfer: Transfer) -> str:
-        # These load dulwich, which the daemon's start does not need.
-        from .gitprotocol import fetch
-        from .objects.dotgit import write_repository
-        from .objects.pack import unpack
-        from .objects.snapshot import read_snapshot, write_files
+        async def cloned(server: Server) -> str:
+            fetched = await fetch(server, self.in_thread)
+            await server.close()
+            await stoppable(
+                self.in_thread, lambda check: self._write(url, into, fetched, check)
+            )
+            return fetched.commit
 
-        server = self.open(url, transfer)
-        try:
-            fetched = fetch(url, server, transfer)
-        finally:
-            server.close()
+        return await self.opened(url, cloned, progress)
+
+    def _write(self, url: str, into: Path, fetched: Fetched, check: Check) -> None:
         commit = fetched.commit
-        unpacked = unpack(fetched.pack, self.limits, transfer.check)
-        tree = read_snapshot(commit, unpacked, self.limits, transfer.check)
-        into.mkdir(mode=0o700)
+        unpacked = unpack(fetched.pack, self.limits, check)
+        tree = read_snapshot(commit, unpacked, self.limits, check)
         try:
-            write_files(tree.files, into, transfer.check)
-            write_repository(into, url, commit, fetched.pack, unpacked, tree)
-            transfer.check()
-        except BaseException:
-            shutil.rmtree(into, ignore_errors=True)
-            raise
-        return commit
+            into.mkdir(mode=0o700)
+            try:
+                write_files(tree.files, into, check)
+                write_repository(into, url, commit, fetched.pack, unpacked, tree)
+                check()
+            except BaseException:
+                shutil.rmtree(into, ignore_errors=True)
+                raise
+        except OSError as e:
+            why = f": {e.strerror}" if e.strerror else ""
+            raise clone_failed(f"the files could not be written{why}") from e

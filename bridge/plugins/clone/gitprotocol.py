@@ -1,29 +1,40 @@
 """
-Git's protocol, as a client: dulwich over our own HTTPS.
+Git's protocol, as a client of one shallow fetch: versions 2 and 0 of smart HTTP.
 
-Importing this loads dulwich, so only a clone under way does.
+What a server sends is read in threads: it may be megabytes, in packets of five bytes.
 """
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Iterator
-from http.client import IncompleteRead
-from typing import Any, Final, Literal
+from collections.abc import Iterator
+from typing import Final, Protocol
 
-from attrs import define, frozen
-from dulwich.client import AbstractHttpGitClient
-from dulwich.errors import GitProtocolError, HangupException
-from dulwich.object_store import ObjectStoreGraphWalker
+from attrs import frozen
 
+from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError
-from .https import DISCOVERY, Server
-from .transfer import Transfer, clone_failed
+from ...protocol.limits import SERVER_ERROR_CHARACTERS
+from ...protocol.text import one_line
+from .transfer import clone_failed
 
-_ADVERTISEMENT: Final = "application/x-git-upload-pack-advertisement"
-_BROKEN_OFF: Final = (OSError, EOFError, HangupException, IncompleteRead)
+_FLUSH: Final = b"0000"
+_DELIMITER: Final = b"0001"
+_EMPTY_PACKETS: Final = (0, 1, 2)
+_PACK, _ERROR = 1, 3
+_LENGTH: Final = re.compile(rb"[0-9a-fA-F]{4}")
 _HEX: Final = re.compile(rb"[0-9a-f]{40}")
+_NO_COMMIT: Final = b"0" * 40
+
+
+class Service(Protocol):
+    """Git's service at a server; see ``Server``."""
+
+    async def discover(self) -> bytes:
+        """Return what the server offers."""
+
+    async def upload_pack(self, body: bytes) -> bytes:
+        """Send a request, and return the answer."""
 
 
 @frozen
@@ -39,103 +50,154 @@ class Fetched:
     pack: bytes
 
 
-class _Client(AbstractHttpGitClient):
-    """Sends requests to a ``Server``; without credentials or dumb repositories."""
-
-    def __init__(self, url: str, server: Server) -> None:
-        super().__init__(url, thin_packs=False, quiet=True)
-        self._server = server
-
-    def _http_request(
-        self,
-        url: str,
-        headers: dict[str, str] | None = None,
-        data: bytes | Iterator[bytes] | None = None,
-        raise_for_status: bool = True,
-    ) -> tuple[Any, Callable[[int], bytes]]:
-        body = data if data is None or isinstance(data, bytes) else b"".join(data)
-        answer = self._server.request(url, headers or {}, body)
-        if url.endswith(DISCOVERY) and answer.content_type != _ADVERTISEMENT:
-            raise clone_failed("not a git repository")
-        return answer, answer.read
-
-    @staticmethod
-    def _warn_filter_objects() -> None:
-        """Do nothing; dulwich would write to standard error."""
-
-
-@define
-class _Tip:
+@frozen
+class _Offer:
     """
-    Chooses what to ask for: the commit that HEAD points to.
+    What a server offers.
 
-    :ivar known: A commit that is not asked for.
-    :ivar also: A commit that is asked for, too.
+    :ivar tip: The line of ``HEAD``; empty when there is none, or in version 2.
+    :ivar features: What it can do about a fetch.
     """
 
-    known: bytes | None
-    also: bytes | None
-    commit: bytes | None = None
-
-    def wants(self, refs: Any, depth: int | None = None) -> list[Any]:
-        """See ``DetermineWantsFunc`` of dulwich."""
-        self.commit = refs.get(b"HEAD")
-        if self.commit is None or self.commit == b"0" * 40:
-            raise clone_failed("the repository is empty or has no default branch")
-        if _HEX.fullmatch(self.commit) is None:
-            raise clone_failed("the repository's object format is not SHA-1")
-        if self.commit == self.known:
-            return []
-        return [self.commit] if self.also is None else [self.commit, self.also]
+    version: int
+    tip: bytes
+    features: frozenset[bytes]
 
 
-def fetch(
-    url: str,
-    server: Server,
-    transfer: Transfer,
+async def fetch(
+    server: Service,
+    in_thread: InThread,
     *,
     depth: int = 1,
-    filter_spec: Literal[b"tree:0"] | None = None,
-    known: str | None = None,
-    also: str | None = None,
+    only_commits: bool = False,
+    known: str = "",
+    also: str = "",
 ) -> Fetched:
     """
     Fetch the tip of the default branch into memory.
 
     :param depth: How many commits of its history to ask for.
-    :param filter_spec: Which objects to leave out, if the server can.
+    :param only_commits: Leave out directories and files, if the server can.
     :param known: Nothing is fetched when the tip is this commit.
     :param also: Another commit to ask for; a server may refuse.
     :raise BridgeError: ``clone_failed: …``, whatever went wrong.
     """
-    pack = io.BytesIO()
-    tip = _Tip(_encoded(known), _encoded(also))
-    try:
-        _Client(url, server).fetch_pack(
-            "",
-            tip.wants,
-            ObjectStoreGraphWalker([], lambda commit: []),
-            pack.write,
-            depth=depth,
-            ref_prefix=[b"HEAD"],
-            filter_spec=filter_spec,
-        )
-    except BridgeError:
-        raise
-    except Exception as e:  # noqa: BLE001 - a server chooses how dulwich fails
-        transfer.check()
-        raise clone_failed(_failure_text(e)) from None
-    assert tip.commit is not None  # noqa: S101 - for mypy
-    return Fetched(tip.commit.decode("ascii"), pack.getvalue())
+    offer, commit = await _discovered(server, in_thread)
+    if commit == known:
+        return Fetched(commit, b"")
+    asked = _request(offer, [commit, *filter(None, [also])], depth, only_commits)
+    pack: bytes = await in_thread(_read_pack, await server.upload_pack(asked))
+    return Fetched(commit, pack)
 
 
-def _encoded(commit: str | None) -> bytes | None:
-    return None if commit is None else commit.encode("ascii")
+async def tip(server: Service, in_thread: InThread) -> str:
+    """
+    Return the tip of the default branch, 40 hexadecimal digits.
+
+    :raise BridgeError: ``clone_failed: …``, whatever went wrong.
+    """
+    return (await _discovered(server, in_thread))[1]
 
 
-def _failure_text(error: Exception) -> str:
-    if isinstance(error, GitProtocolError) and not isinstance(error, HangupException):
-        return "the host refused, or broke git's protocol"
-    if isinstance(error, _BROKEN_OFF):
-        return "the connection broke off"
-    return "the host's answer is not git's protocol"
+async def _discovered(server: Service, in_thread: InThread) -> tuple[_Offer, str]:
+    offer: _Offer = await in_thread(_read_offer, await server.discover())
+    line = offer.tip
+    if offer.version == 2:
+        line = await in_thread(_read_tip, await server.upload_pack(_LS_REFS))
+    return offer, _commit(line)
+
+
+def _packet(text: str) -> bytes:
+    return b"%04x%s\n" % (len(text) + 5, text.encode("ascii"))
+
+
+_LS_REFS: Final = (
+    _packet("command=ls-refs") + _DELIMITER + _packet("ref-prefix HEAD") + _FLUSH
+)
+
+
+def _packets(data: bytes) -> Iterator[bytes]:
+    """Yield the content of each packet; empty for one that only separates."""
+    at = 0
+    while at < len(data):
+        length = _LENGTH.match(data, at)
+        size = int(length[0], 16) if length else -1
+        if size in _EMPTY_PACKETS:
+            at += 4
+            yield b""
+            continue
+        if not 4 <= size <= len(data) - at:
+            raise clone_failed("the host's answer is not git's protocol")
+        content = data[at + 4 : at + size]
+        if content.startswith(b"ERR "):
+            raise _refused(content[4:])
+        yield content
+        at += size
+
+
+def _read_offer(answer: bytes) -> _Offer:
+    lines = [one for one in _packets(answer) if one and not one.startswith(b"#")]
+    if lines[:1] == [b"version 2\n"]:
+        fetching = [one for one in lines if one.startswith(b"fetch=")]
+        features = b" ".join(one.removeprefix(b"fetch=") for one in fetching)
+        return _Offer(2, b"", frozenset(features.split()))
+    features = lines[0].partition(b"\0")[2] if lines else b""
+    return _Offer(0, _head_of(lines), frozenset(features.split()))
+
+
+def _read_tip(answer: bytes) -> bytes:
+    return _head_of(list(_packets(answer)))
+
+
+def _head_of(lines: list[bytes]) -> bytes:
+    """Return the line that names what ``HEAD`` is."""
+    for line in lines:
+        name = line.partition(b"\0")[0].split()
+        if name[1:2] == [b"HEAD"]:
+            return line
+    return b""
+
+
+def _commit(line: bytes) -> str:
+    name = line.split(b" ")[0]
+    if name in (b"", b"unborn", _NO_COMMIT):
+        raise clone_failed("the repository is empty or has no default branch")
+    if _HEX.fullmatch(name) is None:
+        raise clone_failed("the repository's object format is not SHA-1")
+    return name.decode("ascii")
+
+
+def _request(
+    offer: _Offer, commits: list[str], depth: int, only_commits: bool
+) -> bytes:
+    needed = {b"shallow"} if offer.version == 2 else {b"shallow", b"side-band-64k"}
+    if not needed <= offer.features:
+        raise clone_failed("the host's git cannot send a single commit")
+    limits = _packet(f"deepen {depth}")
+    filtered = only_commits and b"filter" in offer.features
+    if filtered:
+        limits += _packet("filter tree:0")
+    wants = [f"want {commit}" for commit in commits]
+    if offer.version == 2:
+        options = ["no-progress", "ofs-delta", *wants]
+        head = _packet("command=fetch") + _DELIMITER + b"".join(map(_packet, options))
+        return head + limits + _packet("done") + _FLUSH
+    options = ["side-band-64k", "ofs-delta", "no-progress", *["filter"] * filtered]
+    wants[0] += " " + " ".join(options)
+    return b"".join(map(_packet, wants)) + limits + _FLUSH + _packet("done")
+
+
+def _read_pack(answer: bytes) -> bytes:
+    pack = bytearray()
+    for one in _packets(answer):
+        if one[:1] == bytes([_PACK]):
+            pack += one[1:]
+        elif one[:1] == bytes([_ERROR]):
+            raise _refused(one[1:])
+    return bytes(pack)
+
+
+def _refused(said: bytes) -> BridgeError:
+    """Return the refusal of a server that has said why, in its words."""
+    shown = one_line(said.decode("ascii", "replace"), SERVER_ERROR_CHARACTERS)
+    return clone_failed(f'the host refused: "{shown}"')

@@ -1,25 +1,13 @@
-"""
-The limits of one clone, and how it is stopped.
-
-A blocked read cannot look at the clock, so a second thread does: it shuts the
-clone's sockets down when the time is over or the clone is stopped.
-"""
+"""The limits of one clone, and what it has received so far."""
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import Final, Self
 
 from attrs import define, field, frozen
 
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-
-WATCH_SECONDS: Final = 0.2
 
 
 @frozen
@@ -43,105 +31,32 @@ def clone_failed(detail: str) -> BridgeError:
     return plugin_error(Prefix.CLONE_FAILED, detail)
 
 
-@define(eq=False)
-class Transfer:
+@define(eq=False, repr=False)
+class Received:
     """
-    One clone under way; a context manager around all of it.
+    Counts what is received.
 
-    :ivar now: A monotonic clock, in seconds.
-    :ivar progress: Called with the bytes received so far, a few times a second.
-    :ivar stop: Ends the clone when another thread sets it.
+    :ivar _most: How many bytes there may be.
+    :ivar _now: A monotonic clock, in seconds.
+    :ivar _progress: Called with the bytes so far, a few times a second.
     """
 
-    limits: CloneLimits
-    now: Callable[[], float]
-    progress: Callable[[int], None]
-    stop: threading.Event
-    _refusal: BridgeError | None = field(default=None, init=False)
-    _received: int = field(default=0, init=False)
-    _deadline: float = field(init=False)
-    _report_from: float = field(init=False)
-    _sockets: list[socket.socket] = field(factory=list, init=False)
-    _lock: threading.Lock = field(factory=threading.Lock, init=False)
-    _over: threading.Event = field(factory=threading.Event, init=False)
-    _watchdog: threading.Thread = field(init=False)
+    _most: int
+    _now: Callable[[], float]
+    _progress: Callable[[int], None]
+    _bytes: int = field(default=0, init=False)
+    _report_from: float = field(default=float("-inf"), init=False)
 
-    def __enter__(self) -> Self:
-        started = self.now()
-        self._deadline = started + self.limits.seconds
-        self._report_from = started
-        self._watchdog = threading.Thread(
-            target=self._watch, name="clone-watchdog", daemon=True
-        )
-        self._watchdog.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._watchdog.join()
-        for held in self._sockets:
-            held.close()
-
-    def check(self) -> None:
-        """
-        Check that the clone may go on.
-
-        :raise BridgeError: It is too late, or was stopped.
-        """
-        if self._refusal is None:
-            self._refusal = self._limit_error()
-        if self._refusal is not None:
-            raise self._refusal
-
-    def received(self, count: int) -> None:
+    def add(self, count: int) -> None:
         """
         Count bytes that came from the network.
 
-        :raise BridgeError: They are too many, or the clone may not go on.
+        :raise BridgeError: They are too many.
         """
-        self._received += count
-        if self._received > self.limits.received_bytes:
-            self._refusal = clone_failed(
-                f"more than {self.limits.received_bytes} bytes received"
-            )
-        self.check()
-        now = self.now()
+        self._bytes += count
+        if self._bytes > self._most:
+            raise clone_failed(f"more than {self._most} bytes received")
+        now = self._now()
         if now >= self._report_from:
             self._report_from = now + 1 / limits.PROGRESS_PER_SECOND
-            self.progress(self._received)
-
-    def hold(self, connection: socket.socket) -> None:
-        """
-        Let the watchdog shut this connection down, also while it connects.
-
-        A duplicate is kept, because wrapping in TLS takes the original's handle.
-        """
-        with self._lock:
-            self._sockets.append(connection.dup())
-        self.check()
-
-    def _limit_error(self) -> BridgeError | None:
-        if self.stop.is_set():
-            return clone_failed("stopped before it was finished")
-        if self.now() >= self._deadline:
-            return clone_failed(f"not finished within {self.limits.seconds:g} seconds")
-        return None
-
-    def _watch(self) -> None:
-        while not self._over.wait(WATCH_SECONDS):
-            try:
-                self.check()
-            except BridgeError:
-                self._cut()
-
-    def _cut(self) -> None:
-        with self._lock:
-            for held in self._sockets:
-                # Not connected yet, or the server was faster.
-                with contextlib.suppress(OSError):
-                    held.shutdown(socket.SHUT_RDWR)
+            self._progress(self._bytes)

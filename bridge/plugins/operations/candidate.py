@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from attrs import define, frozen
-from twisted.internet.defer import Deferred
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
@@ -17,7 +16,7 @@ from twisted.logger import Logger
 from ...approval import host_of
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.limits import CLONE_REPORT_SECONDS
+from ...protocol.limits import CLONE_REPORT_SECONDS, CLONES_AT_ONCE
 from ...settings.host import HostProfile
 from ..esbuild.executable import BundlerError
 from ..installed.trees import Trees
@@ -34,18 +33,12 @@ from .underway.running import Running
 class Cloner(Protocol):
     """Fetches repositories; see ``GitCloner``."""
 
-    def clone(
-        self,
-        url: str,
-        into: Path,
-        progress: Callable[[int], None],
-        stop: threading.Event,
-    ) -> str:
+    async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
         """
-        Clone the default branch of ``url`` and return its commit; blocks.
+        Clone the default branch of ``url`` and return its commit; can be cancelled.
 
-        :param progress: Accepts the bytes received so far; called in this thread, at
-            most ``PROGRESS_PER_SECOND`` times a second.
+        :param progress: Accepts the bytes received so far; called at most
+            ``PROGRESS_PER_SECOND`` times a second.
         """
 
 
@@ -85,8 +78,6 @@ class CandidateFetcher:
     Runs the steps from ``clone`` to ``signature``.
 
     :ivar in_thread: Where the checks run.
-    :ivar clone_in_thread: Where clones run, which can take minutes.
-    :ivar from_thread: Calls back into the reactor's thread, in order.
     """
 
     _cloner: Cloner
@@ -95,9 +86,10 @@ class CandidateFetcher:
     _profile: HostProfile
     _clock: IReactorTime
     _in_thread: InThread
-    _clone_in_thread: InThread
-    _from_thread: Callable[..., object]
     _kept: KeptTree
+    _places: DeferredSemaphore = field(
+        factory=lambda: DeferredSemaphore(CLONES_AT_ONCE), init=False
+    )
 
     _log: ClassVar[Logger] = Logger()
 
@@ -187,26 +179,24 @@ class CandidateFetcher:
         def received(count: int) -> None:
             running.reached(Step.CLONE, f"Received {count:,} bytes")
 
+        async def cloned() -> str:
+            async with self._places:
+                running.reached(Step.CLONE, f"Cloning from {host_of(url)}")
+                return await cloner.clone(url, root, received)
+
         def still() -> None:
             running.reached(Step.CLONE, running.message)
 
-        running.reached(Step.CLONE, f"Cloning from {host_of(url)}")
+        if not self._places.tokens:
+            running.reached(Step.CLONE, "Waiting for another clone to end")
         # A page sees that a slow host has not made the daemon hang.
         reporting = LoopingCall(still)
         reporting.clock = self._clock
         reporting.start(CLONE_REPORT_SECONDS, now=False)
         try:
-            # Never cancelled: the thread would go on writing to what is being removed.
-            commit: str = await self._clone_in_thread(
-                cloner.clone,
-                url,
-                root,
-                lambda count: self._from_thread(received, count),
-                running.stop,
-            )
+            return await running.until(lambda: Deferred.fromCoroutine(cloned()))
         finally:
             reporting.stop()
-        return commit
 
     def _report(self, hits: list[Hit]) -> None:
         for hit in hits:

@@ -2,27 +2,25 @@
 Checks a plugin's repository without fetching its files.
 
 The transport and its rules are those of a clone.  Everything stays in memory, and
-nothing installed is read or written.  It blocks; the caller runs it in a thread.
+nothing installed is read or written.
 """
 
 from __future__ import annotations
 
 import re
-import threading
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import frozen
 
+from ...concurrency.threads import Check, stoppable
 from ...protocol import limits
 from ...protocol.errors import BridgeError
+from ..clone.access import RepositoryAccess
+from ..clone.gitprotocol import fetch, tip
 from ..clone.objects.pack import unpack
-from ..clone.reach import RepositoryAccess
-from ..clone.transfer import CloneLimits, Transfer, clone_failed
-from ..clone.urls import check_url
+from ..clone.server import Server
+from ..clone.transfer import CloneLimits, clone_failed
 from .history import Behind, compare, read_commits
-
-if TYPE_CHECKING:
-    from ..clone.https import Server
 
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
 
@@ -40,68 +38,54 @@ class GitUpstream(RepositoryAccess):
             objects=limits.UPDATE_OBJECTS,
         )
 
-    def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
+    async def tip(self, url: str) -> str:
+        """
+        Return the commit of the default branch of ``url``, 40 hexadecimal digits.
+
+        :raise BridgeError: ``not_https``, or ``clone_failed`` for everything else.
+        """
+        return await self.opened(url, lambda server: tip(server, self.in_thread))
+
+    async def behind(self, url: str, current: str) -> Behind | None:
         """
         Count how far a commit is behind the default branch of ``url``.
 
         :param current: The commit, 40 hexadecimal digits.
-        :param stop: Set by another thread to give up, within about a second.
         :return: ``None`` when it is the branch's tip.
         :raise BridgeError: ``not_https``, or ``clone_failed`` for everything else.
         """
-        check_url(url)
         if _COMMIT.fullmatch(current) is None:
             raise clone_failed("the record names no commit")
-        with Transfer(self.limits, self.now, lambda count: None, stop) as transfer:
-            try:
-                return self._look(url, current, transfer)
-            except BridgeError:
-                # A cut connection fails somehow; why it was cut is what counts.
-                transfer.check()
-                raise
+        return await self.opened(url, lambda server: self._look(server, current))
 
-    def _look(self, url: str, current: str, transfer: Transfer) -> Behind | None:
-        server = self.open(url, transfer)
-        try:
-            return self._asked(url, server, current, transfer)
-        finally:
-            server.close()
-
-    def _asked(
-        self, url: str, server: Server, current: str, transfer: Transfer
-    ) -> Behind | None:
-        found = self._compared(url, server, current, transfer)
+    async def _look(self, server: Server, current: str) -> Behind | None:
+        found = await self._compared(server, current)
         if found is None or found.met:
             return found
         # Far behind, or the branch was rewritten.  Most servers also give a commit
         # that no branch leads to, and then it is known where the two parted.
         try:
-            return self._compared(url, server, current, transfer, also=current)
+            return await self._compared(server, current, also=current)
         except BridgeError:
-            transfer.check()
             return found
 
-    def _compared(
-        self,
-        url: str,
-        server: Server,
-        current: str,
-        transfer: Transfer,
-        also: str | None = None,
+    async def _compared(
+        self, server: Server, current: str, also: str = ""
     ) -> Behind | None:
-        from ..clone.gitprotocol import fetch
-
-        fetched = fetch(
-            url,
+        fetched = await fetch(
             server,
-            transfer,
+            self.in_thread,
             depth=limits.UPDATE_COMMITS,
-            filter_spec=b"tree:0",
+            only_commits=True,
             known=current,
             also=also,
         )
         if fetched.commit == current:
             return None
-        unpacked = unpack(fetched.pack, self.limits, transfer.check)
-        commits = read_commits(unpacked, transfer.check)
-        return compare(fetched.commit, current, commits, transfer.check)
+
+        def compared(check: Check) -> Behind:
+            unpacked = unpack(fetched.pack, self.limits, check)
+            commits = read_commits(unpacked, check)
+            return compare(fetched.commit, current, commits, check)
+
+        return await stoppable(self.in_thread, compared)

@@ -19,11 +19,12 @@ from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
 from ...concurrency.threads import InThread
+from ...http.addresspolicy import NotPublicError
 from ...protocol.bucket import TokenBucket
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.limits import PREVIEWS_PER_MINUTE
 from ...store import Store
-from ..clone.dial import NotPublicError
+from ..clone.server import HTTPS_PORT
 from ..clone.urls import check_url
 from ..installed.keys import Trust
 from ..installed.records import Record, is_recorded, recorded
@@ -80,11 +81,11 @@ class Access:
     Which hosts previews may connect to.
 
     :ivar reach: Returns what reaches public hosts, and the private addresses and names
-        that are passed.
+        that are passed, each with its port.
     :ivar may_ask: Whether a prompt may allow a private host.
     """
 
-    reach: Callable[[frozenset[str]], Reach]
+    reach: Callable[[frozenset[tuple[str, int]]], Reach]
     may_ask: bool
 
 
@@ -132,7 +133,6 @@ class Previewer:
     Previews repositories, one at a time.
 
     :ivar in_thread: Where trees are read.
-    :ivar look_in_thread: Where the history is looked at, which can take seconds.
     """
 
     _operations: Operations
@@ -145,7 +145,6 @@ class Previewer:
     _trees: Trees
     _clock: IReactorTime
     _in_thread: InThread
-    _look_in_thread: InThread
     _budget: TokenBucket = field(init=False)
     _current: _Current | None = field(default=None, init=False)
 
@@ -256,8 +255,10 @@ class Previewer:
             how = "was not confirmed" if asked else "could not be asked for"
             raise _private(f"connecting to it {how}") from None
         # The addresses that were shown, so that the name can't lead elsewhere now.
-        allowed = addresses or (urlsplit(url).hostname or "",)
-        return self._access.reach(frozenset(allowed))
+        where = urlsplit(url)
+        port = where.port or HTTPS_PORT
+        allowed = addresses or (where.hostname or "",)
+        return self._access.reach(frozenset((one, port) for one in allowed))
 
     async def _compared(
         self, running: Running, candidate: Candidate, reach: Reach
@@ -304,8 +305,10 @@ class Previewer:
                 old.version,
             )
         try:
-            behind = await self._look_in_thread(
-                reach.upstream.behind, record.url, record.commit, running.stop
+            behind = await running.until(
+                lambda: Deferred.fromCoroutine(
+                    reach.upstream.behind(record.url, record.commit)
+                )
             )
         except BridgeError:
             behind = None

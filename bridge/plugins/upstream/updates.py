@@ -1,26 +1,27 @@
 """
 Which installed plugins are behind their repositories.
 
-Each remote is checked in a thread, a few at a time, alongside operations and without
-their locks.  A result is cached for a while with the commit it was compared with, so
-an update invalidates it.
+Remotes are checked many at a time, alongside operations and without their locks.  A
+result is kept for a while with the commit it was compared with, so an update
+invalidates it.
 """
 
 from __future__ import annotations
 
-import threading
 from typing import ClassVar, Protocol
 
 from attrs import define, field, frozen
-from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore
+from twisted.internet.defer import (
+    CancelledError,
+    Deferred,
+    DeferredList,
+    DeferredSemaphore,
+)
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
-from ...concurrency.threads import InThread
-from ...protocol.errors import BridgeError, shutting_down
+from ...protocol.errors import BridgeError, internal_error, shutting_down
 from ...protocol.limits import (
-    UPDATE_TURN_SECONDS,
     UPDATES_ANSWER_SECONDS,
     UPDATES_AT_ONCE,
     UPDATES_FRESH_SECONDS,
@@ -33,8 +34,11 @@ from .history import Behind, LogEntry
 class Upstream(Protocol):
     """Checks repositories; see ``GitUpstream``."""
 
-    def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
-        """Count how far ``current`` is behind; blocks; ``None`` when it is the tip."""
+    async def tip(self, url: str) -> str:
+        """Return the commit of the default branch."""
+
+    async def behind(self, url: str, current: str) -> Behind | None:
+        """Count how far ``current`` is behind; ``None`` when it is the tip."""
 
 
 @frozen
@@ -58,151 +62,158 @@ class Update:
 
 
 @frozen
-class _Source:
-    """What a look is about: when a record differs, it is outdated."""
+class Unknown:
+    """
+    A plugin of which it could not be found out whether it is behind.
 
-    url: str
-    commit: str
+    :ivar id: The plugin's.
+    :ivar reason: Why, as the message of an error.
+    """
 
-    @classmethod
-    def of(cls, record: Record) -> _Source:
-        return cls(record.url, record.commit)
+    id: str
+    reason: str
 
 
 @frozen
-class _Outcome:
+class Outdated:
     """
-    What a look has shown.
+    What is known of all plugins; what is in none of the lists is up to date.
 
-    :ivar at: When, in seconds.
-    :ivar behind: ``None`` when nothing is new, or when the look failed.
+    :ivar updates: Those that are behind, by id.
+    :ivar unknown: Those whose repositories could not be looked at.
+    :ivar pending: The ids of those whose repositories have not answered yet; a later
+        call has the result.  One may be in ``updates`` as well, as it was before.
     """
 
-    source: _Source
-    at: float
-    failed: bool
-    behind: Behind | None
+    updates: list[Update]
+    unknown: list[Unknown]
+    pending: list[str]
 
 
 @define(eq=False)
 class _Look:
     """
-    A look at one remote.
+    A look at one remote; outdated when the record differs from what it is about.
 
-    :ivar stop: Ends the turn it has in a thread.
-    :ivar hurried: Whether that was done to let others have a turn.
-    :ivar abandoned: Whether nobody wants to know any more.
-    :ivar ended: Fires with ``None``.
+    :ivar at: When it ended, in seconds; ``None`` while it is under way.
+    :ivar behind: ``None`` when nothing is new, or when it failed.
+    :ivar why_unknown: Why it failed; empty when it did not.
+    :ivar before: What was known before; ``None`` when nothing was.
     """
 
-    plugin_id: str
-    source: _Source
-    stop: threading.Event = field(factory=threading.Event)
-    hurried: bool = False
-    abandoned: bool = False
-    ended: Deferred[None] = field(factory=Deferred)
+    url: str
+    commit: str
+    before: _Look | None
+    at: float | None = None
+    behind: Behind | None = None
+    why_unknown: str = ""
+    carried_out: Deferred[None] = field(factory=Deferred)
 
-    def abandon(self) -> None:
-        """Stop it soon, and ignore its result."""
-        self.abandoned = True
-        self.stop.set()
+    def is_about(self, record: Record | None) -> bool:
+        """Whether this is what is installed."""
+        return record is not None and (record.url, record.commit) == (
+            self.url,
+            self.commit,
+        )
+
+    def update(self, plugin_id: str) -> Update | None:
+        """Return what is known to be new."""
+        known = self.before if self.at is None else self
+        # A branch that was moved back offers nothing new.
+        if known is None or known.behind is None or known.behind.commits == 0:
+            return None
+        behind = known.behind
+        return Update(
+            plugin_id, self.commit, behind.latest, behind.commits, behind.changelog
+        )
 
 
 @define(eq=False)
 class Updates:
-    """
-    Checks for updates.
-
-    :ivar in_thread: Where looks run; it needs ``UPDATES_AT_ONCE`` threads.
-    """
+    """Checks for updates."""
 
     _records: Entries
     _upstream: Upstream
     _clock: IReactorTime
-    _in_thread: InThread
-    _outcomes: dict[str, _Outcome] = field(factory=dict)
-    _looks: list[_Look] = field(factory=list)
-    _turns: DeferredSemaphore = field(
+    _looks: dict[str, _Look] = field(factory=dict)
+    _places: DeferredSemaphore = field(
         factory=lambda: DeferredSemaphore(UPDATES_AT_ONCE)
     )
     _closing: bool = False
 
     _log: ClassVar[Logger] = Logger()
 
-    async def check(self) -> list[Update]:
+    async def check(self, *, fresh: bool = False) -> Outdated:
         """
         Find the plugins that are behind, by id.
 
         Remotes that take longer than an answer may are looked at further, and their
         results are in a later answer.
 
+        :param fresh: Look at every remote, however recently that was done.
         :raise BridgeError: ``unavailable``: the daemon is shutting down.
         """
         self._refuse_closing()
-        sources = self._forget_outdated()
-        # What failed last time must not keep the others waiting.
-        for plugin_id in sorted(sources, key=self._has_failed):
-            if self._needs_look(plugin_id):
-                self._begin(plugin_id, sources[plugin_id])
+        for plugin_id, record in sorted(self._forget_outdated().items()):
+            if self._needs_look(plugin_id, fresh):
+                self._begin(plugin_id, record)
         await self._ended_or_late()
         self._refuse_closing()
-        return list(filter(None, map(self._update, self._forget_outdated())))
+        installed = self._forget_outdated()
+        looks = [(of, self._looks[of]) for of in sorted(installed) if of in self._looks]
+        return Outdated(
+            [found for of, look in looks if (found := look.update(of))],
+            [Unknown(of, look.why_unknown) for of, look in looks if look.why_unknown],
+            [of for of in sorted(installed) if self._is_pending(of)],
+        )
 
     def close(self) -> Deferred[None]:
         """
-        Refuse new checks, and stop those under way.
+        Refuse new checks, and end those under way.
 
-        :return: Fires when no thread is busy any more.
+        :return: Fires when all have ended.
         """
         self._closing = True
-        ended: list[Deferred[None]] = [look.ended for look in self._looks]
-        for look in list(self._looks):
-            look.abandon()
-        return DeferredList(ended).addCallback(lambda _: None)
+        under_way = [look.carried_out for look in self._looks.values()]
+        # Those that wait for a place come last, and must not get one now.
+        for carried_out in reversed(under_way):
+            carried_out.cancel()
+        return DeferredList(under_way).addCallback(lambda _: None)
 
     def _refuse_closing(self) -> None:
         if self._closing:
             raise shutting_down()
 
-    def _forget_outdated(self) -> dict[str, _Source]:
-        """Return what is installed now, and drop results about anything else."""
+    def _forget_outdated(self) -> dict[str, Record]:
+        """Return what is installed now, and drop looks at anything else."""
         records = read_records(self._records)
-        sources = {of: _Source.of(record) for of, record in records.items()}
-        for look in self._looks:
-            if sources.get(look.plugin_id) != look.source:
-                look.abandon()
-        self._outcomes = {
-            of: outcome
-            for of, outcome in self._outcomes.items()
-            if sources.get(of) == outcome.source
-        }
-        return sources
+        for plugin_id, look in list(self._looks.items()):
+            if not look.is_about(records.get(plugin_id)):
+                del self._looks[plugin_id]
+                look.carried_out.cancel()
+        return records
 
-    def _has_failed(self, plugin_id: str) -> bool:
-        outcome = self._outcomes.get(plugin_id)
-        return outcome is not None and outcome.failed
+    def _is_pending(self, plugin_id: str) -> bool:
+        look = self._looks.get(plugin_id)
+        return look is None or look.at is None
 
-    def _needs_look(self, plugin_id: str) -> bool:
-        if any(look.plugin_id == plugin_id for look in self._wanted()):
-            return False
-        outcome = self._outcomes.get(plugin_id)
-        if outcome is None:
+    def _needs_look(self, plugin_id: str, fresh: bool) -> bool:
+        look = self._looks.get(plugin_id)
+        if look is None:
             return True
+        if look.at is None:
+            return False
         # A clock that was set back makes nothing fresh.
-        return not 0 <= self._clock.seconds() - outcome.at < UPDATES_FRESH_SECONDS
+        age = self._clock.seconds() - look.at
+        return fresh or not 0 <= age < UPDATES_FRESH_SECONDS
 
-    def _wanted(self) -> list[_Look]:
-        return [look for look in self._looks if not look.abandoned]
-
-    def _begin(self, plugin_id: str, source: _Source) -> None:
-        look = _Look(plugin_id, source)
-        self._looks.append(look)
-        carrying_out = Deferred.fromCoroutine(self._carry_out(look))
-        carrying_out.addErrback(self._broke, look)
-
-    def _broke(self, failure: Failure, look: _Look) -> None:
-        what = "looking for updates of {id} broke"
-        self._log.failure(what, failure, id=look.plugin_id)
+    def _begin(self, plugin_id: str, record: Record) -> None:
+        before = self._looks.get(plugin_id)
+        if before is not None:
+            before.before = None
+        look = _Look(record.url, record.commit, before)
+        self._looks[plugin_id] = look
+        look.carried_out = Deferred.fromCoroutine(self._carry_out(plugin_id, look))
 
     async def _ended_or_late(self) -> None:
         late = self._clock.callLater(
@@ -215,77 +226,25 @@ class Updates:
                 late.cancel()
                 waiting.callback(None)
 
-        DeferredList([look.ended for look in self._wanted()]).addCallback(ended)
+        under_way = [one.carried_out for one in self._looks.values() if one.at is None]
+        DeferredList(under_way).addCallback(ended)
         await waiting
 
-    def _update(self, plugin_id: str) -> Update | None:
-        outcome = self._outcomes.get(plugin_id)
-        behind = None if outcome is None else outcome.behind
-        # A branch that was moved back offers nothing new.
-        if outcome is None or behind is None or behind.commits == 0:
-            return None
-        return Update(
-            plugin_id,
-            outcome.source.commit,
-            behind.latest,
-            behind.commits,
-            behind.changelog,
-        )
-
-    async def _carry_out(self, look: _Look) -> None:
-        behind, failed = None, True
+    async def _carry_out(self, plugin_id: str, look: _Look) -> None:
         try:
-            behind, failed = await self._look(look), False
+            async with self._places:
+                look.behind = await self._upstream.behind(look.url, look.commit)
+        except CancelledError:
+            return
         except BridgeError as e:
-            if not look.abandoned:
-                self._log.warn(
-                    "not known whether {id} is behind: {reason}",
-                    id=look.plugin_id,
-                    reason=e.message,
-                )
+            look.why_unknown = e.message
+            self._log.warn(
+                "not known whether {id} is behind: {reason}",
+                id=plugin_id,
+                reason=e.message,
+            )
         except Exception:  # noqa: BLE001
-            self._log.failure("looking for updates of {id} broke", id=look.plugin_id)
-        if not look.abandoned:
-            now = self._clock.seconds()
-            outcome = _Outcome(look.source, now, failed, behind)
-            self._outcomes[look.plugin_id] = outcome
-        self._looks.remove(look)
-        look.ended.callback(None)
-
-    async def _look(self, look: _Look) -> Behind | None:
-        """
-        Check in one turn, or in two when the first takes long and others wait.
-
-        So a few dead remotes do not delay the others.
-        """
-        try:
-            async with self._turns:
-                return await self._first_turn(look)
-        except BridgeError:
-            if not look.hurried or look.abandoned:
-                raise
-        look.stop = threading.Event()
-        async with self._turns:
-            return await self._turn(look)
-
-    async def _first_turn(self, look: _Look) -> Behind | None:
-        hurry = self._clock.callLater(UPDATE_TURN_SECONDS, self._hurry, look)
-        try:
-            return await self._turn(look)
-        finally:
-            if hurry.active():
-                hurry.cancel()
-
-    def _hurry(self, look: _Look) -> None:
-        if self._turns.waiting:
-            look.hurried = True
-            look.stop.set()
-
-    async def _turn(self, look: _Look) -> Behind | None:
-        if look.abandoned:
-            return None
-        source = look.source
-        found: Behind | None = await self._in_thread(
-            self._upstream.behind, source.url, source.commit, look.stop
-        )
-        return found
+            look.why_unknown = internal_error().message
+            self._log.failure("looking for updates of {id} broke", id=plugin_id)
+        look.at = self._clock.seconds()
+        look.before = None

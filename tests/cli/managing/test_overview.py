@@ -11,7 +11,7 @@ from ...directories import fresh_directory
 
 GOOD = Overview(
     "running, version 1", "App (app)", "/d", "/b.js", "2026-01-01T00:00:00Z", "x", 2,
-    [], [], [],
+    [], [], [], [],
 )  # fmt: skip
 
 
@@ -23,6 +23,12 @@ class OverviewTests(SynchronousTestCase):
         lines = GOOD.lines()
         self.assertEqual(len(lines), 8)
         self.assertEqual(lines[-2:], ["updates: none", "wrong: nothing"])
+
+    def test_not_known(self):
+        """What could not be looked at is not called up to date."""
+        for updates, words in (([], ""), (["a"], "a; ")):
+            lines = evolve(GOOD, updates=updates, unknown=["b", "c"]).lines()
+            self.assertIn(f"updates: {words}not known for b, c", lines)
 
     def test_at_most_ten(self):
         """However much is wrong, ten lines at most; the rest is counted."""

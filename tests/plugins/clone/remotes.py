@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from typing import Any
-
 from attrs import define, field
 from twisted.internet.defer import Deferred
 
-from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.upstream.history import Behind, LogEntry
-
-from ...threads import at_once
 
 LATEST = "1a7e57" * 6 + "1a7e"
 
@@ -29,54 +22,40 @@ class FakeUpstream:
     Finds what it is configured to; see ``UpstreamContract``.
 
     :ivar answers: By URL; an exception is raised, and one new commit is the default.
-    :ivar done: The URLs of looks that had everything when they were stopped.
+    :ivar slow: The URLs of which a look stays under way until the test ends it.
+    :ivar asked: The URLs so far.
+    :ivar cancelled: Those of looks that were cancelled.
     """
 
     answers: dict[str, Behind | Exception | None] = field(factory=dict)
-    done: set[str] = field(factory=set)
+    slow: set[str] = field(factory=set)
+    asked: list[str] = field(factory=list)
+    cancelled: list[str] = field(factory=list)
+    _busy: dict[str, list[Deferred[None]]] = field(factory=dict)
 
-    def behind(self, url: str, current: str, stop: threading.Event) -> Behind | None:
+    async def tip(self, url: str) -> str:
         """See ``Upstream``."""
-        if stop.is_set() and url not in self.done:
-            raise clone_failed("stopped before it was finished")
+        answer = self._answer(url)
+        return LATEST if answer is None else answer.latest
+
+    async def behind(self, url: str, current: str) -> Behind | None:
+        """See ``Upstream``."""
+        self.asked.append(url)
+        if url in self.slow:
+            waiting: Deferred[None] = Deferred(lambda _: self.cancelled.append(url))
+            self._busy.setdefault(url, []).append(waiting)
+            try:
+                await waiting
+            finally:
+                self._busy[url].remove(waiting)
+        return self._answer(url)
+
+    def end(self, url: str) -> None:
+        """Let a slow look end."""
+        self._busy[url][0].callback(None)
+
+    def _answer(self, url: str) -> Behind | None:
         answer = self.answers.get(url, new_commits(1))
         if isinstance(answer, Exception):
             raise answer
         return answer
-
-
-@define(eq=False)
-class Slots:
-    """
-    Threads in which a call for a slow URL stays until the test lets it end.
-
-    :ivar slow: The URLs.
-    :ivar busy: The calls under way: URL, what stops it, and what lets it end.
-    """
-
-    slow: set[str] = field(factory=set)
-    asked: list[str] = field(factory=list)
-    busy: dict[str, tuple[threading.Event, Callable[[], Any]]] = field(factory=dict)
-
-    def __call__(self, call: Callable[..., Any], *arguments: Any) -> Deferred[Any]:
-        """See ``InThread``."""
-        url, _, stop = arguments
-        self.asked.append(url)
-        if url not in self.slow:
-            return at_once(call, *arguments)
-        later: Deferred[Any] = Deferred()
-
-        def end() -> None:
-            del self.busy[url]
-            at_once(call, *arguments).chainDeferred(later)
-
-        self.busy[url] = stop, end
-        return later
-
-    def end(self, url: str) -> None:
-        """Let a call end."""
-        self.busy[url][1]()
-
-    def stopped(self) -> list[str]:
-        """The URLs of calls under way that were stopped."""
-        return [url for url, (stop, _) in self.busy.items() if stop.is_set()]

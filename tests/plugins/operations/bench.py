@@ -121,6 +121,7 @@ class FakeCloner:
     :ivar trees: The directory of the trees.
     :ivar failure: What a clone that has received everything fails with.
     :ivar chunks: What is reported as received so far, each in turn.
+    :ivar waits: Holds clones up, as calls of "clone".
     """
 
     trees: Path
@@ -128,21 +129,24 @@ class FakeCloner:
     failure: Exception | None = None
     chunks: Iterable[int] = ()
     commit: str = COMMIT
+    waits: Threads = field(factory=Threads)
 
-    def clone(self, url: str, into: Path, progress: Any, stop: Any) -> str:
+    async def clone(self, url: str, into: Path, progress: Any) -> str:
         """See ``Cloner``."""
-        self.events.append("clone")
+
+        def clone() -> None:
+            self.events.append("clone")
+
+        await self.waits(clone)
         source = self.trees / url.split("/")[-1].removesuffix(".git")
         if not source.is_dir():
             raise clone_failed("not found")
         for count in self.chunks:
             progress(count)
-        if stop.is_set():
-            raise clone_failed("stopped before it was finished")
         if self.failure is not None:
             raise self.failure
         if os.path.lexists(into):
-            raise clone_failed("the files could not be written")
+            raise clone_failed("the files could not be written: File exists")
         shutil.copytree(source, into)
         into.chmod(0o700)
         return self.commit
@@ -265,7 +269,7 @@ class Bench:
         self.trees = Trees(self.data, PROFILE, lambda: f"{next(numbers):016x}")
         self.store = Store.open(self.data.state, self.writes)
         self.trust = Trust(self.store)
-        self.cloner = FakeCloner(self.repositories, self.events)
+        self.cloner = FakeCloner(self.repositories, self.events, waits=self.clones)
         self.approver = FakeApprover(self.events)
         self.builder = FakeBuilder(self.events, in_thread=self.threads)
         self.scanner = BlockingScanner(self.threads)
@@ -295,8 +299,6 @@ class Bench:
             PROFILE,
             self.clock,
             self.threads,
-            self.clones,
-            lambda call, *arguments: call(*arguments),
             self.kept,
         )
         prompts = Prompts("Sample Host")
@@ -312,7 +314,7 @@ class Bench:
             self.threads,
         )
         self.upstream = FakeUpstream()
-        self.reached: list[frozenset[str]] = []
+        self.reached: list[frozenset[tuple[str, int]]] = []
         self.previewer = Previewer(
             self.operations,
             self.prompting,
@@ -324,11 +326,10 @@ class Bench:
             self.trees,
             self.clock,
             self.threads,
-            self.threads,
         )
         self.key_ring = KeyRing(self.operations, self.prompting, self.store, self.trust)
 
-    def _reach(self, allowed: frozenset[str]) -> Reach:
+    def _reach(self, allowed: frozenset[tuple[str, int]]) -> Reach:
         self.reached.append(allowed)
         return Reach(self.cloner, self.upstream)
 

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval import Operation
 from bridge.plugins.operations.underway.running import Running, cancelled
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.limits import CLONE_REPORT_SECONDS
+from bridge.protocol.limits import CLONE_REPORT_SECONDS, CLONES_AT_ONCE
 
 from .bench import (
     COMMIT,
@@ -90,6 +90,27 @@ class CandidateFetcherTests(SynchronousTestCase):
         self.bench.clones.go_on()
         self.successResultOf(fetching)
         self.assertEqual(self.bench.clock.getDelayedCalls(), [])
+
+    def test_more_clones_than_places_wait(self):
+        """A clone that waits for others says so, goes on when one ends, and can end."""
+        self.bench.publish("good")
+        self.bench.clones.slow = "clone"
+        held = [self.fetch("good") for _ in range(CLONES_AT_ONCE)]
+        runnings = [
+            Running(Operation.INSTALL, None, self.bench.audience) for _ in range(2)
+        ]
+        waiting, other = (
+            Deferred.fromCoroutine(self.bench.fetcher.fetch(one, url_of("good")))
+            for one in runnings
+        )
+        message = "Waiting for another clone to end"
+        self.assertEqual([one.message for one in runnings], [message] * 2)
+        runnings[1].interrupt(cancelled("the operation was cancelled"))
+        self.failureResultOf(other, CancelledError)
+        self.bench.clones.go_on()
+        for fetching in (*held, waiting):
+            self.successResultOf(fetching)
+        self.assertNotEqual(runnings[0].message, message)
 
     def test_cancelled_scan_ends_at_once(self):
         """A scan does not hold a cancelled operation up."""

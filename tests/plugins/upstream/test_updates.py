@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from attrs import define, evolve
-from twisted.internet import reactor
-from twisted.internet.defer import Deferred, ensureDeferred
+from attrs import define
+from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.concurrency.threads import Pool
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.look import GitUpstream
-from bridge.plugins.upstream.updates import Update, Updates
+from bridge.plugins.upstream.updates import Outdated, Unknown, Update, Updates
 from bridge.protocol.errors import BridgeError, shutting_down
 
-from ...directories import fresh_directory
-from ...forge import RogueServer, shared_forge
+from ...waiting import until
+from ..clone.clones import CloneTestCase
 from ..clone.commits import EMPTY, line_of
 from ..clone.packs import make_repository
-from ..clone.remotes import LATEST, FakeUpstream, Slots, new_commits
+from ..clone.remotes import LATEST, FakeUpstream, new_commits
 
 COMMIT = "c0ffee" * 6 + "c0ff"
 LATE = 3.5
-TURN = 1.5
 FRESH = 60
 
 
@@ -57,6 +51,11 @@ class Installed:
         self.values[plugin_id] = record.put(plugin_id).value
 
 
+def ids_of(answer: Outdated) -> list[str]:
+    """The ids of the plugins that are behind."""
+    return [update.id for update in answer.updates]
+
+
 class UpdatesTestCase(SynchronousTestCase):
     """Looks for updates, in time that the test makes pass."""
 
@@ -66,8 +65,7 @@ class UpdatesTestCase(SynchronousTestCase):
         self.upstream = FakeUpstream()
         self.clock = Clock()
         self.clock.advance(1_700_000_000)
-        self.slots = Slots()
-        self.updates = Updates(self.installed, self.upstream, self.clock, self.slots)
+        self.updates = Updates(self.installed, self.upstream, self.clock)
 
     def install(self, *ids: str) -> None:
         """Install plugins."""
@@ -76,24 +74,24 @@ class UpdatesTestCase(SynchronousTestCase):
 
     def slow(self, *ids: str) -> None:
         """Let these remotes be slow."""
-        self.slots.slow.update(map(url_of, ids))
+        self.upstream.slow.update(map(url_of, ids))
 
     def end(self, *ids: str) -> None:
         """Let slow looks end."""
         for plugin_id in ids:
-            self.slots.end(url_of(plugin_id))
+            self.upstream.end(url_of(plugin_id))
 
-    def check(self) -> Deferred[list[Update]]:
+    def check(self, *, fresh: bool = False) -> Deferred[Outdated]:
         """Ask for updates."""
-        return ensureDeferred(self.updates.check())
+        return Deferred.fromCoroutine(self.updates.check(fresh=fresh))
 
     def behind(self) -> list[str]:
         """The ids of the plugins that are behind; the answer is there at once."""
-        return [update.id for update in self.successResultOf(self.check())]
+        return ids_of(self.successResultOf(self.check()))
 
     def asked(self) -> list[str]:
         """Which remotes were asked since the last time."""
-        urls, self.slots.asked = self.slots.asked, []
+        urls, self.upstream.asked = self.upstream.asked, []
         return [url.split("/")[-1].removesuffix(".git") for url in urls]
 
 
@@ -109,7 +107,7 @@ class AnswerTests(UpdatesTestCase):
         """An update has the old and the new commit, and what is new."""
         self.install("one")
         self.upstream.answers[url_of("one")] = new_commits(2)
-        (update,) = self.successResultOf(self.check())
+        (update,) = self.successResultOf(self.check()).updates
         expected = Update("one", COMMIT, LATEST, 2, new_commits(2).changelog)
         self.assertEqual(update, expected)
 
@@ -121,22 +119,27 @@ class AnswerTests(UpdatesTestCase):
         self.assertEqual(self.behind(), ["behind"])
 
     def test_unreachable(self) -> None:
-        """A remote that cannot be reached is left out, and logged once a minute."""
+        """A remote that cannot be reached is named, and logged once a minute."""
         self.install("dead", "good")
         self.upstream.answers[url_of("dead")] = clone_failed("nobody is there")
         with capturedLogs() as logged:
-            self.assertEqual(self.behind(), ["good"])
-            self.assertEqual(self.behind(), ["good"])
+            for _ in range(2):
+                answer = self.successResultOf(self.check())
+                self.assertEqual(ids_of(answer), ["good"])
+                reason = "clone_failed: nobody is there"
+                self.assertEqual(answer.unknown, [Unknown("dead", reason)])
+                self.assertEqual(answer.pending, [])
         self.assertEqual(
             [formatEvent(event) for event in logged],
             ["not known whether dead is behind: clone_failed: nobody is there"],
         )
 
     def test_defect(self) -> None:
-        """A defect is logged whole, and costs one plugin's entry."""
+        """A defect is logged whole, and costs what is known of one plugin."""
         self.install("good", "odd")
         self.upstream.answers[url_of("odd")] = KeyError("x")
-        self.assertEqual(self.behind(), ["good"])
+        answer = self.successResultOf(self.check())
+        self.assertEqual((ids_of(answer), answer.unknown[0].id), (["good"], "odd"))
         self.assertEqual(len(self.flushLoggedErrors(KeyError)), 1)
 
     def test_late(self) -> None:
@@ -147,7 +150,8 @@ class AnswerTests(UpdatesTestCase):
         self.clock.advance(LATE - 0.1)
         self.assertNoResult(answer)
         self.clock.advance(0.1)
-        self.assertEqual([u.id for u in self.successResultOf(answer)], ["good"])
+        found = self.successResultOf(answer)
+        self.assertEqual((ids_of(found), found.pending), (["good"], ["slow"]))
 
     def test_in_the_next_answer(self) -> None:
         """A slow remote goes on, and is in the next answer without being asked."""
@@ -170,7 +174,8 @@ class AnswerTests(UpdatesTestCase):
         self.slow("slow")
         answer = self.check()
         self.clock.advance(LATE)
-        self.assertEqual([u.id for u in self.successResultOf(answer)], ["slow"])
+        found = self.successResultOf(answer)
+        self.assertEqual((ids_of(found), found.pending), (["slow"], ["slow"]))
 
     def test_one_look_for_all(self) -> None:
         """Callers that ask at the same time share the looks."""
@@ -181,7 +186,7 @@ class AnswerTests(UpdatesTestCase):
         second = self.check()
         self.end("slow")
         for answer in (first, second):
-            self.assertEqual([u.id for u in self.successResultOf(answer)], ["slow"])
+            self.assertEqual(ids_of(self.successResultOf(answer)), ["slow"])
         self.assertEqual(self.asked(), ["slow"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
@@ -192,7 +197,6 @@ class AnswerTests(UpdatesTestCase):
         answer = self.check()
         answer.cancel()
         self.failureResultOf(answer)
-        self.clock.advance(TURN)
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.end("slow")
         self.assertEqual(self.behind(), ["slow"])
@@ -215,6 +219,17 @@ class FreshnessTests(UpdatesTestCase):
         self.clock.advance(0.1)
         self.behind()
         self.assertEqual(sorted(self.asked()), ["dead", "new", "same"])
+
+    def test_asked_again_on_demand(self) -> None:
+        """Whoever wants it fresh has all remotes asked, but none twice at a time."""
+        self.install("new", "slow")
+        self.slow("slow")
+        self.check()
+        self.asked()
+        answer = self.check(fresh=True)
+        self.assertEqual(self.asked(), ["new"])
+        self.end("slow")
+        self.assertEqual(ids_of(self.successResultOf(answer)), ["new", "slow"])
 
     def test_clock_set_back(self) -> None:
         """A clock that was set back does not keep an outcome fresh."""
@@ -252,22 +267,19 @@ class FreshnessTests(UpdatesTestCase):
         self.assertEqual(self.asked(), ["one", "two", "one"])
 
     def test_updated_while_looking(self) -> None:
-        """A look at what was installed before is stopped, and has no result."""
+        """A look at what was installed before is ended, and has no result."""
         self.install("one")
         self.slow("one")
         before = self.check()
         self.installed.put("one", commit=LATEST)
-        stale = self.slots.busy.pop(url_of("one"))
         now = self.check()
-        self.assertTrue(stale[0].is_set())
-        self.slots.busy, fresh = {url_of("one"): stale}, self.slots.busy
-        self.upstream.answers[url_of("one")] = clone_failed("stopped")
-        self.end("one")
-        self.slots.busy = fresh
-        self.assertEqual(self.successResultOf(before), [])
+        self.assertEqual(self.upstream.cancelled, [url_of("one")])
+        found = self.successResultOf(before)
+        self.assertEqual((found.updates, found.pending), ([], ["one"]))
         self.upstream.answers[url_of("one")] = None
         self.end("one")
-        self.assertEqual(self.successResultOf(now), [])
+        found = self.successResultOf(now)
+        self.assertEqual((found.updates, found.pending), ([], []))
 
     def test_updated_before_the_answer(self) -> None:
         """An answer never names a commit that is no longer installed."""
@@ -276,155 +288,57 @@ class FreshnessTests(UpdatesTestCase):
         answer = self.check()
         self.installed.put("one", commit=LATEST)
         self.clock.advance(LATE)
-        self.assertEqual(self.successResultOf(answer), [])
+        found = self.successResultOf(answer)
+        self.assertEqual((found.updates, found.pending), ([], ["one", "slow"]))
 
 
-class TurnTests(UpdatesTestCase):
-    """Who is asked when."""
+class PlacesTests(UpdatesTestCase):
+    """How many are asked at a time, and the end."""
 
-    def test_four_at_a_time(self) -> None:
-        """There are never more than four looks at a time."""
-        ids = [f"p{number}" for number in range(9)]
+    def test_sixteen_at_a_time(self) -> None:
+        """There are never more than sixteen looks at a time."""
+        ids = [f"p{number:02}" for number in range(18)]
         self.install(*ids)
         self.slow(*ids)
         answer = self.check()
-        self.assertEqual(self.asked(), ids[:4])
-        self.end("p2")
-        self.assertEqual(self.asked(), ["p4"])
-        for plugin_id in ("p0", "p1", "p3", "p4", "p5", "p6", "p7", "p8"):
-            self.end(plugin_id)
-        self.assertEqual([u.id for u in self.successResultOf(answer)], ids)
+        self.assertEqual(self.asked(), ids[:16])
+        self.end("p02")
+        self.assertEqual(self.asked(), ["p16"])
+        for plugin_id in ids:
+            if plugin_id != "p02":
+                self.end(plugin_id)
+        self.assertEqual(ids_of(self.successResultOf(answer)), ids)
 
-    def test_dead_remotes_step_back(self) -> None:
-        """Dead remotes give their turn to others, and have another after them."""
-        dead = ["aa", "bb", "cc", "dd"]
-        self.install(*dead, "xx", "yy")
-        self.slow(*dead)
-        self.upstream.answers.update({url_of(of): clone_failed("cut") for of in dead})
-        answer = self.check()
-        self.clock.advance(TURN)
-        self.assertEqual(self.slots.stopped(), [url_of(of) for of in dead])
-        self.end(*dead)
-        self.assertEqual(self.asked(), ["aa", "bb", "cc", "dd", "xx", "yy", *dead])
-        self.assertEqual(self.slots.stopped(), [])
-        self.clock.advance(LATE - TURN)
-        self.assertEqual([u.id for u in self.successResultOf(answer)], ["xx", "yy"])
-        self.clock.advance(5)
-        self.assertEqual(self.slots.stopped(), [])
-
-    def test_second_turn(self) -> None:
-        """An answer that comes in the second turn counts, or just after the first."""
-        self.install("aa", "bb", "cc", "dd", "xx")
-        self.slow("aa", "bb", "cc", "dd")
-        self.check()
-        self.clock.advance(TURN)
-        self.upstream.done = {url_of(of) for of in ("bb", "cc", "dd")}
-        self.end("aa", "bb")
-        self.end("aa", "cc", "dd")
-        self.assertEqual(self.behind(), ["aa", "bb", "cc", "dd", "xx"])
-
-    def test_nobody_waits(self) -> None:
-        """A slow remote is not disturbed when nobody waits for its turn."""
-        self.install("aa", "bb", "cc", "dd")
-        self.slow("aa", "bb", "cc", "dd")
-        self.check()
-        self.clock.advance(TURN)
-        self.assertEqual(self.slots.stopped(), [])
-
-    def test_failed_last(self) -> None:
-        """What has failed is looked at after all the others the next time."""
-        self.install("aa", "bb", "cc")
-        self.upstream.answers[url_of("aa")] = clone_failed("nobody is there")
-        self.behind()
-        self.clock.advance(FRESH)
-        self.asked()
-        self.behind()
-        self.assertEqual(self.asked(), ["bb", "cc", "aa"])
-
-
-class EndTests(UpdatesTestCase):
-    """The end of the daemon."""
-
-    def test_idle(self) -> None:
-        """Without a look, there is nothing to wait for."""
-        self.assertIsNone(self.successResultOf(self.updates.close()))
+    def test_closed(self) -> None:
+        """Nothing is asked after the end."""
+        self.install("one")
+        self.successResultOf(self.updates.close())
         error = self.failureResultOf(self.check(), BridgeError)
         self.assertEqual(error.value.message, shutting_down().message)
+        self.assertEqual(self.asked(), [])
 
-    def test_looks_are_stopped(self) -> None:
-        """Looks are stopped and waited for; those that wait do not begin."""
-        ids = ["aa", "bb", "cc", "dd", "ee"]
+    def test_close(self) -> None:
+        """Looks are ended; those that wait do not begin."""
+        ids = [f"p{number:02}" for number in range(18)]
         self.install(*ids)
         self.slow(*ids)
         answer = self.check()
-        closed = self.updates.close()
-        self.assertEqual(len(self.slots.stopped()), 4)
-        self.assertNoResult(closed)
-        self.end("aa", "bb", "cc")
-        self.assertNoResult(closed)
-        self.end("dd")
-        self.successResultOf(closed)
-        self.assertEqual(self.asked(), ["aa", "bb", "cc", "dd"])
+        self.successResultOf(self.updates.close())
+        self.assertEqual(sorted(self.upstream.cancelled), list(map(url_of, ids[:16])))
+        self.assertEqual(self.asked(), ids[:16])
         self.failureResultOf(answer, BridgeError)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
-    def test_dead_remotes_at_the_end(self) -> None:
-        """A look that is stopped at the end has no second turn."""
-        ids = ["aa", "bb", "cc", "dd", "ee"]
-        self.install(*ids)
-        self.slow(*ids)
-        self.upstream.answers.update({url_of(of): clone_failed("cut") for of in ids})
-        self.check().addErrback(lambda _: None)
-        self.clock.advance(TURN)
-        closed = self.updates.close()
-        self.end("aa", "bb", "cc", "dd")
-        self.successResultOf(closed)
-        self.assertEqual(self.asked(), ["aa", "bb", "cc", "dd"])
 
-
-class RealTests(TestCase):
-    """Real servers, real threads; only the time of an answer is made to pass."""
-
-    timeout = 120
+class RealTests(CloneTestCase):
+    """Real servers; only the time of an answer is made to pass."""
 
     def setUp(self) -> None:
-        """Make a forge's and a silent server's plugins available."""
-        self.base = fresh_directory(self)
-        self.forge = shared_forge()
+        """Have a server that dribbles for ever."""
+        super().setUp()
         self.installed = Installed({})
         self.clock = Clock()
         self.clock.advance(1_700_000_000)
-        self.pool = Pool(reactor, "updates", 4)  # type: ignore[arg-type]
-        self.pool.start()
-        self.addCleanup(self.pool.stop)
-        self.under_way = 0
-        self.most = 0
-        self.done: list[str] = []
-        self.waiting: list[tuple[int, Deferred[None]]] = []
-
-    def in_thread(self, call: Any, url: str, *arguments: Any) -> Deferred[Any]:
-        """Call in a thread, and count what was called and has ended."""
-        self.under_way += 1
-        self.most = max(self.most, self.under_way)
-        return self.pool.call(call, url, *arguments).addBoth(self.ended, url)
-
-    def ended(self, result: Any, url: str) -> Any:
-        """Fire when this many calls have ended."""
-        self.under_way -= 1
-        self.done.append(url)
-        for count, waiting in self.waiting:
-            if count == len(self.done):
-                reactor.callLater(0, waiting.callback, None)
-        return result
-
-    def after(self, count: int) -> Deferred[None]:
-        """Wait until this many calls have ended."""
-        waiting: Deferred[None] = Deferred()
-        self.waiting.append((count, waiting))
-        return waiting
-
-    def silent(self) -> RogueServer:
-        """A server that dribbles for ever."""
 
         def script(line: str, body: bytes) -> Iterator[bytes]:
             yield b"HTTP/1.1 200 OK\r\n"
@@ -432,69 +346,41 @@ class RealTests(TestCase):
                 yield b"X"
                 server.pause(0.2)
 
-        server = RogueServer(script, self.base / "silent.pem")
-        self.addCleanup(server.stop)
-        return server
+        server = self.server = self.rogue(script)
 
-    def updates(self, *ca_files: Path, seconds: float = 100) -> Updates:
+    def updates(self, seconds: float = 100) -> Updates:
         """Look for updates over the network."""
         trusted = self.base / "trusted.pem"
-        trusted.write_bytes(b"".join(path.read_bytes() for path in ca_files))
-        limits = evolve(GitUpstream.default_limits(), seconds=seconds)
-        upstream = GitUpstream(trusted, False, time.monotonic, limits)
-        return Updates(self.installed, upstream, self.clock, self.in_thread)
+        authorities = (self.forge.ca_file, self.server.ca_file)
+        trusted.write_bytes(b"".join(path.read_bytes() for path in authorities))
+        upstream = self.access(GitUpstream, trusted, seconds=seconds)
+        return Updates(self.installed, upstream, self.clock)
 
-    async def test_twenty_plugins(self) -> None:
+    async def test_dead_remotes_do_not_hold_the_others(self) -> None:
         """Of 20 plugins with 5 dead remotes, 15 are in the first answer."""
-        server = self.silent()
         line = line_of(3)
         name = f"updates-{os.urandom(6).hex()}"
         make_repository(self.forge.root, name, [EMPTY, *line])
+        dead = [f"p{number:02}" for number in range(5)]
         alive = [f"p{number:02}" for number in range(5, 20)]
-        for number in range(5):
-            self.installed.put(f"p{number:02}", server.url, line[0].name.hex())
+        for plugin_id in dead:
+            self.installed.put(plugin_id, self.server.url, line[0].name.hex())
         for plugin_id in alive:
             self.installed.put(plugin_id, self.forge.url(name), line[0].name.hex())
-        updates = self.updates(self.forge.ca_file, server.ca_file)
-        answer = ensureDeferred(updates.check())
-        all_had_a_turn = self.after(20 - 1)
-        self.clock.advance(TURN)
-        await all_had_a_turn
+        updates = self.updates()
+        answer = Deferred.fromCoroutine(updates.check())
+        await until(lambda: sum(o.at is not None for o in updates._looks.values()) > 14)
         self.assertNoResult(answer)
-        self.clock.advance(LATE - TURN)
+        self.clock.advance(LATE)
         found = self.successResultOf(answer)
-        self.assertEqual([update.id for update in found], alive)
-        self.assertEqual({update.commits_behind for update in found}, {2})
-        self.assertEqual(self.most, 4)
+        self.assertEqual((ids_of(found), found.pending), (alive, dead))
+        self.assertEqual({update.commits_behind for update in found.updates}, {2})
         await updates.close()
-        self.assertEqual(threads_of_looks(), [])
 
     async def test_deadline(self) -> None:
-        """A dead remote is given up in the background, and is left out."""
-        server = self.silent()
-        self.installed.put("dead", server.url)
-        updates = self.updates(server.ca_file, seconds=0.5)
-        with capturedLogs() as logged:
-            answer = ensureDeferred(updates.check())
-            self.assertEqual(await answer, [])
-        (event,) = (e for e in logged if e.get("id") == "dead")
-        self.assertIn("not finished within 0.5 seconds", formatEvent(event))
-        self.assertEqual(threads_of_looks(), [])
-
-    async def test_close(self) -> None:
-        """At the end, running looks are stopped and waited for."""
-        server = self.silent()
-        for number in range(6):
-            self.installed.put(f"p{number}", server.url)
-        updates = self.updates(server.ca_file)
-        answer = ensureDeferred(updates.check())
-        await updates.close()
-        self.failureResultOf(answer, BridgeError)
-        self.assertEqual(len(self.done), 4)
-        self.assertEqual(threads_of_looks(), [])
-
-
-def threads_of_looks() -> list[str]:
-    """What threads of fetches there are."""
-    names = [thread.name for thread in threading.enumerate()]
-    return [name for name in names if name.startswith("clone-")]
+        """A dead remote is given up in the background, and named."""
+        self.installed.put("dead", self.server.url)
+        updates = self.updates(seconds=0.5)
+        found = await updates.check()
+        (unknown,) = found.unknown
+        self.assertIn("not finished within 0.5 seconds", unknown.reason)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....plugins.installed.records import read_records
 from ....protocol.errors import BridgeError
 from ....provision.readiness import build_problem
@@ -61,9 +63,8 @@ async def of_daemon(session: Session, place: Paths) -> Overview:
     plugins = await read_plugins(session)
     try:
         answer = await session.call("plugins", "check_updates")
-        updates = [update["id"] for update in answer["updates"]]
     except BridgeError:
-        updates = None
+        answer = None
     about = described["plugins"]
     built = built_at(place.bundle)
     return Overview(
@@ -75,9 +76,15 @@ async def of_daemon(session: Session, place: Paths) -> Overview:
         confirmation=str(about["confirmation"]),
         plugins=len(plugins),
         off=[plugin["id"] for plugin in plugins if not plugin["enabled"]],
-        updates=updates,
+        updates=None if answer is None else [one["id"] for one in answer["updates"]],
+        unknown=[] if answer is None else not_known(answer),
         problems=problems_of(described, plugins, built),
     )
+
+
+def not_known(answer: dict[str, Any]) -> list[str]:
+    """Return the ids of plugins of which it is not known whether they are behind."""
+    return [*(one["id"] for one in answer["unknown"]), *answer["pending"]]
 
 
 def on_disk(place: Paths, why: str) -> Overview:
@@ -107,5 +114,6 @@ def on_disk(place: Paths, why: str) -> Overview:
         plugins=len(installed),
         off=[name for name in installed if switches.get(SWITCH + name) is False],
         updates=None,
+        unknown=[],
         problems=problems,
     )

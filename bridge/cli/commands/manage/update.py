@@ -64,11 +64,17 @@ async def update(session: Session, ids: list[str], every: bool) -> int:
         for plugin_id in ids:
             check_installed(plugin_id, plugins)
         return await _update(session, ids)
-    updates = (await session.call("plugins", "check_updates"))["updates"]
+    answer = await session.call("plugins", "check_updates", fresh=True)
+    updates = answer["updates"]
     if every and updates:
         return await _update(session, [update["id"] for update in updates])
-    lines = [_line(update) for update in updates]
-    session.print({"updates": updates}, lines or ["every plugin is up to date"])
+    not_yet = "not known yet: its repository has not answered"
+    lines = [
+        *map(_line, updates),
+        *(f"{one['id']}  not known: {one['reason']}" for one in answer["unknown"]),
+        *(f"{plugin_id}  {not_yet}" for plugin_id in answer["pending"]),
+    ]
+    session.print(answer, [*map(visible, lines)] or ["every plugin is up to date"])
     return 0
 
 

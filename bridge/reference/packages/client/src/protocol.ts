@@ -330,6 +330,14 @@ export type Target = {
   aliases: Array<string>;
 };
 
+/** A plugin of which it could not be found out whether it is behind. */
+export type Unknown = {
+  /** The plugin's. */
+  id: string;
+  /** Why, as the message of an error. */
+  reason: string;
+};
+
 /** A plugin that is behind its repository. */
 export type Update = {
   /** The plugin's. */
@@ -599,12 +607,19 @@ export interface Methods {
       broken: Array<Broken>;
     };
   };
-  /** List the plugins that are behind; slow repositories follow later. */
+  /** List the plugins that are behind, and those of which it is not known. */
   "plugins/check_updates": {
-    params: { [name: string]: unknown };
+    params: {
+      /** Whether to ask every repository again; otherwise what was found within the last minute is good enough. */
+      fresh?: boolean;
+    };
     result: {
-      /** Update entries, by id. */
+      /** Those that are behind, by id. */
       updates: Array<Update>;
+      /** Those whose repositories could not be looked at. */
+      unknown: Array<Unknown>;
+      /** The ids of those whose repositories have not answered yet; a later call has the result. One may be in `updates` as well, as it was before. */
+      pending: Array<string>;
     };
   };
   /** Update a plugin from its repository, after a prompt. */
@@ -1070,8 +1085,9 @@ export const LIMITS = {
   cloneObjects: 5000,
   cloneUnpackedBytes: 33554432,
   cloneDeltaSteps: 1000000,
-  cloneConnectSeconds: 10.0,
   cloneRedirects: 3,
+  clonesAtOnce: 8,
+  serverErrorCharacters: 120,
   treeFiles: 2000,
   treeBytes: 16777216,
   treeDepth: 32,
@@ -1121,8 +1137,7 @@ export const LIMITS = {
   withdrawSeconds: 2.0,
   updatesAnswerSeconds: 3.5,
   updatesFreshSeconds: 60.0,
-  updatesAtOnce: 4,
-  updateTurnSeconds: 1.5,
+  updatesAtOnce: 16,
   updateSeconds: 10.0,
   updateReceivedBytes: 16777216,
   updateObjects: 20000,
@@ -1179,6 +1194,7 @@ export const LIMITS = {
   outboundReceivedBytes: 33554432,
   outboundHeadBytes: 65536,
   outboundHeadLines: 512,
+  outboundHeadLineBytes: 16384,
   outboundInterimHeads: 8,
   outboundDefaultMilliseconds: 30000,
   outboundMostMilliseconds: 120000,

@@ -107,12 +107,26 @@ export interface Update {
   readonly latest: string;
 }
 
+/** What the daemon knows of updates; what is in no list is up to date. */
+export interface Outdated {
+  readonly updates: readonly Update[];
+  /** The ids of plugins whose repositories could not be looked at. */
+  readonly unknown: readonly string[];
+  /** The ids of those that have not answered yet. */
+  readonly pending: readonly string[];
+}
+
 /** Read the result of `plugins/check_updates`. */
-export function readUpdates(data: unknown): readonly Update[] {
-  return list(fields(data)["updates"]).map(fields).map((entry) => ({
-    id: text(entry["id"]),
-    latest: text(entry["latest"]),
-  }));
+export function readOutdated(data: unknown): Outdated {
+  const { updates, unknown, pending } = fields(data);
+  return {
+    updates: list(updates).map(fields).map((entry) => ({
+      id: text(entry["id"]),
+      latest: text(entry["latest"]),
+    })),
+    unknown: list(unknown).map((entry) => text(fields(entry)["id"])),
+    pending: texts(pending),
+  };
 }
 
 /** A key of an author that was accepted. */

@@ -283,7 +283,7 @@ export class PageModel {
 
   /** The one line about updates; empty when nothing is known of any. */
   get updateWords(): string {
-    const { checking, checkedAt, updates, problem } = this.shelf;
+    const { checking, checkedAt, updates, notKnown, problem } = this.shelf;
     if (checking) {
       return "Looking for updates…";
     }
@@ -292,6 +292,9 @@ export class PageModel {
     }
     if (updates.length > 0) {
       return count(updates.length, "update");
+    }
+    if (notKnown.length > 0) {
+      return `Not known for ${count(notKnown.length, "plugin")}`;
     }
     return checkedAt === 0 ? "" : `Up to date (${hourAndMinute(checkedAt)})`;
   }

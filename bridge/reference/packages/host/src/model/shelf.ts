@@ -1,12 +1,19 @@
 import type { Environment, Later } from "../environment.js";
 import { Signal } from "../signal.js";
-import { type Entry, type Key, type Update, readEntries, readKeys, readUpdates } from "./entries.js";
+import {
+  type Entry,
+  type Key,
+  type Outdated,
+  type Update,
+  readEntries,
+  readKeys,
+  readOutdated,
+} from "./entries.js";
 import type { HostState } from "./hoststate.js";
 import type { Link } from "./link.js";
 import { type Problem, explain } from "./words.js";
 
 // The daemon answers in time, and looks on at the repositories that are slower.
-const SLOW_MILLISECONDS = 3_000;
 const LOOK_AGAIN_MILLISECONDS = 8_000;
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 
@@ -22,7 +29,7 @@ export class Shelf {
   #entries: ReadonlyMap<string, Entry> | undefined;
   // What was installed when this page was loaded, and so is in its bundle.
   #loaded: ReadonlyMap<string, Entry> | undefined;
-  #updates: readonly Update[] = [];
+  #outdated: Outdated = { updates: [], unknown: [], pending: [] };
   #keys: readonly Key[] | undefined;
   #checking = false;
   #checkedAt = 0;
@@ -54,12 +61,18 @@ export class Shelf {
 
   /** The updates that are neither installed by now nor skipped. */
   get updates(): readonly Update[] {
-    return this.#updates.filter(({ id, latest }) => {
+    return this.#outdated.updates.filter(({ id, latest }) => {
       const entry = this.#entries?.get(id);
       return (
         entry !== undefined && entry.commit !== latest && this.#memory.skipped(id) !== latest
       );
     });
+  }
+
+  /** The ids of plugins of which it is not known whether they are up to date. */
+  get notKnown(): readonly string[] {
+    const { unknown, pending } = this.#outdated;
+    return [...unknown, ...pending].filter((id) => this.#entries?.has(id));
   }
 
   update(id: string): Update | undefined {
@@ -103,20 +116,19 @@ export class Shelf {
   async checkDaily(): Promise<void> {
     const due = this.#now() - this.#memory.checkedAt >= DAY_MILLISECONDS;
     if (this.#memory.checksDaily && due && (this.entries ?? []).length > 0) {
-      await this.check();
+      await this.check({});
     }
   }
 
-  /** Look for updates; a failure is kept in `problem`. */
-  async check(): Promise<void> {
+  /** Look for updates, afresh unless otherwise wanted; a failure is kept in `problem`. */
+  async check(how: { fresh?: boolean } = { fresh: true }): Promise<void> {
     this.#checking = true;
     this.#problem = undefined;
     this.changed.emit();
-    const began = this.#now();
     try {
-      await this.#readUpdates();
-      if (this.#now() - began >= SLOW_MILLISECONDS) {
-        const again = (): void => void this.#readUpdates().catch(() => undefined);
+      await this.#readUpdates(how);
+      if (this.#outdated.pending.length > 0) {
+        const again = (): void => void this.#readUpdates({}).catch(() => undefined);
         this.#later(LOOK_AGAIN_MILLISECONDS, again);
       }
       await this.#memory.setCheckedAt(this.#checkedAt).catch(() => undefined);
@@ -128,8 +140,8 @@ export class Shelf {
     }
   }
 
-  async #readUpdates(): Promise<void> {
-    this.#updates = readUpdates(await this.#link.call("plugins/check_updates"));
+  async #readUpdates(how: { fresh?: boolean }): Promise<void> {
+    this.#outdated = readOutdated(await this.#link.call("plugins/check_updates", how));
     this.#checkedAt = this.#now();
     this.changed.emit();
   }

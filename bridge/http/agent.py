@@ -14,13 +14,12 @@ from typing import Any, Final
 from attrs import define, field
 from twisted.internet.defer import Deferred
 from twisted.python.components import proxyForInterface
-from twisted.web.client import Agent, HTTPConnectionPool
+from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgent, IBodyProducer, IResponse
 from zope.interface import implementer
 
-from .checkedrequest import CheckedRequest
-from .endpoint import CheckedEndpoint, FixedEndpointFactory
+from .target import CheckedRequest
 
 ANY_URL: Final = "http://target.invalid/"
 """The URL passed to treq; nothing is ever sent there."""
@@ -50,14 +49,13 @@ class Bare(_ResponseProxy):  # type: ignore[misc]
 @define
 class CheckedAgent:
     """
-    Sends one request to a checked address, and follows no redirect.
+    Sends one checked request to a checked address, and follows no redirect.
 
     :ivar response: What was received, with its headers; ``None`` until then.
     """
 
-    _reactor: Any
+    _agent: Agent
     _checked: CheckedRequest
-    _endpoint: CheckedEndpoint
     response: IResponse | None = field(default=None, init=False)
 
     def request(
@@ -68,14 +66,10 @@ class CheckedAgent:
         bodyProducer: IBodyProducer | None = None,  # noqa: N803
     ) -> Deferred[IResponse]:
         """Send the checked request; of the arguments, only the body is used."""
-        pool = HTTPConnectionPool(self._reactor, persistent=False)
-        agent = Agent.usingEndpointFactory(
-            self._reactor, FixedEndpointFactory(self._endpoint), pool
-        )
         own = Headers()
         for name, value in self._checked.headers:
             own.addRawHeader(name, value.encode("latin-1"))
-        asking: Deferred[IResponse] = agent.request(
+        asking: Deferred[IResponse] = self._agent.request(
             self._checked.method.encode("ascii"),
             self._checked.target.url.encode("ascii"),
             own,

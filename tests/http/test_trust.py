@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-import ssl
 from typing import Any
 
-from twisted.internet import reactor
-
-from bridge.net import certificates as authorities
-from bridge.outbound.httpclient import make_client
+from bridge.http.trust import Trust
 from bridge.protocol.errors import BridgeError, Code
 
+from ..certificates import without_alternative_names
 from ..directories import fresh_directory
-from .servers import HERE, Certificates, OutboundCase, responding, sending
+from ..outbound.servers import (
+    HERE,
+    Certificates,
+    Context,
+    OutboundCase,
+    responding,
+    sending,
+)
 
 UNTRUSTED = (
     Code.UNAVAILABLE,
@@ -52,19 +56,38 @@ class CertificateTests(OutboundCase):
         other = self.certificates.context("127.0.0.2", "good.net")
         self.assertEqual(await self.from_server(other, HERE), UNTRUSTED)
 
-    async def test_name_that_no_certificate_is_checked_for(self):
-        """A name that DNS has and IDNA has not is refused, not taken for a defect."""
-        context = self.certificates.context("good.net")
-        for host in ("a_b.net", "r3---sn.net"):
+    async def test_names_of_no_idna(self):
+        """A name that DNS has and IDNA has not is compared like any other."""
+        context = self.certificates.context("*.good.net")
+        for host in ("a_b.good.net", "r3---sn.good.net"):
             self.names[host] = [HERE]
-            answer = await self.from_server(context, host)
-            self.assertEqual(
-                answer,
-                (
-                    Code.BAD_REQUEST,
-                    "url: not a valid host name for TLS (IDNA)",
-                ),
-            )
+            self.assertEqual(await self.from_server(context, host), "text")
+
+    async def test_attack_common_name_alone(self):
+        """A certificate that names the host only where nobody looks any more."""
+        context = Context(without_alternative_names("good.net"))
+        self.assertEqual(await self.from_server(context), UNTRUSTED)
+
+    async def test_one_context(self):
+        """All connections share a context, until the CA file changes."""
+        ca_file = fresh_directory(self) / "ca.pem"
+        ca_file.write_bytes(self.certificates.pem)
+        trust = Trust(ca_file)
+        context = trust.context()
+        self.assertIs(trust.context(), context)
+        ca_file.write_bytes(self.certificates.pem + b"\n")
+        changed = trust.context()
+        self.assertIsNot(changed, context)
+        self.assertIs(trust.context(), changed)
+
+    async def test_broken_ca_file(self):
+        """A CA file that is gone, or holds no certificate, is named."""
+        ca_file = fresh_directory(self) / "ca.pem"
+        for content in (None, b"nothing"):
+            if content is not None:
+                ca_file.write_bytes(content)
+            error = self.assertRaises(BridgeError, Trust(ca_file).context)
+            self.assertEqual(error.message, "the CA file cannot be used")
 
     async def test_attack_wrong_name(self):
         """A good certificate of somebody else."""
@@ -95,7 +118,7 @@ class CertificateTests(OutboundCase):
         bundle.write_bytes(self.certificates.pem)
         os.environ["SSL_CERT_FILE"] = str(bundle)
         self.addCleanup(os.environ.pop, "SSL_CERT_FILE")
-        self.trusted = None
+        self.trusted = []
         context = self.certificates.context("good.net")
         self.assertEqual(await self.from_server(context), UNTRUSTED)
 
@@ -114,12 +137,3 @@ class CertificateTests(OutboundCase):
         for host in ("good.net", "evil.net", "good.net"):
             await self.fetch(f"https://{host}:{port}/")
         self.assertEqual(len(self.server.visits), 3)
-
-    def test_system_authorities(self):
-        """Those of the system are read once each, from where OpenSSL looks."""
-        found = authorities.certificates()
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        for text in found:
-            context.load_verify_locations(cadata=text.decode("ascii"))
-        self.assertEqual(context.cert_store_stats()["x509_ca"], len(found))
-        self.assertTrue(make_client(reactor))

@@ -21,9 +21,9 @@ from twisted.python.failure import Failure
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     OUTBOUND_HEAD_BYTES,
+    OUTBOUND_HEAD_LINE_BYTES,
     OUTBOUND_HEAD_LINES,
     OUTBOUND_INTERIM_HEADS,
-    OUTBOUND_RECEIVED_BYTES,
 )
 
 # Heads and chunks are read in small pieces: a reactor's turn is over sooner when they
@@ -35,24 +35,28 @@ _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5])[0-9]{2}(?: [^\r\n]*)?\r?\n")
 _END = re.compile(rb"\n\r?\n")
 
 
+Count = Callable[[int], object]
+"""Receives how many bytes have come; may raise ``BridgeError`` to break off."""
+
+
 class Guarded(Protocol):
     """
     One connection, and the client's protocol behind it.
 
     :ivar inner: The client's protocol.
     :ivar refusal: Why the connection was broken off, when it was broken off here.
-    :ivar orderly: Whether the server has closed it, as one does at an end.
+    :ivar orderly: Whether it was closed as one does at an end; ``None`` until it is.
     :ivar closed: Fires when the connection has closed.
     """
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, count: Count) -> None:
         self.inner = inner
+        self._count = count
         self.refusal: BridgeError | None = None
-        self.orderly = False
+        self.orderly: bool | None = None
         self.closed: Deferred[None] = Deferred()
         self._head: bytearray | None = bytearray()
         self._interim = 0
-        self._received = 0
 
     def connectionMade(self) -> None:
         """Connect the client's protocol."""
@@ -63,10 +67,12 @@ class Guarded(Protocol):
         """Check what is received, and pass it on."""
         if self.refusal is not None:
             return
-        self._received += len(data)
-        if self._received > OUTBOUND_RECEIVED_BYTES:
-            self._refuse("too many bytes were received")
-        elif self._head is None:
+        try:
+            self._count(len(data))
+        except BridgeError as refusal:
+            self._break_off(refusal)
+            return
+        if self._head is None:
             self.inner.dataReceived(data)
         else:
             searched = max(len(self._head) - 2, 0)
@@ -79,16 +85,24 @@ class Guarded(Protocol):
         self.inner.connectionLost(reason)
         self.closed.callback(None)
 
+    def expect_head(self) -> None:
+        """Get ready for another response over the same connection."""
+        self._head = bytearray()
+        self._interim = 0
+        self._read_in(_READ_BYTES)
+
     def abort(self) -> None:
         """Close the connection now; does nothing if it is closed."""
         transport: Any = self.transport
-        transport.abortConnection()
+        if self.orderly is None:
+            transport.abortConnection()
 
     def _read_heads(self, head: bytearray, searched: int) -> None:
         while (end := _END.search(head, searched)) is not None:
             status = _STATUS.match(head)
-            if status is None or head.count(b"\n", 0, end.end()) > OUTBOUND_HEAD_LINES:
-                self._refuse("the head of the response is not usable")
+            rule = _broken_rule(head[: end.end()].split(b"\n"), status)
+            if status is None or rule:
+                self._refuse(rule)
                 return
             if status[1] != b"1":
                 self._pass_on(head)
@@ -114,8 +128,20 @@ class Guarded(Protocol):
         self.inner.dataReceived(bytes(head))
 
     def _refuse(self, rule: str) -> None:
-        self.refusal = BridgeError(Code.UNAVAILABLE, f"the server's answer: {rule}")
+        self._break_off(BridgeError(Code.UNAVAILABLE, f"the server's answer: {rule}"))
+
+    def _break_off(self, refusal: BridgeError) -> None:
+        self.refusal = refusal
         self.abort()
+
+
+def _broken_rule(lines: list[bytearray], status: re.Match[bytes] | None) -> str:
+    """Return what is wrong with a head; empty when nothing is."""
+    if max(map(len, lines)) > OUTBOUND_HEAD_LINE_BYTES:
+        return f"a line of its head has more than {OUTBOUND_HEAD_LINE_BYTES} bytes"
+    if status is None or len(lines) > OUTBOUND_HEAD_LINES + 1:
+        return "the head of the response is not usable"
+    return ""
 
 
 class GuardedFactory(Factory):
@@ -123,9 +149,10 @@ class GuardedFactory(Factory):
 
     noisy = False
 
-    def __init__(self, build: Callable[[Any], Any]) -> None:
+    def __init__(self, build: Callable[[Any], Any], count: Count) -> None:
         self._build = build
+        self._count = count
 
     def buildProtocol(self, addr: IAddress | None) -> Guarded:
         """Build a protocol behind a guard."""
-        return Guarded(self._build(addr))
+        return Guarded(self._build(addr), self._count)

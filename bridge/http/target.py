@@ -72,6 +72,23 @@ class Target:
         return f"{self.scheme}://{host}:{self.port}{self.path}"
 
 
+@frozen
+class CheckedRequest:
+    """
+    A request that has passed every check.
+
+    :ivar headers: Names and values, defaults included.
+    :ivar body: Empty when there is none.
+    :ivar seconds: How long the whole exchange may take.
+    """
+
+    target: Target
+    method: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    seconds: float
+
+
 def read_url(url: str) -> Target:
     """
     Read an absolute URL of http or https.

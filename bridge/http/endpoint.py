@@ -19,7 +19,7 @@ from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
 from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS
-from .responseguard import Guarded, GuardedFactory
+from .responseguard import Count, Guarded, GuardedFactory
 
 
 @implementer(IStreamClientEndpoint)
@@ -30,7 +30,8 @@ class CheckedEndpoint:
 
     :ivar seconds: How long the whole exchange may take: the last address has all
         of what is left of it.
-    :ivar connection: The connection, once there is one.
+    :ivar count: Counts what is received.
+    :ivar made: The connections so far, the newest last.
     """
 
     _reactor: Any
@@ -38,14 +39,15 @@ class CheckedEndpoint:
     _port: int
     _tls: Any | None
     _seconds: float
-    connection: Guarded | None = field(default=None, init=False)
+    _count: Count
+    made: list[Guarded] = field(factory=list, init=False)
 
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
         """Connect; fires with the protocol of ``protocolFactory``."""
         return Deferred.fromCoroutine(self._connect(protocolFactory))
 
     async def _connect(self, client: IProtocolFactory) -> Any:
-        factory = GuardedFactory(client.buildProtocol)
+        factory = GuardedFactory(client.buildProtocol, self._count)
         *others, last = self._addresses
         for address in others:
             try:
@@ -60,8 +62,9 @@ class CheckedEndpoint:
         endpoint = kind(self._reactor, address, self._port, timeout=seconds)
         if self._tls is not None:
             endpoint = wrapClientTLS(self._tls, endpoint)
-        self.connection = await endpoint.connect(factory)
-        return self.connection.inner
+        connection: Guarded = await endpoint.connect(factory)
+        self.made.append(connection)
+        return connection.inner
 
 
 @implementer(IAgentEndpointFactory)

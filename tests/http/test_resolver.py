@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.resolver, and of fetches with a hostile name server."""
+"""Tests for bridge.http.resolver, and of fetches with a hostile name server."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.names import dns
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.outbound import resolver
-from bridge.outbound.resolver import SystemNames
+from bridge.http import resolver
+from bridge.http.resolver import SystemNames
 from bridge.protocol.errors import BridgeError, Code
 
-from .servers import HERE, NameServer, OutboundCase, record, responding
+from ..outbound.servers import HERE, NameServer, OutboundCase, record, responding
 
 NOT_PUBLIC = (Code.BAD_REQUEST, "url: not a public address")
 

@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.target and bridge.outbound.addresspolicy."""
+"""Tests for bridge.http.target and bridge.http.addresspolicy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.http.addresspolicy import AddressPolicy
+from bridge.http.client import make_client
+from bridge.http.target import read_url
 from bridge.net import addresses
-from bridge.outbound.addresspolicy import AddressPolicy
 from bridge.outbound.checkedrequest import make_request
 from bridge.outbound.fetcher import HttpFetcher
-from bridge.outbound.httpclient import make_client
-from bridge.outbound.target import read_url
 from bridge.protocol.errors import BridgeError, Code
 
 WIDE = {narrow: narrow + 0xFEE0 for narrow in range(0x21, 0x7F)}
@@ -254,14 +254,14 @@ class DialTests(SynchronousTestCase):
     def dialled(self, url: str, answers: list[str]) -> list[str]:
         """Fetch a URL; give what was dialled until nobody was left to answer."""
         memory = MemoryReactorClock()
-        client = make_client(memory, [])
         asked: list[str] = []
 
         def look_up(host: str) -> Deferred[Sequence[str]]:
             asked.append(host)
             return succeed(answers)
 
-        fetcher = HttpFetcher(AddressPolicy(), memory, execute, look_up, lambda: client)
+        client = make_client(memory, execute, look_up=look_up)
+        fetcher = HttpFetcher(AddressPolicy(), memory, execute, client)
         try:
             target = read_url(url)
             fetcher.policy.check_target(target)

@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.agent: what treq can't change about a fetch."""
+"""Tests for bridge.http.agent: what treq can't change about a fetch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from unittest import mock
 
 from treq.client import HTTPClient
 
-from .servers import HERE, OutboundCase, responding
+from ..outbound.servers import HERE, OutboundCase, responding
 
 
 class AgentTests(OutboundCase):

@@ -1,4 +1,4 @@
-"""Tests for bridge.outbound.httpclient: honest servers, and what a request is."""
+"""Tests for bridge.http.exchange: honest servers, and what a request is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import zlib
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import MIB
 
+from ..outbound.servers import HERE, OutboundCase, responding, sending
 from ..waiting import until
-from .servers import HERE, OutboundCase, responding, sending
 
 
 class RequestTests(OutboundCase):

@@ -1,10 +1,10 @@
-"""Tests for bridge.outbound.responseguard; what it refuses is in ``test_hostile``."""
+"""Tests for bridge.http.responseguard; what it refuses is in ``test_hostile``."""
 
 from twisted.internet.protocol import Protocol
 from twisted.internet.testing import StringTransport
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.outbound.responseguard import Guarded
+from bridge.http.responseguard import Guarded
 
 SMALL, LARGE = 8 * 1024, 64 * 1024
 
@@ -26,7 +26,7 @@ class ReadingTests(SynchronousTestCase):
     def read_in(self, *pieces: bytes) -> int:
         """Receive an answer; the size of the next read."""
         client = Client()
-        guarded = Guarded(client)
+        guarded = Guarded(client, lambda count: None)
         transport = StringTransport()
         guarded.makeConnection(transport)
         self.assertEqual(transport.bufferSize, SMALL)

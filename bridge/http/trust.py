@@ -1,0 +1,141 @@
+"""
+Whose certificates are believed: one TLS context for every connection.
+
+Its authorities are the system's, from the paths compiled into Python's OpenSSL and not
+from those that the environment names, and those of a file.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+from OpenSSL import SSL
+from OpenSSL.crypto import FILETYPE_ASN1, X509, load_certificate
+from service_identity.hazmat import DNS_ID, IPAddress_ID, verify_service_identity
+from service_identity.pyopenssl import extract_patterns
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
+from twisted.internet.ssl import CertificateOptions
+from zope.interface import implementer
+
+from ..net.certificates import trust_store_paths, windows_certificates
+from ..protocol.errors import BridgeError, Code
+from .target import refused
+
+_Stamp = tuple[tuple[str, int, int, int], ...]
+
+
+@define(eq=False, repr=False)
+class Trust:
+    """
+    Makes the TLS context, and makes it again when a file of authorities has changed.
+
+    A context of its own for each connection would cost 20 ms and a megabyte, most of
+    which the allocator doesn't give back.
+
+    :ivar ca_file: Authorities to trust in addition to the system's, in PEM.
+    """
+
+    _ca_file: Path | None
+    _context: SSL.Context | None = field(default=None, init=False)
+    _made_of: _Stamp = field(default=(), init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def context(self) -> SSL.Context:
+        """
+        Return the context.  Blocks while it reads certificates.
+
+        :raise BridgeError: ``unavailable``: the CA file can't be used.
+        """
+        with self._lock:
+            found = tuple(self._stamps())
+            if self._context is None or found != self._made_of:
+                self._context = self._made()
+                self._made_of = found
+            return self._context
+
+    def _stamps(self) -> Iterator[tuple[str, int, int, int]]:
+        for path in (*trust_store_paths().values(), self._ca_file):
+            try:
+                found = os.stat(path or "")
+            except OSError:
+                continue
+            yield str(path), found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _made(self) -> SSL.Context:
+        context: SSL.Context = CertificateOptions().getContext()
+        paths = trust_store_paths()
+        if paths:
+            context.load_verify_locations(paths.get("cafile"), paths.get("capath"))
+        store: Any = context.get_cert_store()
+        for certificate in windows_certificates():
+            store.add_cert(load_certificate(FILETYPE_ASN1, certificate))
+        if self._ca_file is not None:
+            try:
+                context.load_verify_locations(str(self._ca_file))
+            except SSL.Error:
+                message = "the CA file cannot be used"
+                raise BridgeError(Code.UNAVAILABLE, message) from None
+        return context
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+@define(eq=False, repr=False)
+class HostTLS:
+    """
+    Makes TLS connections to one host.
+
+    Twisted's own would give each a context, and takes a certificate without any
+    alternative name for one of this host.
+    """
+
+    _context: SSL.Context
+    _host: str
+    _wanted: DNS_ID | IPAddress_ID = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        try:
+            self._wanted = IPAddress_ID(self._host)
+        except ValueError:
+            self._wanted = _dns_id(self._host)
+
+    def clientConnectionForTLS(self, tlsProtocol: Any) -> SSL.Connection:
+        """See ``IOpenSSLClientConnectionCreator``."""
+        connection = SSL.Connection(self._context, None)
+        is_good = partial(_is_good, self._wanted)
+        connection.set_verify(
+            SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, is_good
+        )
+        if isinstance(self._wanted, DNS_ID):
+            connection.set_tlsext_host_name(self._host.encode("ascii"))
+        return connection
+
+
+def _dns_id(host: str) -> DNS_ID:
+    try:
+        return DNS_ID(host)
+    except ValueError:
+        raise refused("not a host name that a certificate can be for") from None
+
+
+def _is_good(
+    wanted: DNS_ID | IPAddress_ID,
+    connection: SSL.Connection,
+    certificate: X509,
+    error: int,
+    depth: int,
+    ok: int,
+) -> bool:
+    """Whether a certificate of a chain is good; the first has to name the host."""
+    if depth or not ok:
+        return bool(ok)
+    try:
+        verify_service_identity(extract_patterns(certificate), [wanted], [])
+    except Exception:  # noqa: BLE001 (without a usable name it is for nobody)
+        return False
+    return True
