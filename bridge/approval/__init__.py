@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from .approvers import DevApprover, IApprover, NobodyApprover, denied, unavailable
 from .native import announcer, native_approver
-from .prompts import Gains, Operation, Prompt, Prompts, host_of, shown
+from .prompts import Gains, Offer, Operation, Prompt, Prompts, host_of, shown
 
 __all__ = [
     "DevApprover",
     "Gains",
     "IApprover",
     "NobodyApprover",
+    "Offer",
     "Operation",
     "Prompt",
     "Prompts",

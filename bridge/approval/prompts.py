@@ -113,7 +113,7 @@ def _origin(url: str) -> str:
 @frozen
 class Gains:
     """
-    What a new version of a plugin declares that the installed one does not.
+    What a plugin declares that the installed version, if there is one, does not.
 
     :ivar permissions: Permissions it requires.
     :ivar optional: Permissions it may ask for later.
@@ -130,20 +130,58 @@ class Gains:
     events: list[str]
     dom: bool = False
 
-    def lines(self) -> list[str]:
-        """Describe each gain, the riskiest first."""
+    def lines(self, *, new: bool) -> list[str]:
+        """
+        Describe each gain, the riskiest first.
+
+        :param new: Whether there is an installed version.
+        """
         lines = [page_content_line()] if self.dom else []
         lines += permission_lines(self.permissions)
         if self.optional:
             lines += ["It may ask later to:", *permission_lines(self.optional)]
         for what, names in (
-            ("New sites", self.hosts),
-            ("New things it does in the app", self.actions),
-            ("New events it receives", self.events),
+            ("sites", self.hosts),
+            ("things it does in the app", self.actions),
+            ("events it receives", self.events),
         ):
             if names:
-                lines.append(f"{what}: {listed(names)}")
+                label = f"New {what}" if new else what.capitalize()
+                lines.append(f"{label}: {listed(names)}")
         return lines
+
+
+@frozen
+class Offer:
+    """
+    A checked plugin, as a prompt shows it.
+
+    :ivar author: Empty when it names none.
+    :ivar declared: All that it declares.
+    """
+
+    plugin_id: str
+    name: str
+    version: str
+    author: str
+    declared: Gains
+
+    @property
+    def title(self) -> str:
+        """One line: which plugin it is."""
+        by = f", by {shown(self.author)}" if self.author else ""
+        return (
+            f'Plugin: {shown(self.plugin_id)}, "{shown(self.name)}", version '
+            f"{shown(self.version)}{by}"
+        )
+
+    @property
+    def wishes(self) -> str:
+        """Lines: all that it wants to do."""
+        lines = self.declared.lines(new=False)
+        if not lines:
+            return "It asks for no permissions."
+        return "\n".join(["It wants to:", *lines])
 
 
 @frozen
@@ -160,29 +198,31 @@ class Prompts:
     def _asks(self) -> str:
         return f"A page of {shown(self.application)} asks to"
 
-    def install(self, url: str, directory: str) -> Prompt:
+    def install(self, url: str, directory: str, offer: Offer | None = None) -> Prompt:
         """
         Ask whether to install what is at ``url``.
 
         :param directory: Where plugins are kept.
+        :param offer: What is there, when a preview has checked it.
         """
+        what = "" if offer is None else f"{offer.title}\n{offer.wishes}\n"
         return Prompt(
             Operation.INSTALL,
             "Install a plugin?",
-            f"{self._asks} install a plugin.\n{_origin(url)}\n"
+            f"{self._asks} install a plugin.\n{what}{_origin(url)}\n"
             f"Kept in: {shown(directory, LIST_CHARACTERS)}\n"
             f"Its code will run inside {shown(self.application)}.",
             _CAUTION,
         )
 
-    def page_content(self, plugin_id: str, url: str) -> Prompt:
-        """Ask whether to install ``plugin_id``, which draws its own page content."""
+    def declared(self, url: str, offer: Offer) -> Prompt:
+        """Ask whether to install a plugin that wants to do all this."""
         return Prompt(
-            Operation.INSTALL,
-            f"Install {shown(plugin_id)} with its own page content?",
-            f"{self._asks} install {shown(plugin_id)}, which wants to:\n"
-            f"{page_content_line()}\n{_origin(url)}",
-            _CAUTION,
+            Operation.GROW,
+            f"Install {shown(offer.plugin_id)} with these permissions?",
+            f"{self._asks} install this plugin.\n{offer.title}\n{offer.wishes}\n"
+            f"{_origin(url)}",
+            "Confirm only if you want all of this. If not, nothing is installed.",
         )
 
     def update(self, plugin_id: str, url: str, version: str, commit: str) -> Prompt:
@@ -207,32 +247,21 @@ class Prompts:
         )
 
     def trust_key(
-        self,
-        plugin_id: str,
-        url: str,
-        key_id: str,
-        *,
-        name: str,
-        version: str,
-        permissions: Iterable[str],
-        optional: Iterable[str],
-        dom: bool = False,
+        self, url: str, key_id: str, offer: Offer, *, is_known: bool = False
     ) -> Prompt:
         """
         Ask whether to accept a key that was never accepted before.
 
-        :param optional: The permissions the plugin may ask for later.
-        :param dom: Whether the plugin draws its own page content.
+        :param is_known: Whether an earlier prompt of this operation has shown what the
+            plugin wants to do.
         """
-        content = f"\n{page_content_line()}" if dom else ""
+        wishes = "" if is_known else f"\n{offer.wishes}"
         return Prompt(
             Operation.TRUST_KEY,
-            f"Trust a new signing key for {shown(plugin_id)}?",
+            f"Trust a new signing key for {shown(offer.plugin_id)}?",
             f"{self._asks} install or update a plugin signed with a key you have not "
             f"accepted before.\nKey: {shown(key_id)}\n{_origin(url)}\n"
-            f'Plugin: "{shown(name)}", version {shown(version)}\n'
-            f"Permissions: {listed(permissions)}\n"
-            f"Optional permissions: {listed(optional)}{content}",
+            f"{offer.title}{wishes}",
             "Confirm only if this key is the fingerprint the author published. You "
             "will not be asked about it again.",
         )
@@ -273,7 +302,7 @@ class Prompts:
         :param old: The installed version.
         :param new: The version it would be updated to.
         """
-        lines = "\n".join(gains.lines())
+        lines = "\n".join(gains.lines(new=True))
         return Prompt(
             Operation.GROW,
             f"Let {shown(plugin_id)} do more?",

@@ -2,17 +2,32 @@
 
 import re
 
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Gains, Operation, Prompt, Prompts, host_of, shown
+from bridge.approval import Gains, Offer, Operation, Prompt, Prompts, host_of, shown
 from bridge.approval.prompts import sender
 from bridge.plugins.clone.urls import check_url
 
 URL = "https://forge.example:8443/author/plugin.git"
 KEY = "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c"
 PROMPTS = Prompts("Sample Host")
+
+OFFER = Offer(
+    "a-plugin",
+    "A <b>plugin</b>",
+    "1.2.3",
+    "Ann",
+    Gains(["network"], [], ["x.example"], ["vrcLogin"], [], dom=True),
+)
+PLUGIN = 'Plugin: a-plugin, "A ?b?plugin?/b?", version 1.2.3, by Ann'
+WISHES = """It wants to:
+- Draw its own page content: it can reach everything on this page
+- Go online: can send what it knows to the named sites
+Sites: x.example
+Things it does in the app: vrcLogin"""
 
 texts = st.text(max_size=400)
 
@@ -21,17 +36,10 @@ def every_prompt(text, url):
     """One prompt of each operation, with ``text`` wherever a text goes."""
     return [
         PROMPTS.install(url, text),
+        PROMPTS.install(url, text, offer_of(text)),
         PROMPTS.update(text, url, text, text),
         PROMPTS.uninstall(text, url),
-        PROMPTS.trust_key(
-            text,
-            url,
-            text,
-            name=text,
-            version=text,
-            permissions=[text, text],
-            optional=[text],
-        ),
+        PROMPTS.trust_key(url, text, offer_of(text)),
         PROMPTS.rotate_key(text, url, text, text),
         PROMPTS.forget_key(text, text),
         PROMPTS.reach_host(url, [text]),
@@ -42,8 +50,14 @@ def every_prompt(text, url):
             new=text,
             gains=Gains([text], [text], [text], [text], [text], dom=True),
         ),
-        PROMPTS.page_content(text, url),
+        PROMPTS.declared(url, offer_of(text)),
     ]
+
+
+def offer_of(text):
+    """A plugin with ``text`` wherever a text goes."""
+    gains = Gains([text, text], [text], [text], [text], [text], dom=True)
+    return Offer(text, text, text, text, gains)
 
 
 class ShownTests(SynchronousTestCase):
@@ -169,21 +183,33 @@ class PromptTests(SynchronousTestCase):
         self.assertIn("Path: /a%26b.git", PROMPTS.install(url, "/data").body)
 
     def test_trust_key_shows_what_to_decide_by(self):
-        """The key, the plugin, its version and all its permissions are shown."""
-        body = PROMPTS.trust_key(
-            "a-plugin",
-            URL,
-            KEY,
-            name="A <b>plugin</b>",
-            version="1.2.3",
-            permissions=["network", "sql"],
-            optional=[],
-        ).text
+        """The key, the plugin, its version and all that it wants to do are shown."""
+        body = PROMPTS.trust_key(URL, KEY, OFFER).text
         self.assertIn(f"Key: {KEY}\n", body)
-        self.assertIn('"A ?b?plugin?/b?", version 1.2.3\n', body)
-        self.assertIn("Permissions: network, sql\n", body)
-        self.assertIn("Optional permissions: none\n", body)
+        self.assertIn(f"{PLUGIN}\n{WISHES}\n", body)
         self.assertIn("only if this key is the fingerprint the author published", body)
+
+    def test_install_of_what_was_previewed(self):
+        """The first prompt has all of it, and the one for the key only its name."""
+        body = PROMPTS.install(URL, "/data", OFFER).body
+        self.assertIn(f"{PLUGIN}\n{WISHES}\nHost: ", body)
+        body = PROMPTS.trust_key(URL, KEY, OFFER, is_known=True).text
+        self.assertIn(f"{PLUGIN}\nConfirm", body)
+        self.assertNotIn("wants to", body)
+
+    def test_install_with_a_known_key(self):
+        """A prompt of its own has what the first one could not show."""
+        prompt = PROMPTS.declared(URL, OFFER)
+        self.assertEqual(prompt.operation, Operation.GROW)
+        self.assertIn(f"{PLUGIN}\n{WISHES}\nHost: ", prompt.body)
+
+    def test_plugin_that_wants_nothing(self):
+        """It says so; an author is only named if there is one."""
+        offer = evolve(OFFER, author="", declared=Gains([], [], [], [], []))
+        self.assertIn(
+            ", version 1.2.3\nIt asks for no permissions.\n",
+            PROMPTS.install(URL, "/data", offer).body,
+        )
 
     def test_rotate_key_shows_both_keys(self):
         """A user who confirms a change of keys sees the old and the new one."""
@@ -222,21 +248,6 @@ class PromptTests(SynchronousTestCase):
             "- Draw its own page content: it can reach everything on this page\n- Go",
             body,
         )
-
-    def test_page_content_of_an_install(self):
-        """The questions of an install show it, too."""
-        words = "- Draw its own page content: it can reach everything on this page"
-        self.assertIn(words, PROMPTS.page_content("a-plugin", URL).body)
-        for dom in (False, True):
-            prompt = PROMPTS.trust_key(
-                *("a-plugin", URL, "key"),
-                name="A",
-                version="1.0.0",
-                permissions=[],
-                optional=[],
-                dom=dom,
-            )
-            self.assertEqual(words in prompt.body, dom)
 
     def test_reach_host_shows_the_addresses(self):
         """The prompt shows what the name stands for; a private name by itself."""

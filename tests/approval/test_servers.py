@@ -12,7 +12,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.approval import Prompts
+from bridge.approval import Gains, Offer, Prompts
 from bridge.approval.desktop import DesktopApprover
 
 from ..freedesktop.buses import notifications, program
@@ -20,13 +20,15 @@ from ..freedesktop.session import Box, Session
 from ..waiting import until
 
 PROMPT = Prompts("Sample").trust_key(
-    "weather-panel",
     "https://forge.example/some-author/weather-panel.git",
     "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c",
-    name="Weather",
-    version="1.0.0",
-    permissions=["network", "sql"],
-    optional=["notify"],
+    Offer(
+        "weather-panel",
+        "Weather",
+        "1.0.0",
+        "Some Author",
+        Gains(["network", "sql"], ["native"], [], [], []),
+    ),
 )
 
 

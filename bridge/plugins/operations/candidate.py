@@ -93,6 +93,10 @@ class CandidateFetcher:
 
     _log: ClassVar[Logger] = Logger()
 
+    def previewed(self, url: str, pin: Pin | None) -> Manifest | None:
+        """Return the manifest that ``fetch`` will find, if that is known already."""
+        return self._kept.manifest(url, pin)
+
     async def fetch(
         self, running: Running, url: str, pin: Pin | None = None
     ) -> Candidate:

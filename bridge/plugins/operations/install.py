@@ -60,16 +60,19 @@ class Installer(Pipeline):
         return self._operations.run(Operation.INSTALL, None, body, named)
 
     async def _install(self, running: Running, url: str, pin: Pin | None) -> ListEntry:
-        prompts = self._prompting.prompts
-        prompt = prompts.install(url, str(self._trees.directory))
-        await self._prompting.ask(running, prompt)
+        shown = self._fetcher.previewed(url, pin)
+        directory = str(self._trees.directory)
+        await self._prompting.ask_to_install(running, url, directory, shown)
         candidate = await self._fetcher.fetch(running, url, pin)
         await running.hold(self._operations.plugin_lock(candidate.manifest.id))
         await self._refuse_installed(candidate.manifest.id)
         self._trust.check_mark(candidate.manifest.id, candidate.signed)
-        accepted = await self._prompting.ask_for_trust(running, candidate)
-        if not accepted:
-            await self._prompting.ask_for_page_content(running, candidate)
+        is_known = shown is not None
+        accepted = await self._prompting.ask_for_trust(
+            running, candidate, is_known=is_known
+        )
+        if not (accepted or is_known):
+            await self._prompting.ask_for_permissions(running, candidate)
         await self._begin_commit(running)
         self._begin_move(running, candidate, accepted)
         await self._refuse_installed(candidate.manifest.id)

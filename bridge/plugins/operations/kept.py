@@ -19,6 +19,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import PREVIEW_KEPT_SECONDS
 from ...protocol.rules import Text
 from ..installed.trees import Trees
+from ..tree.manifest import Manifest
 
 
 @frozen
@@ -44,6 +45,7 @@ class _Tree:
     url: str
     pin: Pin
     root: Path
+    manifest: Manifest
     expiry: IDelayedCall
 
 
@@ -59,19 +61,27 @@ class KeptTree:
 
     _log: ClassVar[Logger] = Logger()
 
-    def keep(self, url: str, pin: Pin, root: Path) -> int:
+    def keep(self, url: str, pin: Pin, root: Path, manifest: Manifest) -> int:
         """
         Keep a tree, instead of the one before.
 
         :param root: Its directory; it is removed unless it is taken.
+        :param manifest: The one that was checked.
         :return: Until when, in milliseconds since the epoch.
         """
         self.drop()
         expiry = self._clock.callLater(PREVIEW_KEPT_SECONDS, self.drop)
-        self._tree = _Tree(url, pin, root, expiry)
+        self._tree = _Tree(url, pin, root, manifest, expiry)
         if self._closed:
             self.drop()
         return int((self._clock.seconds() + PREVIEW_KEPT_SECONDS) * 1000)
+
+    def manifest(self, url: str, pin: Pin | None) -> Manifest | None:
+        """Return the manifest of a tree; ``None`` when it is not kept."""
+        tree = self._tree
+        if tree is None or (tree.url, tree.pin) != (url, pin):
+            return None
+        return tree.manifest
 
     def take(self, url: str, pin: Pin) -> Path | None:
         """

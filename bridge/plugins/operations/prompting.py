@@ -7,10 +7,10 @@ from typing import ClassVar
 from attrs import define
 from twisted.logger import Logger
 
-from ...approval import Gains, IApprover, Prompt, Prompts, unavailable
+from ...approval import Gains, IApprover, Offer, Prompt, Prompts, unavailable
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ..installed.keys import Trust
-from ..tree.growth import differences
+from ..tree.growth import Differences, differences
 from ..tree.manifest import Manifest
 from .candidate import Candidate
 from .underway.progress import Step
@@ -47,43 +47,47 @@ class Prompting:
             self._log.failure("the prompt failed")
             raise unavailable("the prompt could not be shown") from None
 
-    async def ask_for_trust(self, running: Running, candidate: Candidate) -> bool:
+    async def ask_to_install(
+        self, running: Running, url: str, directory: str, shown: Manifest | None
+    ) -> None:
+        """
+        Ask whether to install what is at ``url``.
+
+        :param directory: Where plugins are kept.
+        :param shown: What is there, if a preview has checked it.
+        :raise BridgeError: See ``ask``.
+        """
+        offer = None if shown is None else _offer(shown)
+        await self.ask(running, self.prompts.install(url, directory, offer))
+
+    async def ask_for_trust(
+        self, running: Running, candidate: Candidate, *, is_known: bool = False
+    ) -> bool:
         """
         Ask when the author's key is new.
 
+        :param is_known: Whether the user has seen what the plugin wants to do.
         :return: Whether the user has accepted it now.
         :raise BridgeError: ``not_trusted`` or ``approval_unavailable``.
         """
         if self._trust.is_trusted(candidate.signed.key_id):
             return False
-        manifest = candidate.manifest
-        prompt = self.prompts.trust_key(
-            manifest.id,
-            candidate.url,
-            candidate.signed.key_id,
-            name=manifest.name,
-            version=manifest.version,
-            permissions=manifest.permissions,
-            optional=manifest.optional_permissions,
-            dom=manifest.dom is True,
-        )
+        offer, key_id = _offer(candidate.manifest), candidate.signed.key_id
+        prompt = self.prompts.trust_key(candidate.url, key_id, offer, is_known=is_known)
         await self._ask_for_key(running, prompt)
         return True
 
-    async def ask_for_page_content(
-        self, running: Running, candidate: Candidate
-    ) -> None:
+    async def ask_for_permissions(self, running: Running, candidate: Candidate) -> None:
         """
-        Ask when a plugin that is to be installed draws its own page content.
+        Ask when a plugin that is to be installed declares anything.
 
         The question about its key shows that too, so this one is for known keys.
 
         :raise BridgeError: ``denied`` or ``approval_unavailable``.
         """
-        manifest = candidate.manifest
-        if manifest.dom:
-            prompt = self.prompts.page_content(manifest.id, candidate.url)
-            await self.ask(running, prompt)
+        if differences(None, candidate.manifest).grows:
+            offer = _offer(candidate.manifest)
+            await self.ask(running, self.prompts.declared(candidate.url, offer))
 
     async def ask_to_rotate(
         self, running: Running, candidate: Candidate, old: str
@@ -112,17 +116,9 @@ class Prompting:
         found = differences(old, new)
         if not found.grows:
             return
-        gains = Gains(
-            found.permissions.gained,
-            found.optional_permissions.gained,
-            found.hosts.gained,
-            found.actions.gained,
-            found.events.gained,
-            dom=found.dom,
-        )
         version = old.version if old else "unknown"
         prompt = self.prompts.grow(
-            new.id, candidate.url, old=version, new=new.version, gains=gains
+            new.id, candidate.url, old=version, new=new.version, gains=_gains(found)
         )
         await self.ask(running, prompt)
 
@@ -143,6 +139,23 @@ class Prompting:
         """
         if not (accepted or self._trust.is_trusted(candidate.signed.key_id)):
             raise _not_trusted("the author's key was forgotten meanwhile")
+
+
+def _offer(manifest: Manifest) -> Offer:
+    author = manifest.author or ""
+    declared = _gains(differences(None, manifest))
+    return Offer(manifest.id, manifest.name, manifest.version, author, declared)
+
+
+def _gains(found: Differences) -> Gains:
+    return Gains(
+        found.permissions.gained,
+        found.optional_permissions.gained,
+        found.hosts.gained,
+        found.actions.gained,
+        found.events.gained,
+        dom=found.dom,
+    )
 
 
 def _not_trusted(detail: str) -> BridgeError:

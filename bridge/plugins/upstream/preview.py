@@ -279,7 +279,9 @@ class Previewer:
             digest=signed.digest,
             url=candidate.url,
             manifest=manifest,
-            expires_at=self._kept.keep(candidate.url, candidate.pin, candidate.root),
+            expires_at=self._kept.keep(
+                candidate.url, candidate.pin, candidate.root, manifest
+            ),
             key=PreviewedKey(signed.key_id, trusted_at is not None, trusted_at),
             changes=differences(old, manifest),
             installed=None if record is None else _installed(record, old),

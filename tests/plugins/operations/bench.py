@@ -41,6 +41,7 @@ from bridge.plugins.operations.settlement import InstalledSet
 from bridge.plugins.operations.underway.operations import Operations
 from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
 from bridge.plugins.operations.update import Updater
+from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import Verify, read_tree
 from bridge.plugins.upstream.preview import Access, Previewer, Reach
@@ -370,7 +371,8 @@ class Bench:
         """Keep the tree of a repository, as a preview does; returns where."""
         root = self.trees.fresh()
         shutil.copytree(self.repositories / name, root)
-        self.kept.keep(url_of(name), self.pin_of(name), root)
+        shown = load_manifest(read_tree(root), PROFILE)
+        self.kept.keep(url_of(name), self.pin_of(name), root, shown)
         return root
 
     def left(self) -> tuple[list[str], dict[str, dict[str, Any]]]:

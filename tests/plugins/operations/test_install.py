@@ -33,6 +33,7 @@ from .bench import (
 ASKED = ["awaiting_confirmation", "ask install"]
 ROLLED_BACK = ["rollback", "push plugins", "run", "push build ok"]
 CHECKED = ["clone", "clone", "validate", "policy", "signature"]
+GROWN = ["grow awaiting_confirmation", "ask grow"]
 TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
 
 
@@ -150,29 +151,61 @@ class InstallTests(PipelineTestCase):
         keys = self.bench.store.entries(KEYS)
         self.assertEqual(keys[KEY]["plugins"], ["good", "other"])
 
-    def publish_drawing(self, name):
-        """Publish a plugin that draws its own page content."""
-        text = manifest(name, dom=True)
+    def publish_asking(self, name):
+        """Publish a plugin that wants to do something."""
+        text = manifest(name, permissions=["network"], hosts=["x.example"])
         self.bench.publish(name, files_of(name, **{"plugin.json": text}))
 
-    def test_page_content_is_shown_with_a_new_key(self):
-        """The question about a new key shows what the plugin can reach."""
-        self.publish_drawing("good")
+    def test_permissions_are_shown_with_a_new_key(self):
+        """The question about a new key shows what the plugin wants to do."""
+        self.publish_asking("good")
         self.installed()
-        _, trust = self.bench.approver.prompts
-        self.assertIn("can reach everything on this page", trust.body)
+        install, trust = self.bench.approver.prompts
+        self.assertNotIn("Go online", install.body)
+        self.assertIn("Go online", trust.body)
 
-    def test_page_content_is_asked_for_with_a_known_key(self):
-        """With a known key, a question of its own shows it; no means no."""
+    def test_permissions_are_asked_for_with_a_known_key(self):
+        """With a known key, a question of its own shows them; no means no."""
         self.installed()
-        self.publish_drawing("other")
+        self.publish_asking("other")
         self.before = self.bench.left()
         self.bench.approver.answers = [True, False]
+        self.events.clear()
         self.assertEqual(self.refusal("other"), "denied: declined")
+        self.assertEqual(self.events, [*ASKED, *CHECKED, *GROWN, "answer"])
         prompt = self.bench.approver.prompts[-1]
-        self.assertIn("can reach everything on this page", prompt.body)
+        self.assertIn("Go online", prompt.body)
+        self.assertIn("Sites: x.example", prompt.body)
         self.bench.approver.answers = [True, True]
         self.assertEqual(self.installed("other"), "other")
+
+    def test_permissions_that_a_preview_has_shown(self):
+        """The first prompt names them, and no other one repeats them."""
+        self.publish_asking("good")
+        self.publish_asking("other")
+        for name, asked in (("good", 2), ("other", 1)):
+            self.bench.approver.prompts.clear()
+            self.bench.keep(name)
+            pin = self.bench.pin_of(name)
+            installing = self.bench.installer.install(url_of(name), pin)
+            self.successResultOf(installing)
+            first, *others = self.bench.approver.prompts
+            self.assertEqual(len(others) + 1, asked)
+            self.assertIn(f'Plugin: {name}, "A plugin", version 1.0.0', first.body)
+            self.assertIn("Go online", first.body)
+            for prompt in others:
+                self.assertNotIn("Go online", prompt.body)
+
+    def test_preview_that_is_gone(self):
+        """What the first prompt could not name is asked for later."""
+        self.installed()
+        self.publish_asking("other")
+        installing = self.bench.installer.install(
+            url_of("other"), self.bench.pin_of("other")
+        )
+        self.successResultOf(installing)
+        _, declared = self.bench.approver.prompts[-2:]
+        self.assertIn("Go online", declared.body)
 
     def test_prompts_show_what_to_decide_by(self):
         """The first prompt shows the host, the second the key and the plugin."""
