@@ -67,11 +67,10 @@ class Options(DaemonOptions):
         return "Usage: plugin-bridge run [options], or twistd -n bridge [options]"
 
     def getUsage(self, width: int | None = None) -> str:
-        """Return the help of the options, and the installed sinks."""
-        from .wiring.sinks import find
+        """Return the help of the options, and the sinks."""
+        from .wiring.sinks import SINKS
 
-        sinks = ", ".join(maker.name for maker in find())
-        return f"{super().getUsage(width)}\nInstalled sinks: {sinks}.\n"
+        return f"{super().getUsage(width)}\nSinks: {', '.join(SINKS)}.\n"
 
     def postOptions(self) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
@@ -107,9 +106,9 @@ class Options(DaemonOptions):
         :raise ConfigError: Naming the option or the variable.
         """
         if config.sink:
-            from .wiring.sinks import find
+            from .wiring.sinks import SINKS
 
-            sinks = (*(m.name for m in find()), *self.paths.profile.sink_aliases)
+            sinks = (*SINKS, *self.paths.profile.sink_aliases)
             if not set(config.sink) <= set(sinks):
                 self._refuse("sink", f"must be one of {', '.join(sinks)}")
         if config.overlay_addr.port in (0, config.listen.port):

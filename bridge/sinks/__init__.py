@@ -5,7 +5,6 @@ Where notifications go.
 
     notification    what is to be shown, validated
     fanout          ISink; brings a notification to each of its targets
-    maker           which sinks there are
+    parts           what sinks are made of
     overlay, ...    the sinks
-    plugins         a SinkMaker for each of them
 """

@@ -22,8 +22,8 @@ from ..freedesktop.notes import DEFAULT_MS
 from ..protocol.limits import DESKTOP_SECONDS, SINK_RETRY_SECONDS
 from .fanout import Health, ISink, SinkError, UnavailableError
 from .icons import IconFiles, ImageError
-from .maker import SinkParts
 from .notification import Notification
+from .parts import SinkParts
 
 RENDERS_ANYWAY: Final = frozenset({"dunst"})
 """Servers that read a body as markup without listing ``body-markup``."""

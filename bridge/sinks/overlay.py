@@ -28,8 +28,8 @@ from zope.interface import implementer
 from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
 from ..settings.values import Address
 from .fanout import Health, ISink, RejectedError, SinkError, UnavailableError
-from .maker import SinkParts
 from .notification import FIELDS, SOUNDS, Notification
+from .parts import SinkParts
 
 VOLUME: Final = 0.7
 """The volume of a requested sound, when none was given."""

@@ -13,8 +13,8 @@ from typing import ClassVar, Final
 from attrs import define
 
 from ..protocol.strictjson import dumps
-from .maker import SinkParts
 from .notification import Notification
+from .parts import SinkParts
 from .websocket import WebSocketSink
 
 PORT: Final = 11450

@@ -20,11 +20,14 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ..protocol.bucket import TokenBucket
 from ..protocol.limits import (
     PING_SECONDS,
     PONG_SECONDS,
     SINK_CLOSE_SECONDS,
     SINK_FRAME_BYTES,
+    SINK_FRAME_STEPS_BURST,
+    SINK_FRAME_STEPS_PER_SECOND,
     SINK_RETRY_SECONDS,
     SINK_START_SECONDS,
 )
@@ -37,14 +40,23 @@ LOOPBACK = "127.0.0.1"
 @implementer(IPushProducer)
 class SinkConnection(WebSocketClientProtocol):
     """
-    One connection; what the other end sends is ignored.
+    One connection; what the other end sends is ignored, and little is expected.
 
     :ivar opened: Called when the connection is open.
+    :ivar clock: A clock, in seconds.
     """
 
-    def __init__(self, opened: Callable[[SinkConnection], object]) -> None:
+    data: bytes
+    transport: Any
+
+    def __init__(
+        self, opened: Callable[[SinkConnection], object], clock: Callable[[], float]
+    ) -> None:
         super().__init__()
         self._opened = opened
+        self._steps = TokenBucket(
+            SINK_FRAME_STEPS_PER_SECOND, SINK_FRAME_STEPS_BURST, clock
+        )
         self.is_serving = False
         self.is_paused = False
 
@@ -57,6 +69,29 @@ class SinkConnection(WebSocketClientProtocol):
     def onClose(self, wasClean: bool, code: int, reason: str) -> None:
         """Stop serving; called even if the connection never opened."""
         self.is_serving = False
+
+    def processData(self) -> bool:  # noqa: N802
+        """
+        Read the head of a frame, or what has come of its payload.
+
+        Over the limit the connection is closed; it is tried again later.
+        """
+        if self._steps.take() is None:
+            self.data = b""
+            self.is_serving = False
+            self.factory.postpone()
+            self.transport.abortConnection()
+            return False
+        going_on: bool = super().processData()
+        return going_on
+
+    def send_text(self, text: bytes) -> None:
+        """
+        Send a text of any length.
+
+        Autobahn's own ``sendMessage`` would hold it to the limit on what is received.
+        """
+        self.sendFrame(opcode=1, payload=text)
 
     def pauseProducing(self) -> None:
         """Note that the other end reads too slowly."""
@@ -89,6 +124,10 @@ class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory): 
         """Try again, or end."""
         super().clientConnectionLost(connector, reason)
         self._end()
+
+    def postpone(self) -> None:
+        """Wait long before the next attempt."""
+        self.delay = self.maxDelay
 
     def _end(self) -> None:
         if self.ended is not None:
@@ -134,7 +173,8 @@ class WebSocketSink:
         """See ``ISink``; it need not be there yet."""
         url = f"ws://{LOOPBACK}:{self.port}{self.path()}"
         self._client = client = SinkConnectionFactory(url, reactor=self._reactor)
-        client.protocol = partial(SinkConnection, self._opened)  # type: ignore[assignment]
+        now = self._reactor.seconds
+        client.protocol = partial(SinkConnection, self._opened, now)  # type: ignore[assignment]
         client.clock = self._reactor
         client.maxDelay = int(SINK_RETRY_SECONDS)
         client.setProtocolOptions(
@@ -169,8 +209,7 @@ class WebSocketSink:
             raise UnavailableError("nothing there takes connections")
         if connection.is_paused:
             raise UnavailableError("it does not read what was sent")
-        text = self.write(notification)
-        connection.sendMessage(text, isBinary=False)
+        connection.send_text(self.write(notification))
 
     def close(self) -> Any:
         """See ``ISink``."""

@@ -14,9 +14,9 @@ from urllib.parse import quote
 from attrs import define
 
 from ..protocol.strictjson import dumps
-from .maker import SinkParts
 from .notification import Notification
 from .overlay import Overlay, panel
+from .parts import SinkParts
 from .websocket import WebSocketSink
 
 PORT: Final = 42070

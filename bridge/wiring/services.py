@@ -21,9 +21,9 @@ from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
 from ..sinks.fanout import Fanout
-from ..sinks.maker import SinkParts
+from ..sinks.parts import SinkParts
 from .core import Core
-from .sinks import chosen, find
+from .sinks import chosen, make_sink
 
 LIGHT: Final = frozenset(
     {
@@ -109,13 +109,11 @@ def make_sinks(core: Core) -> Fanout:
     )
     wanted = [profile.sink_aliases.get(name, name) for name in core.config.sink]
     sinks = []
-    for maker in chosen(find(), wanted):
+    for name in chosen(wanted):
         try:
-            sinks.append(maker.make(parts))
+            sinks.append(make_sink(name, parts))
         except Exception:  # noqa: BLE001
-            _log.failure(
-                "skipped sink {name} because it failed to load", name=maker.name
-            )
+            _log.failure("skipped sink {name} because it failed to load", name=name)
     return Fanout(core.reactor, sinks)
 
 

@@ -1,26 +1,28 @@
-"""Which of the sinks there are a daemon uses."""
+"""The sinks there are, and which of them a daemon uses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from importlib import import_module
+from typing import Any, Final
 
-from twisted.plugin import getPlugins
+from ..sinks.parts import SinkParts
 
-from ..sinks import plugins
-from ..sinks.maker import ISinkMaker
-
-
-def find() -> list[Any]:
-    """Find every ``ISinkMaker``, the first of each name, in their order."""
-    found: dict[str, Any] = {}
-    ordered: Iterable[Any] = getPlugins(ISinkMaker, plugins)
-    for maker in sorted(ordered, key=lambda maker: (maker.rank, maker.name)):
-        found.setdefault(maker.name, maker)
-    return list(found.values())
+SINKS: Final = {
+    "overlay": True,
+    "freedesktop": True,
+    "xsoverlay": False,
+    "ovrtoolkit": False,
+}
+"""By name, in their order: whether it is made when no ``--sink`` is given."""
 
 
-def chosen(makers: Iterable[Any], names: Iterable[str]) -> list[Any]:
-    """Return the makers that are named; when no name is, the default ones."""
+def chosen(names: Iterable[str]) -> list[str]:
+    """Return the sinks that are named; when none is, the default ones."""
     wanted = set(names)
-    return [m for m in makers if (m.name in wanted if wanted else m.is_default)]
+    return [n for n, usual in SINKS.items() if (n in wanted if wanted else usual)]
+
+
+def make_sink(name: str, parts: SinkParts) -> Any:
+    """Make an ``ISink``; only those that are used are loaded, by the module's name."""
+    return import_module(f"bridge.sinks.{name}").make(parts)

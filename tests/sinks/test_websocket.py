@@ -1,9 +1,11 @@
 """Tests for the sinks that are WebSocket clients, against servers on real ports."""
 
 import json
+import os
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
+from attrs import evolve
 from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -11,6 +13,7 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.logger import globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.protocol.limits import SINK_FRAME_BYTES, SINK_RETRY_SECONDS
 from bridge.sinks.fanout import Health, UnavailableError
 from bridge.sinks.ovrtoolkit import OVRToolkit
 from bridge.sinks.websocket import SinkConnection
@@ -234,9 +237,31 @@ class LifeTests(WebSocketCase):
         await until(lambda: accepted)
         self.assertEqual(sink.health(), Health.DOWN)
         await maybeDeferred(sink.close)
-        sink._opened(SinkConnection(sink._opened))  # too late
+        sink._opened(SinkConnection(sink._opened, lambda: 0.0))  # too late
         self.assertEqual(sink._client.continueTrying, 0)
         accepted[0].transport.abortConnection()
+
+    async def test_attack_flooding_server(self) -> None:
+        """A server that floods is closed before it costs time, and tried much later."""
+        sink = self.sink()
+        await self.there(sink)
+        await until(lambda: self.server.connections)
+        flooding = self.server.connections[0].transport
+        flooding.write(b"\x01\0" + b"\0\0" * 200_000)
+        await until(lambda: sink.health() == Health.DOWN)
+        self.assertRaises(UnavailableError, sink.deliver, LEAST)
+        await until(lambda: sink._client.retries == 1)
+        self.assertGreater(sink._client.delay, SINK_RETRY_SECONDS / 3)
+
+    async def test_an_image_longer_than_what_may_come(self) -> None:
+        """What is sent is not held to the limit on what is received."""
+        image = text64(png() + os.urandom(90_000))
+        self.assertGreater(len(image), SINK_FRAME_BYTES)
+        for kind in (XSOverlay, OVRToolkit):
+            self.kind = kind
+            ((_, text),) = await self.frames(evolve(LEAST, image=image))
+            self.assertIn(image, text.replace("\\", ""))
+            self.server.got.clear()
 
     async def test_attack_server_that_does_not_read(self) -> None:
         """What nobody reads does not pile up, nor keep the sink from ending."""
@@ -258,7 +283,7 @@ class ConnectionTests(SynchronousTestCase):
 
     def test_it_reads_again(self) -> None:
         """A slow reader that catches up is delivered to again."""
-        connection = SinkConnection(lambda _: None)
+        connection = SinkConnection(lambda _: None, lambda: 0.0)
         connection.pauseProducing()
         self.assertTrue(connection.is_paused)
         connection.resumeProducing()

@@ -14,11 +14,11 @@ from bridge.rpc.registry import LateService
 from bridge.services.logs import Logs
 from bridge.settings.config import read_config
 from bridge.settings.options import locate
-from bridge.sinks.maker import SinkMaker
 from bridge.store import Store
 from bridge.wiring import services
 from bridge.wiring.core import Core, Threads
 from bridge.wiring.services import make_services, make_sinks
+from bridge.wiring.sinks import chosen
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
 from tests.services.test_remote import Page
@@ -48,9 +48,7 @@ class SinkTests(SynchronousTestCase):
 
     def test_broken(self):
         """One that can't be made is logged and skipped; the others are made."""
-        broken = SinkMaker("broken", "bridge.sinks.nothing.make", is_default=True)
-        found = [broken, *services.find()]
-        self.patch(services, "find", lambda: found)
+        self.patch(services, "chosen", lambda names: ["nothing", *chosen(names)])
         self.assertEqual(self.names(), ["overlay", "freedesktop"])
         self.assertEqual(len(self.flushLoggedErrors(ModuleNotFoundError)), 1)
 

@@ -19,7 +19,7 @@ from ...settings.config import LOG_FORMATS, LOG_LEVELS, ConfigError
 from ...settings.host import SHIPPED, host_commands
 from ...settings.options import HostOptions
 from ...store import Store, StoreError
-from ...wiring.sinks import find
+from ...wiring.sinks import SINKS
 
 
 class Kind(Enum):
@@ -117,7 +117,7 @@ def values_of(option: str) -> Values:
     :param option: Its name, without dashes.
     """
     if option == "sink":
-        return Values(Kind.WORDS, tuple(maker.name for maker in find()))
+        return Values(Kind.WORDS, tuple(SINKS))
     return _OPTIONS.get(option, FILES)
 
 

@@ -1166,6 +1166,8 @@ export const LIMITS = {
   overlayBytes: 65000,
   overlaySmallBytes: 16384,
   sinkFrameBytes: 65536,
+  sinkFrameStepsPerSecond: 200.0,
+  sinkFrameStepsBurst: 1000,
   sinkRetrySeconds: 60.0,
   iconPixels: 1048576,
   iconEdgePixels: 128,
