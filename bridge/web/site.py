@@ -21,18 +21,14 @@ from ..protocol.strictjson import dumps
 from ..protocol.version import PROTOCOL
 from ..protocol.wire import unstructure
 from ..rpc.dispatch import Dispatcher
-from ..system.memory import trim_after_loading
 from .channel import GuardedChannel
 from .guard import Guard, Headers
 from .request import GuardedRequest, Head, Responder, is_upgrade, too_large
+from .routes import HEALTH, SOCKET, Routes
 from .shares import make_shares
 
 if TYPE_CHECKING:
-    from .routes import Routes
     from .websocket.socket import BridgeFactory
-
-_HEALTH = b"/v1/health"
-_SOCKET = b"/v1/ws"
 
 
 @frozen
@@ -73,10 +69,7 @@ class Endpoints:
 
     @cached_property
     def routes(self) -> Routes:
-        """The routes; Klein is loaded here."""
-        from .routes import Routes
-
-        trim_after_loading()
+        """The routes."""
         return Routes(self.version, self.dispatcher, self.health, self.dev)
 
     def upgrade(self, request: GuardedRequest) -> None:
@@ -138,9 +131,9 @@ class GuardedSite(HTTPFactory):
         if head.method == b"OPTIONS":
             _check_length(head.length, 0)  # 413
             return answer_preflight
-        if head.method == b"GET" and head.path in (_HEALTH, _SOCKET):
+        if head.method == b"GET" and head.path in (HEALTH, SOCKET):
             _check_length(head.length, 0)  # 413
-            return self._answer_health if head.path == _HEALTH else self._upgrade
+            return self._answer_health if head.path == HEALTH else self._upgrade
         routes = self._endpoints().routes
         route = routes.find(head.method, head.path)  # 404, 405
         if route.paired:
@@ -160,7 +153,7 @@ class GuardedSite(HTTPFactory):
     def _is_handshake(self, head: Head) -> bool:
         # After any other request, the connection stays open for the next one.
         return (
-            head.path == _SOCKET
+            head.path == SOCKET
             and is_upgrade(head.method, head.headers)
             and self._guard.allows_host(head.headers, head.authority)
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from unittest import mock
 
 from hypothesis import given, settings
@@ -311,15 +313,37 @@ class RenderTests(SynchronousTestCase):
             rendered.side_effect = render
             without = [
                 stack.ask("GET", "/v1/health").status,
+                stack.ask("HEAD", "/v1/health").status,
                 stack.ask("GET", "/v1/describe").status,
+                stack.ask("POST", "/v1/kettle/echo", JSON, body=b"{}").status,
                 stack.ask("GET", "/nothing").status,
                 stack.ask("PUT", "/v1/health").status,
             ]
             self.assertEqual(rendered.call_count, 0)
-            by_klein = [stack.call("refuse").status, stack.ask("HEAD", "/v1/health")]
-        self.assertEqual(without, [200, 401, 404, 405])
-        self.assertEqual((by_klein[0], by_klein[1].status), (503, 200))
+            by_klein = [
+                stack.call("refuse").status,
+                stack.ask("GET", "/v1/describe", BEARER).status,
+            ]
+        self.assertEqual(without, [200, 200, 401, 401, 404, 405])
+        self.assertEqual(by_klein, [503, 200])
         self.assertEqual(rendered.call_count, 2)
+
+    def test_attack_unknown_paths_load_nothing(self) -> None:
+        """What any program may ask for does not have the daemon load Klein."""
+        code = """
+import sys
+from tests.web.stack import Stack
+for dev in (False, True):
+    stack = Stack(dev=dev)
+    for method in "GET", "HEAD", "POST", "PUT", "OPTIONS", "FOO":
+        for path in "/", "/v1/health", "/v1/ws", "/v1/describe", "/v1/a/b", "//v1/a/b":
+            assert stack.ask(method, path, body=b"").status < 500
+print([name for name in sys.modules if name.startswith(("klein", "werkzeug"))])
+"""
+        ran = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        self.assertEqual(ran.stdout.strip(), "[]")
 
     def test_head_of_the_socket(self) -> None:
         """``HEAD`` upgrades nothing."""
