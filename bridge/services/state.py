@@ -7,7 +7,13 @@ from typing import Annotated, Any
 
 from attrs import define, field, frozen
 
-from ..protocol.limits import STATE_FILE_BYTES, STATE_NAME_CHARACTERS, STATE_VALUE_BYTES
+from ..protocol.limits import (
+    STATE_FILE_BYTES,
+    STATE_HOST_BYTES,
+    STATE_NAME_CHARACTERS,
+    STATE_NAMESPACE_BYTES,
+    STATE_VALUE_BYTES,
+)
 from ..protocol.rules import PARTIAL, Schema, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter
@@ -138,6 +144,8 @@ class State:
                 "nameChars": STATE_NAME_CHARACTERS,
                 "valueBytes": STATE_VALUE_BYTES,
                 "fileBytes": STATE_FILE_BYTES,
+                "hostBytes": STATE_HOST_BYTES,
+                "namespaceBytes": STATE_NAMESPACE_BYTES,
             },
         }
 
@@ -152,7 +160,8 @@ class State:
         Set one value; answered when it is durable.
 
         :raise BridgeError: ``bad_request`` for a name that breaks a rule or is the
-            daemon's, a value over 64 KiB, and a file that would exceed 8 MiB;
+            daemon's, a value over 64 KiB, a namespace over 2 MiB, ``host`` over 512
+            KiB, and a file that would exceed 8 MiB;
             ``internal`` when it can't be written: nothing has changed then.
         """
         await self._store.commit([Put(params.ns, params.key, params.value)])

@@ -10,11 +10,19 @@ from typing import Any, TypeAlias
 from attrs import define, field, frozen
 
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import STATE_DAEMON_BYTES, STATE_FILE_BYTES
+from ..protocol.limits import (
+    STATE_DAEMON_BYTES,
+    STATE_FILE_BYTES,
+    STATE_HOST_BYTES,
+    STATE_NAMESPACE_BYTES,
+)
 from ..protocol.strictjson import dumps, loads_own
 
 DAEMON_PREFIX = "bridge."
 """What the namespaces start with that belong to the daemon."""
+
+HOST = "host"
+"""The namespace of the page itself: switches and grants."""
 
 Undo: TypeAlias = Callable[[], None]
 
@@ -145,18 +153,27 @@ def _member(key: str, value: Any) -> bytes:
     return dumps({key: value})[1:-1]
 
 
+_LIMITS = {
+    "the page's": STATE_FILE_BYTES,
+    "the host's": STATE_HOST_BYTES,
+    "the daemon's": STATE_DAEMON_BYTES,
+}
+
+
 def _part(ns: str) -> str:
-    return "the daemon's" if ns.startswith(DAEMON_PREFIX) else "the page's"
-
-
-_LIMITS = {"the page's": STATE_FILE_BYTES, "the daemon's": STATE_DAEMON_BYTES}
+    if ns.startswith(DAEMON_PREFIX):
+        return "the daemon's"
+    return "the host's" if ns == HOST else "the page's"
 
 
 @define(eq=False, repr=False)
 class Tables:
     """
-    Every namespace.  The daemon's and the page's have each their own limit, so
-    that a page which fills its own cannot keep the daemon from its records.
+    Every namespace.
+
+    The daemon's, the host's and the others have each their own limit: plugins that fill
+    theirs keep neither the page from its switches nor the daemon from its records.  No
+    one of the others may take all that they have together.
     """
 
     _namespaces: dict[str, Namespace] = field(factory=dict)
@@ -203,19 +220,32 @@ class Tables:
         :raise BridgeError: ``bad_request``: a value is not JSON, or a part of the
             store that grew is over its limit.
         """
-        before = self._sizes.copy()
+        before = self._sizes.copy(), {e.ns: self._size(e.ns) for e in edits}
         undo: list[Undo] = []
         try:
             for edit in edits:
                 undo.extend(self._edit(edit))
             if limited:
-                self._check_limits(before)
+                self._check_limits(*before)
         except BridgeError:
             roll_back(undo)
             raise
         return undo
 
-    def _check_limits(self, before: Mapping[str, int]) -> None:
+    def _size(self, ns: str) -> int:
+        namespace = self._namespaces.get(ns)
+        return 0 if namespace is None else namespace.size
+
+    def _check_limits(
+        self, before: Mapping[str, int], touched: Mapping[str, int]
+    ) -> None:
+        for ns, size in touched.items():
+            own = _part(ns) == "the page's"
+            if own and size < self._size(ns) > STATE_NAMESPACE_BYTES:
+                raise BridgeError(
+                    Code.BAD_REQUEST,
+                    f"value: a namespace takes at most {STATE_NAMESPACE_BYTES} bytes",
+                )
         for part, most in _LIMITS.items():
             # Braces, and no comma after the last namespace.
             if before[part] < self._sizes[part] and self._sizes[part] + 1 > most:

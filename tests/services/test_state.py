@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, execute
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.limits import STATE_FILE_BYTES
+from bridge.protocol.limits import STATE_HOST_BYTES
 from bridge.rpc.registry import Registry
 from bridge.services.state import State
 from bridge.store import Put, Store
@@ -84,7 +84,13 @@ class MethodTests(StateCase):
         self.assertEqual(described["location"], str(self.path))
         self.assertEqual(
             described["limits"],
-            {"nameChars": 64, "valueBytes": 65536, "fileBytes": 8388608},
+            {
+                "nameChars": 64,
+                "valueBytes": 65536,
+                "fileBytes": 8388608,
+                "hostBytes": 524288,
+                "namespaceBytes": 2097152,
+            },
         )
 
 
@@ -149,9 +155,9 @@ class RefusalTests(StateCase):
 
     def test_full(self) -> None:
         """A full store refuses the page, and keeps what it has."""
-        self.store.commit([Put("host", "big", "x" * (STATE_FILE_BYTES - 100))])
+        self.store.commit([Put("host", "big", "x" * (STATE_HOST_BYTES - 100))])
         message = self.refused_set("host", "k", "x" * 100)
-        self.assertIn("8388608 bytes in all", message)
+        self.assertIn("524288 bytes in all", message)
         self.assertEqual(self.call("get", ns="host", key="k"), {"value": None})
 
     def test_full_disk(self) -> None:

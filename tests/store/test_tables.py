@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.limits import STATE_DAEMON_BYTES, STATE_FILE_BYTES
+from bridge.protocol.limits import (
+    STATE_DAEMON_BYTES,
+    STATE_FILE_BYTES,
+    STATE_HOST_BYTES,
+    STATE_NAMESPACE_BYTES,
+)
 from bridge.protocol.strictjson import dumps, loads
 from bridge.store.tables import Drop, Put, Remove, Tables, roll_back
 
@@ -191,26 +196,49 @@ class RefusalTests(SynchronousTestCase):
         self.assertIn("nested deeper", error.message)
 
     def test_page_full(self) -> None:
-        """The page's values take at most their limit in the file."""
-        tables = Tables()
-        # Braces, the namespace's name and braces, the key, quotes.
-        room = STATE_FILE_BYTES - len('{"host":{"k":""}}')
-        self.refused(tables, Put("host", "k", "x" * room))
-        tables.apply([Put("host", "k", "x" * (room - 2))])
-        self.assertIn(
-            "the page's values", self.refused(tables, Put("a", "k", 1)).message
-        )
+        """The page's namespaces take at most their limit in the file."""
+        tables = Tables.load({"plugin:a": {"k": "x" * (STATE_FILE_BYTES - 100)}})
+        # Braces, both names and braces, the keys, quotes.
+        room = 100 - len('{"plugin:a":{"k":""},"b":{"k":""}}')
+        self.refused(tables, Put("b", "k", "x" * room))
+        tables.apply([Put("b", "k", "x" * (room - 4))])
+        error = self.refused(tables, Put("c", "k", 1))
+        self.assertIn("the page's values", error.message)
 
-    def test_full_page_does_not_block_the_daemon(self) -> None:
-        """A page that fills its part leaves the daemon's records all their room."""
-        tables = Tables.load({"host": {"k": "x" * STATE_FILE_BYTES}})
+    def test_attack_one_plugin_takes_all(self) -> None:
+        """A namespace has a quota, and what others have is not its own."""
+        tables = Tables()
+        name = "plugin:a"
+        room = STATE_NAMESPACE_BYTES - len(f',"{name}":{{"k":"",}}')
+        tables.apply([Put(name, "k", "x" * room)])
+        for edit in (Put(name, "k", "x" * (room + 1)), Put(name, "l", 1)):
+            self.assertIn("a namespace takes", self.refused(tables, edit).message)
+        tables.apply([Put("plugin:b", "k", "x" * room)])
+        tables.apply([Put(name, "k", "x"), Put(name, "l", "x" * (room - 10))])
+
+    def test_attack_plugins_block_switches_and_grants(self) -> None:
+        """What plugins have filled leaves host and daemon all their room."""
+        tables = Tables()
+        large = "x" * (STATE_NAMESPACE_BYTES - 100)
+        for number in range(3):
+            tables.apply([Put(f"plugin:{number}", "k", large)])
+        tables.apply([Put("plugin:3", "k", large[:-100])])
+        for number in range(4, 50):
+            try:
+                tables.apply([Put(f"plugin:{number}", "k", "x" * 20)])
+            except BridgeError as full:
+                self.assertIn("the page's values", full.message)
+                break
+        tables.apply([Put("host", "enabled:a", "x" * (STATE_HOST_BYTES - 100))])
+        error = self.refused(tables, Put("host", "more", "x" * 100))
+        self.assertIn("the host's values", error.message)
         tables.apply([Put("bridge.plugins", "a", "x" * (STATE_DAEMON_BYTES - 100))])
         error = self.refused(tables, Put("bridge.plugin-keys", "a", "x" * 100))
         self.assertIn("the daemon's values", error.message)
 
     def test_over_the_limit_can_shrink(self) -> None:
         """What was loaded over the limit can be made smaller step by step."""
-        big = "x" * (STATE_FILE_BYTES // 2)
+        big = "x" * (STATE_HOST_BYTES // 2)
         tables = Tables.load({"host": {"a": big, "b": big, "c": big}})
         tables.apply([Remove("host", "a")])
         tables.apply([Put("host", "b", "small")])
@@ -218,7 +246,7 @@ class RefusalTests(SynchronousTestCase):
 
     def test_together(self) -> None:
         """Edits are checked together: one may use the space that another frees."""
-        full = "x" * (STATE_FILE_BYTES - 100)
+        full = "x" * (STATE_HOST_BYTES - 100)
         tables = Tables.load({"host": {"a": full}})
         tables.apply([Put("host", "b", full), Remove("host", "a")])
         self.assertEqual(list(tables.entries("host")), ["b"])

@@ -1051,6 +1051,8 @@ export const LIMITS = {
   stateValueBytes: 65536,
   stateFileBytes: 8388608,
   stateDaemonBytes: 1048576,
+  stateHostBytes: 524288,
+  stateNamespaceBytes: 2097152,
   oscSendPort: 9000,
   oscListenPort: 9001,
   oscLeastPort: 1024,
