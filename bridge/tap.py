@@ -36,7 +36,6 @@ from .protocol.wire import unstructure
 from .rpc.hub import Hub
 from .settings.config import Config, ConfigError, origin_of, read_config
 from .settings.options import DaemonOptions, Paths, locate
-from .settings.values import HTTP_PORT
 from .store import Store, StoreError
 from .web.guard import Guard, Origins
 from .web.site import GuardedSite, Health
@@ -188,6 +187,8 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     hub = Hub()
     listening = inherited_socket() or bind(config.listen)
     guard = _guard(reactor, config, token, listening.port)
+    # What pages spend must not keep out the user's commands.
+    apart = _guard(reactor, config, token, listening.port)
     health = Health(__version__, service_names(config.dev)).body
     front = Front(
         reactor,
@@ -197,6 +198,7 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
         store,
         hub,
         guard,
+        apart,
         secrets,
         listening.port,
         health,
@@ -212,12 +214,9 @@ def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> ISer
     if os.path.lexists(data.journal):
         _settle(late, listening)
     site = GuardedSite(guard, health, lambda: late.get().endpoints, reactor)
-    # Its path has no port; and what pages spend must not keep out the user's commands.
-    apart = _guard(reactor, config, token, HTTP_PORT)
-    control_site = GuardedSite(
-        apart, health, lambda: late.get().control_endpoints, reactor
+    control = ControlSocket(
+        reactor, data.control_socket, lambda: late.get().control_context, token.look
     )
-    control = ControlSocket(reactor, data.control_socket, control_site, token.look)
     return Daemon(
         reactor=reactor,
         listening=listening,

@@ -162,16 +162,6 @@ class DaemonTests(TestCase):
         self.assertEqual(reasons, [CloseReason.TOKEN_ROTATED])
         self.assertTrue(any("pair again" in str(e) for e in self.events))
 
-    async def test_token_without_a_control_socket(self):
-        """Where no command can announce a new token, the file is looked at."""
-        self.patch(tap.ControlSocket, "listen", lambda _: False)
-        daemon = self.start()
-        reasons: list[CloseReason] = []
-        sockets = daemon._late.made.endpoints.sockets
-        self.patch(sockets, "close_paired", reasons.append)
-        oneshot.token(self.options().paths.data, rotate=True)
-        await until(lambda: bool(reasons))
-
     async def test_a_part_that_fails_to_end_stops_nothing(self):
         """What a part raises at the end is logged, and the rest is ended."""
         daemon = self.start()

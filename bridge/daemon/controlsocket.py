@@ -1,36 +1,71 @@
 """
-The control socket: how ``plugin-bridge list``, ``install`` and so on reach the daemon.
+The control socket: how commands reach the daemon, each as a page does.
 
-It is a Unix socket with mode 0600 in the data directory, which every daemon listens
-on.  It has the routes of a daemon without ``--dev``: the same ``hello`` with the token,
-the same methods and prompts.  What is added is the kernel's word on who connects.
-Whoever connects makes the daemon look at its token file: ``--rotate-token`` does no
-more than that (docs/decisions/0088).
+Every daemon listens on it: a Unix socket with mode 0600 in the data directory.  The
+frames are those of a page's WebSocket, one JSON text a line, beginning with ``hello``;
+budgets, methods and prompts are a page's too.  What is added is the kernel's word on
+who connects, the reason of a close as a last line, and with ``--dev`` the methods that
+link working trees, which no page can reach.
+
+::
+
+    {"type": "close", "code", "reason"}
+
+Where there can be no such socket (the system has none, or its path would be too long)
+the daemon listens on a loopback port of its own, and a file in the same place has the
+address.  A browser that sends a request there begins with no ``hello``.
+
+Any connection makes the daemon look at its token file: ``--rotate-token`` does no more
+than that (docs/decisions/0088).
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from attrs import define, field
-from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.interfaces import IAddress, IListeningPort, IProtocolFactory
-from twisted.internet.protocol import Factory, Protocol
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred, DeferredList, maybeDeferred, succeed
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import (
+    IAddress,
+    IDelayedCall,
+    IListeningPort,
+    IPushProducer,
+)
+from twisted.internet.protocol import Factory, connectionDone
 from twisted.logger import Logger
+from twisted.protocols.basic import LineReceiver
+from twisted.python.failure import Failure
+from zope.interface import implementer
 
-from ..protocol.limits import CONTROL_BACKLOG
+from ..datadir.control import LOOPBACK, connected, control_address
+from ..datadir.ownership import write_file
+from ..protocol.errors import CloseReason
+from ..protocol.limits import (
+    CLOSE_SECONDS,
+    CONTROL_BACKLOG,
+    CONTROL_CONNECTIONS,
+    FRAME_BYTES,
+    HELLO_FRAME_BYTES,
+)
+from ..protocol.strictjson import dumps
 from ..system.users import is_user
-from .privatesocket import listen_privately
+from ..web.websocket.conversation import Conversation, SharedContext
+from ..web.websocket.sendqueue import SendQueue
 
-# struct ucred of unix(7): process, user, group.
-_CREDENTIALS: Final = struct.Struct("3i")
+MODE: Final = 0o600
 
 _PATIENCE_SECONDS: Final = 1.0
+# What the shortest of sockaddr_un holds, less its end.
+_MOST_PATH_BYTES: Final = 103
+# struct ucred of unix(7): process, user, group.
+_CREDENTIALS: Final = struct.Struct("3i")
 
 
 def announce_token(path: Path) -> None:
@@ -39,111 +74,221 @@ def announce_token(path: Path) -> None:
 
     :param path: See ``DataDir.control_socket``.
     """
-    if not hasattr(socket, "AF_UNIX"):
-        return
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(_PATIENCE_SECONDS)
-        connection.connect(str(path))
+    with contextlib.suppress(OSError):
+        connected(control_address(path), _PATIENCE_SECONDS).close()
 
 
-def peer_user(connected: socket.socket) -> int | None:
+def peer_user(peer: socket.socket) -> int | None:
     """
     Return the user of the process that has connected.
 
-    :return: ``None`` where the system does not report it: the file's mode decides.
+    :return: ``None`` where the system does not report it: the token decides.
     """
     option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
+    if option is None or peer.family == socket.AF_INET:
         return None
-    found = connected.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
+    found = peer.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
     user: int = _CREDENTIALS.unpack(found)[1]
     return user
 
 
-class _Admission(Protocol):
-    """Hands a connection of this user to the site, and closes every other."""
+@implementer(IPushProducer)
+@frozen(eq=False, repr=False)
+class _Backpressure:
+    """Pauses the send queue while the transport is full."""
+
+    send_queue: SendQueue
+
+    def pauseProducing(self) -> None:
+        self.send_queue.pause()
+
+    def resumeProducing(self) -> None:
+        self.send_queue.resume()
+
+    def stopProducing(self) -> None:
+        self.send_queue.clear()
+
+
+class ControlConnection(LineReceiver):
+    """
+    One command.
+
+    :ivar ended: Fires when it has gone.
+    """
+
+    delimiter = b"\n"
 
     def __init__(
-        self,
-        site: IProtocolFactory,
-        address: IAddress | None,
-        admitted: Callable[[], object],
+        self, context: Callable[[], SharedContext], admitted: Callable[[], object]
     ) -> None:
-        self._site = site
-        self._address = address
+        self.MAX_LENGTH = HELLO_FRAME_BYTES
+        self.ended: Deferred[None] = Deferred()
+        self._context = context
         self._admitted = admitted
+        self._conversation: Conversation | None = None
+        self._lingering: IDelayedCall | None = None
+        self._open = True
+
+    @property
+    def _wire(self) -> Any:
+        return self.transport
 
     def connectionMade(self) -> None:
-        transport: Any = self.transport
-        if not is_user(peer_user(transport.getHandle())):
-            transport.abortConnection()
+        """Begin the conversation, with a process of this user."""
+        if not is_user(peer_user(self._wire.getHandle())):
+            self._wire.abortConnection()
             return
         self._admitted()
-        channel: Any = self._site.buildProtocol(self._address)  # type: ignore[arg-type]
-        if channel is None:
-            transport.abortConnection()
-            return
-        transport.protocol = channel
-        channel.makeConnection(transport)
+        self._conversation = Conversation(self._context(), self)
+        self._wire.registerProducer(_Backpressure(self._conversation.send_queue), True)
+
+    def lineReceived(self, line: bytes) -> None:
+        """Accept one frame."""
+        if self._conversation is not None and self._open:
+            self._conversation.received(line)
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        """Close: no frame is that long."""
+        self.close(CloseReason.TOO_BIG)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """End the conversation."""
+        self._open = False
+        if self._lingering is not None and self._lingering.active():
+            self._lingering.cancel()
+        if self._conversation is not None:
+            self._conversation.ended()
+        self.ended.callback(None)
+
+    def close(self, reason: CloseReason) -> None:
+        """Close the connection, with a reason."""
+        if self._conversation is not None:
+            self._conversation.close(reason)
+
+    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
+        """See ``bridge.web.websocket.conversation.Transport``."""
+        if self._open:
+            self._wire.write(piece + b"\n" if last else piece)
+
+    def close_with(self, reason: CloseReason) -> None:
+        """See ``bridge.web.websocket.conversation.Transport``."""
+        if self._open:
+            self._open = False
+            last = {"type": "close", "code": reason.code, "reason": str(reason)}
+            self._wire.write(dumps(last) + b"\n")
+            self._wire.unregisterProducer()
+            # What is unsent goes first, but a command that does not read is not
+            # waited for.
+            self._lingering = self._context().clock.callLater(
+                CLOSE_SECONDS, self._wire.abortConnection
+            )
+            self._wire.loseConnection()
+
+    def welcomed(self) -> bool:
+        """See ``bridge.web.websocket.conversation.Transport``."""
+        self.MAX_LENGTH = FRAME_BYTES
+        return True
 
 
-class Admissions(Factory):
+@define(eq=False, repr=False, slots=False)
+class ControlSocket(Factory):
     """
-    Checks who connects before the site sees the connection.
-
-    :param site: Serves the connections of this user.
-    :param admitted: Called when such a connection was made.
-    """
-
-    noisy = False
-
-    def __init__(self, site: IProtocolFactory, admitted: Callable[[], object]) -> None:
-        self._site = site
-        self._admitted = admitted
-
-    def buildProtocol(self, addr: IAddress | None) -> Protocol:
-        """Accept a connection, which is checked once it is made."""
-        return _Admission(self._site, addr, self._admitted)
-
-
-@define(eq=False, repr=False)
-class ControlSocket:
-    """
-    Listens for the commands that manage plugins.
+    Listens for commands.
 
     :ivar path: Where; see ``DataDir.control_socket``.
+    :ivar context: Returns what all connections share.
     :ivar admitted: Called when this user has connected.
     """
 
     _reactor: Any
     path: Path
-    _site: Any
+    _context: Callable[[], SharedContext]
     _admitted: Callable[[], object]
     _port: IListeningPort | None = field(default=None, init=False)
+    _connections: list[ControlConnection] = field(factory=list, init=False)
+    noisy: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
 
-    def listen(self) -> bool:
+    def listen(self) -> None:
         """
-        Listen; if that fails, log the reason: commands use the daemon's address then.
+        Listen, or log why no command can connect.
 
-        :return: Whether it listens.
-
-        Call it while no other thread makes files; see ``listen_privately``.
+        Call it while no other thread makes files: it changes the umask for a moment.
         """
-        # The site begins what it needs once it is listened on.
-        factory = Admissions(self._site, self._admitted)
         try:
-            self._port = listen_privately(
-                self._reactor, self.path, factory, CONTROL_BACKLOG
+            _make_room(self.path)
+            self._port = self._listen_unix() or self._listen_tcp()
+        except (OSError, CannotListenError) as e:
+            why = getattr(e, "socketError", e)
+            self._log.warn("commands cannot connect: {why}", why=_reason(why))
+
+    def _listen_unix(self) -> IListeningPort | None:
+        """Listen on the path; ``None`` where there can be no Unix socket."""
+        if not hasattr(self._reactor, "listenUNIX"):
+            return None
+        if len(os.fsencode(self.path)) > _MOST_PATH_BYTES:
+            return None  # Twisted would leak a socket
+        before = os.umask(0o777 - MODE)
+        try:
+            port: IListeningPort = self._reactor.listenUNIX(
+                str(self.path), self, backlog=CONTROL_BACKLOG, mode=MODE
             )
-        except OSError as e:
-            self._log.info("there is no control socket: {why}", why=e.strerror or e)
-            return False
-        return True
+        finally:
+            os.umask(before)
+        return port
+
+    def _listen_tcp(self) -> IListeningPort:
+        port: IListeningPort = self._reactor.listenTCP(
+            0, self, backlog=CONTROL_BACKLOG, interface=LOOPBACK
+        )
+        address: Any = port.getHost()
+        write_file(self.path, f"{LOOPBACK}:{address.port}\n".encode())
+        return port
+
+    def buildProtocol(self, addr: IAddress | None) -> ControlConnection | None:
+        """Accept a command, unless there are too many."""
+        if len(self._connections) >= CONTROL_CONNECTIONS:
+            return None
+        made = ControlConnection(self._context, self._admitted)
+        self._connections.append(made)
+        made.ended.addCallback(lambda _: self._connections.remove(made))
+        return made
 
     def close(self) -> Deferred[Any]:
         """Stop listening, and remove the file; open connections stay."""
-        if self._port is None:
-            return maybeDeferred(lambda: None)
-        return maybeDeferred(self._port.stopListening)
+        port, self._port = self._port, None
+        if port is None:
+            return succeed(None)
+        # Twisted removes a Unix socket itself.
+        closing = maybeDeferred(port.stopListening)
+        return closing.addCallback(lambda _: self.path.unlink(missing_ok=True))
+
+    def close_all(self, reason: CloseReason) -> Deferred[Any]:
+        """
+        Close every connection.
+
+        :return: Fires when all of them have ended.
+        """
+        ended: list[Deferred[None]] = []
+        for connection in list(self._connections):
+            waiting: Deferred[None] = Deferred()
+            connection.ended.chainDeferred(waiting)
+            ended.append(waiting)
+            connection.close(reason)
+        return DeferredList(ended)
+
+
+def _make_room(path: Path) -> None:
+    """
+    Remove what a daemon that was killed has left.
+
+    :raise OSError: There is something else.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        control_address(path)
+        path.unlink()
+
+
+def _reason(error: Any) -> str:
+    return str(getattr(error, "strerror", None) or error)

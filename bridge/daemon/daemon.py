@@ -14,13 +14,12 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.internet.error import ReactorNotRunning
 from twisted.internet.interfaces import IListeningPort
-from twisted.internet.task import LoopingCall
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from twisted.python.failure import Failure
 
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
-from ..datadir.token import LOOK_SECONDS, FollowedToken
+from ..datadir.token import FollowedToken
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.memory import map_large_blocks, trim_after_loading
@@ -32,6 +31,7 @@ from .sd_notify import Supervisor
 
 if TYPE_CHECKING:
     from ..web.site import Endpoints
+    from ..web.websocket.conversation import SharedContext
     from .banner import Banner
 
 # A thread that computes may keep the reactor waiting for that long, not for 5 ms.
@@ -64,7 +64,7 @@ class Parts:
     The parts that are loaded once the daemon listens.
 
     :ivar endpoints: What answers requests for its address.
-    :ivar control_endpoints: What answers requests for its control socket.
+    :ivar control_context: What connections to its control socket share.
     :ivar prepare: Starts background work before the threads; blocks briefly.
     :ivar settle: Starts what completes within seconds; the banner waits for it.
     :ivar banner: What is logged then.
@@ -74,7 +74,7 @@ class Parts:
     """
 
     endpoints: Endpoints
-    control_endpoints: Endpoints
+    control_context: SharedContext
     prepare: Callable[[], object]
     settle: Callable[[], Deferred[Any]]
     banner: Banner
@@ -110,7 +110,6 @@ class Daemon(Service):
     _log_observers: LogObservers
     _supervisor: Supervisor
     _port: IListeningPort | None = None
-    _polling: LoopingCall | None = None
     _settling: Deferred[Any] | None = None
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
@@ -127,8 +126,7 @@ class Daemon(Service):
         globalLogPublisher.addObserver(self._log_observers.push)
         sys.setswitchinterval(THREAD_TURN_SECONDS)
         map_large_blocks()
-        if not self._control.listen():
-            self._poll_token()
+        self._control.listen()
         self._port = self._listening.serve(self._reactor, self._site)
         self._publish_address(self._listening.address)
         self._token.replaced = self._token_replaced
@@ -194,8 +192,6 @@ class Daemon(Service):
             self._address_file.unlink()
         if self._settling is not None:
             self._settling.cancel()
-        if self._polling is not None:
-            self._polling.stop()
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
         later = () if parts is None else parts.finish()
@@ -205,6 +201,7 @@ class Daemon(Service):
             except Exception:  # noqa: BLE001
                 self._log.failure("a part did not shut down properly")
         await self._close_sockets(CloseReason.SHUTDOWN)
+        await self._control.close_all(CloseReason.SHUTDOWN)
         if parts is not None:
             for pool in self._pools:
                 pool.stop()
@@ -217,14 +214,9 @@ class Daemon(Service):
         super().stopService()
         return Deferred.fromCoroutine(self._stop())
 
-    def _poll_token(self) -> None:
-        """Look for a new token where no command can announce it."""
-        self._polling = LoopingCall(self._token.look)
-        self._polling.clock = self._reactor
-        self._polling.start(LOOK_SECONDS, now=False)
-
     def _token_replaced(self) -> None:
         """Close the sockets that have shown the token before this one."""
+        self._control.close_all(CloseReason.TOKEN_ROTATED)
         if self._late.made is not None:
             self._late.made.endpoints.sockets.close_paired(CloseReason.TOKEN_ROTATED)
 

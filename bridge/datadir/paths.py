@@ -173,13 +173,8 @@ class DataDir:
         return self.plugins / f"{LINKED}{plugin_id}"
 
     @property
-    def dev_socket(self) -> Path:
-        """Where ``plugin-bridge dev`` reaches a daemon with ``--dev``."""
-        return self.root / "dev.socket"
-
-    @property
     def control_socket(self) -> Path:
-        """Where the commands that manage plugins reach the daemon."""
+        """Where commands reach the daemon."""
         return self.root / "control.socket"
 
     @property

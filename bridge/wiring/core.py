@@ -86,6 +86,7 @@ class Front(Foundation):
     What there is when the daemon begins to listen.
 
     :ivar guard: Decides which requests of pages are accepted.
+    :ivar control_guard: The same for commands, with a budget of its own.
     :ivar secrets: Returns what no log line may contain.
     :ivar port: The port that is listened on.
     :ivar health: Returns the body for the liveness probe.
@@ -93,6 +94,7 @@ class Front(Foundation):
     """
 
     guard: Guard
+    control_guard: Guard
     secrets: Secrets
     port: int
     health: Callable[[], bytes]

@@ -14,7 +14,7 @@ from ..plugins.bundle.published import STAGING_PREFIX, is_current
 from ..plugins.installed.ids import TEMPORARY
 from ..protocol.errors import shutting_down
 from ..provision.readiness import build_problem
-from ..rpc.registry import LateService
+from ..rpc.registry import LateService, Registry
 from ..services.pluginoutline import METHODS, SUMMARY, PluginOutline
 from ..system.memory import trim_after_loading
 from .core import Core
@@ -55,6 +55,12 @@ class LatePlugins:
     def service(self) -> LateService:
         """Return the service, for the registry."""
         return LateService(SUMMARY, METHODS, self._outline.describe, self._load)
+
+    def for_commands(self, registry: Registry) -> Registry:
+        """Return what commands may call: what pages may, and with ``--dev`` links."""
+        if not self._core.config.dev:
+            return registry
+        return registry.extended("dev", self._make().links)
 
     def make_if_needed(self) -> list[str]:
         """

@@ -6,6 +6,7 @@ import gc
 import os
 from typing import Any
 
+from attrs import evolve
 from twisted.internet.defer import Deferred, DeferredList
 
 from .. import __version__
@@ -71,9 +72,10 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
         reactor,
     )
     sockets = BridgeFactory(context)
-
-    def endpoints(dev: bool) -> Endpoints:
-        return Endpoints(__version__, dispatcher, sockets, front.health, dev)
+    commands = plugins.for_commands(services.registry)
+    control_context = evolve(
+        context, guard=front.control_guard, dispatcher=Dispatcher(commands)
+    )
 
     unbuildable = build_problem(paths)
     notices = (
@@ -113,8 +115,8 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
     # it, in a turn of 100 ms, and would wait until garbage is a quarter of it.
     gc.freeze()
     return Parts(
-        endpoints=endpoints(config.dev),
-        control_endpoints=endpoints(False),
+        endpoints=Endpoints(__version__, dispatcher, sockets, front.health, config.dev),
+        control_context=control_context,
         prepare=prepare,
         settle=settle,
         banner=banner,

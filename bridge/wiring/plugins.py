@@ -11,7 +11,6 @@ from attrs import frozen
 
 from .. import __version__
 from ..approval import IApprover, Prompts
-from ..daemon.devsocket import DevSocket
 from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.published import is_current
 from ..plugins.bundle.staging import sweep
@@ -34,6 +33,7 @@ from ..plugins.upstream.look import GitUpstream
 from ..plugins.upstream.preview import Access, Previewer, Reach
 from ..plugins.upstream.updates import Updates
 from ..provision.readiness import build_problem
+from ..services.linking import DevLinks
 from ..services.pluginoutline import PluginOutline
 from ..services.plugins import PluginService, Pushes
 from ..settings.config import Config
@@ -48,12 +48,14 @@ class PluginWiring:
     """
     The parts that handle plugins.
 
+    :ivar links: Links working trees, with ``--dev``.
     :ivar notices: Notices from the start that the operator should see.
     :ivar prepare: Resumes interrupted work; called before listening.
     :ivar finish: The parts to close at the end, in order.
     """
 
     service: PluginService
+    links: DevLinks
     notices: list[str]
     prepare: Callable[[], object]
     finish: list[Any]
@@ -151,7 +153,7 @@ def make_plugins(
         check,
         scanner,
     )
-    dev = DevSocket(reactor, paths.data.dev_socket, linking, __version__)
+    links = DevLinks(linking)
 
     def prepare() -> None:
         sweep(paths.bundle.parent)
@@ -159,12 +161,10 @@ def make_plugins(
             installed.resume(operations, recovered)
         if not (is_current(paths.bundle, __version__) or build_problem(paths)):
             rebuild.begin()
-        if config.dev:
-            dev.listen()
 
     notices = [] if recovered is None else [recovered.notice]
-    finish: list[Any] = [dev, updates, Shutdown(operations, rebuild, reactor), kept]
-    return PluginWiring(service, notices, prepare, finish)
+    finish: list[Any] = [links, updates, Shutdown(operations, rebuild, reactor), kept]
+    return PluginWiring(service, links, notices, prepare, finish)
 
 
 def _random_name() -> str:

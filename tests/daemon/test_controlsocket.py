@@ -1,53 +1,45 @@
-"""The control socket: who may connect, and what happens where there can be none."""
+"""The control socket: who may connect, and how a command converses there."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
-import struct
+import stat
+from pathlib import Path
 from typing import Any
 
+from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import UNIXClientEndpoint
+from twisted.internet.endpoints import TCP4ClientEndpoint, UNIXClientEndpoint
 from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransportWithDisconnection
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.daemon import controlsocket
-from bridge.daemon.controlsocket import ControlSocket, announce_token, peer_user
+from bridge.daemon.controlsocket import (
+    ControlConnection,
+    ControlSocket,
+    announce_token,
+    peer_user,
+)
+from bridge.datadir.control import control_address
+from bridge.protocol.errors import CloseReason
+from bridge.protocol.limits import (
+    CLOSE_SECONDS,
+    CONTROL_CONNECTIONS,
+    FRAME_BYTES,
+    HELLO_FRAME_BYTES,
+    HELLO_SECONDS,
+)
 
-from ..directories import fresh_directory
-from ..waiting import until
+from ..directories import fresh_directory, planted
+from ..web.stack import TOKEN, Stack
 
-
-class Greeting(Protocol):
-    """A site that greets."""
-
-    transport: Any
-
-    def connectionMade(self):
-        """Greet."""
-        self.transport.write(b"hello")
-
-
-class Client(Protocol):
-    """Reads until the connection is closed, or has greeted."""
-
-    transport: Any
-
-    def __init__(self):
-        self.got = b""
-        self.ended: Deferred[bytes] = Deferred()
-
-    def dataReceived(self, data):
-        """Keep it, and leave."""
-        self.got += data
-        self.transport.loseConnection()
-
-    def connectionLost(self, reason=connectionDone):
-        """Report what was received."""
-        self.ended.callback(self.got)
+HELLO = {"type": "hello", "token": TOKEN, "client": "test/1.0.0"}
 
 
 class PeerTests(SynchronousTestCase):
@@ -60,79 +52,309 @@ class PeerTests(SynchronousTestCase):
         self.addCleanup(other.close)
         self.assertEqual(peer_user(one), os.geteuid())
 
-    def test_system_without_credentials(self):
-        """Without the option nothing is known."""
+    def test_no_credentials(self):
+        """On loopback, and on a system without the option, nothing is known."""
+        with socket.socket(socket.AF_INET) as inet:
+            self.assertIsNone(peer_user(inet))
         nobody: Any = None
         self.patch(controlsocket, "socket", object())
         self.assertIsNone(peer_user(nobody))
 
 
-class ControlSocketTests(TestCase):
+class Wire(StringTransportWithDisconnection):
+    """A connection of this user."""
+
+    aborted = False
+
+    def getHandle(self):
+        """Return what has no credentials."""
+        return
+
+    def abortConnection(self):
+        """Note it."""
+        self.aborted = True
+        self.loseConnection()
+
+
+class StuckWire(Wire):
+    """One whose peer does not read."""
+
+    def loseConnection(self):
+        """Wait for the peer, unless the connection is aborted."""
+        if self.aborted:
+            super().loseConnection()
+
+
+class ConversationTests(SynchronousTestCase):
+    """One command's conversation."""
+
+    def setUp(self):
+        """Connect."""
+        self.clock = Clock()
+        self.context = evolve(Stack().context, clock=self.clock)
+        self.patch(controlsocket, "peer_user", lambda peer: None)
+        self.connect()
+
+    def connect(self, wire: Any = None) -> None:
+        """Connect."""
+        self.wire = wire or Wire()
+        self.connection = ControlConnection(lambda: self.context, lambda: None)
+        self.wire.protocol = self.connection
+        self.connection.makeConnection(self.wire)
+
+    def send(self, *frames: Any) -> list[Any]:
+        """Send frames or bytes; gives what is answered."""
+        for frame in frames:
+            line = frame if type(frame) is bytes else json.dumps(frame).encode()
+            self.connection.dataReceived(line + b"\n")
+        return self.received()
+
+    def received(self) -> list[Any]:
+        """Give what has come since the last look."""
+        text = self.wire.value()
+        self.wire.clear()
+        assert text == b"" or text.endswith(b"\n")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def assert_closed(self, reason: CloseReason, frames: list[Any]) -> None:
+        """Check that the last frame is the reason of a close."""
+        closed = {"type": "close", "code": reason.code, "reason": str(reason)}
+        self.assertEqual(frames[-1], closed)
+        self.assertFalse(self.wire.connected)
+        self.successResultOf(self.connection.ended)
+
+    def test_as_a_page(self):
+        """A command pairs, calls, and is answered as a page is, a frame a line."""
+        request = {"type": "request", "id": "1", "service": "kettle", "method": "echo"}
+        welcome, answer = self.send(HELLO, {**request, "params": {"value": "é\n"}})
+        self.assertEqual(welcome["type"], "welcome")
+        self.assertIn("kettle", welcome["services"])
+        self.assertEqual((answer["type"], answer["id"]), ("response", "1"))
+        self.assertEqual(answer["result"], {"value": "é\n"})
+
+    def test_attack_anything_but_hello(self):
+        """So it is closed for anything else, such as a browser's request."""
+        for line in (b"GET / HTTP/1.1\r", b"\xff\xfe", b"[]", b"{}"):
+            self.connect()
+            self.assert_closed(CloseReason.HELLO_REQUIRED, self.send(line))
+
+    def test_attack_wrong_token(self):
+        """A wrong token closes it."""
+        self.assert_closed(
+            CloseReason.UNAUTHORIZED, self.send({**HELLO, "token": "x" * 43})
+        )
+
+    def test_silence(self):
+        """Silence closes it."""
+        self.clock.advance(HELLO_SECONDS)
+        self.assert_closed(CloseReason.HELLO_REQUIRED, self.received())
+
+    def test_attack_endless_line(self):
+        """A line without an end is not kept for ever, before the hello or after."""
+        self.connection.dataReceived(b"x" * (HELLO_FRAME_BYTES + 1))
+        self.assert_closed(CloseReason.TOO_BIG, self.received())
+        self.connect()
+        self.send(HELLO)
+        self.connection.dataReceived(b"x" * (FRAME_BYTES + 1))
+        self.assert_closed(CloseReason.TOO_BIG, self.received())
+
+    def test_nothing_after_a_close(self):
+        """What follows a frame that closes it is not read, and not answered."""
+        frames = self.send(b"{}\n" + json.dumps(HELLO).encode())
+        self.assertEqual([frame["type"] for frame in frames], ["close"])
+
+    def test_attack_command_that_does_not_read(self):
+        """A command that does not read what is sent is not waited for."""
+        self.connect(StuckWire())
+        self.connection.close(CloseReason.SHUTDOWN)
+        self.assertFalse(self.wire.aborted)
+        self.clock.advance(CLOSE_SECONDS)
+        self.assertTrue(self.wire.aborted)
+        self.successResultOf(self.connection.ended)
+
+    def test_backpressure(self):
+        """While the peer does not read, what is pushed waits."""
+        self.send(HELLO)
+        producer: Any = self.wire.producer
+        producer.pauseProducing()
+        self.context.hub.push("build", {})
+        self.assertEqual(self.received(), [])
+        producer.resumeProducing()
+        self.assertEqual([frame["event"] for frame in self.received()], ["build"])
+
+    def test_leaves_no_timer(self):
+        """A connection that ends leaves nothing behind."""
+        self.wire.loseConnection()
+        self.connect()
+        self.send(HELLO)
+        self.connection.close(CloseReason.SHUTDOWN)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.assertEqual(len(self.context.hub), 0)
+
+
+class Client(Protocol):
+    """Sends a hello, and reads until the connection is closed."""
+
+    transport: Any
+
+    def __init__(self):
+        self.got = b""
+        self.welcomed: Deferred[None] = Deferred()
+        self.ended: Deferred[bytes] = Deferred()
+
+    def connectionMade(self):
+        """Pair."""
+        self.transport.write(json.dumps(HELLO).encode() + b"\n")
+
+    def dataReceived(self, data):
+        """Keep it."""
+        self.got += data
+        if not self.welcomed.called:
+            self.welcomed.callback(None)
+
+    def connectionLost(self, reason=connectionDone):
+        """Report what was received."""
+        self.ended.callback(self.got)
+
+
+class ListeningTests(TestCase):
     """Tests for the socket itself."""
 
     def setUp(self):
-        """A socket that greets."""
+        """Choose a place."""
         self.path = fresh_directory(self) / "control.socket"
-        self.admitted: list[None] = []
-        self.control = self.serving(Factory.forProtocol(Greeting))
-        self.addCleanup(self.control.close)
+        self.looks: list[None] = []
+        self.control = self.made(self.path)
 
-    def serving(self, site):
-        """Make a control socket for a site."""
-        return ControlSocket(
-            reactor, self.path, site, lambda: self.admitted.append(None)
-        )
+    def made(self, path: Path, on: Any = reactor) -> ControlSocket:
+        """Make a socket."""
+        context = evolve(Stack().context, clock=reactor)
+        made = ControlSocket(on, path, lambda: context, lambda: self.looks.append(None))
+        self.addCleanup(made.close)
+        self.addCleanup(made.close_all, CloseReason.SHUTDOWN)
+        return made
 
-    async def got(self):
-        """Connect; gives what comes."""
-        endpoint = UNIXClientEndpoint(reactor, str(self.path))
-        client = await endpoint.connect(Factory.forProtocol(Client))
-        return await client.ended
+    async def connect(self) -> Any:
+        """Connect, as a command does."""
+        address = control_address(self.path)
+        if isinstance(address, tuple):
+            endpoint: Any = TCP4ClientEndpoint(reactor, *address)
+        else:
+            endpoint = UNIXClientEndpoint(reactor, address)
+        return await endpoint.connect(Factory.forProtocol(Client))
+
+    def warnings(self, listening: ControlSocket) -> list[str]:
+        """Listen; gives what is warned of."""
+        with capturedLogs() as logs:
+            listening.listen()
+        printed = [e for e in logs if e["log_namespace"].startswith("bridge")]
+        return [str(event.get("why")) for event in printed]
 
     async def test_own_user(self):
-        """The site serves this user; the file is gone when it is closed."""
-        self.assertTrue(self.control.listen())
-        self.assertEqual(await self.got(), b"hello")
-        self.assertEqual(len(self.admitted), 1)
+        """It is for its user alone, whatever the umask, and gone once it is closed."""
+        self.addCleanup(os.umask, os.umask(0))
+        self.control.listen()
+        self.assertEqual(os.umask(0), 0)
+        self.assertEqual(stat.S_IMODE(self.path.lstat().st_mode), 0o600)
+        client = await self.connect()
+        await client.welcomed
         await self.control.close()
         self.assertFalse(os.path.lexists(self.path))
+        await self.control.close_all(CloseReason.SHUTDOWN)
+        got = await client.ended
+        self.assertIn(b'"reason":"shutdown"', got.splitlines()[-1])
 
     async def test_attack_another_user(self):
         """A process of another user gets nothing, even if it reached the file."""
-        foreign = struct.pack("3i", 1, os.geteuid() + 1, 1)
-        user = struct.unpack("3i", foreign)[1]
-        self.patch(controlsocket, "peer_user", lambda connected: user)
+        self.patch(controlsocket, "peer_user", lambda peer: os.geteuid() + 1)
         self.control.listen()
-        self.assertEqual(await self.got(), b"")
-        self.assertEqual(self.admitted, [])
+        client = await self.connect()
+        self.assertEqual(await client.ended, b"")
+        self.assertEqual(self.looks, [])
 
-    async def test_announced_token(self):
-        """An announcement is a connection that is left at once."""
+    async def test_attack_too_many(self):
+        """Of connections there is a number; more are closed at once."""
+        self.patch(controlsocket, "CONTROL_CONNECTIONS", 1)
+        self.assertGreater(CONTROL_CONNECTIONS, 1)
+        self.control.listen()
+        await (await self.connect()).welcomed
+        self.assertEqual(await (await self.connect()).ended, b"")
+
+    async def test_token_is_announced(self):
+        """Whoever of this user connects makes the daemon look at its token."""
         self.control.listen()
         announce_token(self.path)
-        await until(lambda: bool(self.admitted))
+        while not self.looks:
+            await self.a_moment()
+        self.assertEqual(len(self.looks), 1)
 
-    async def test_nobody_to_announce_to(self):
-        """Without a socket, or with one that is too far down, nothing happens."""
+    def a_moment(self) -> Deferred[None]:
+        """Let the reactor work."""
+        moment: Deferred[None] = Deferred()
+        reactor.callLater(0.01, moment.callback, None)
+        return moment
+
+    def test_nobody_to_announce_to(self):
+        """Where no daemon is, an announcement does nothing."""
         announce_token(self.path)
-        announce_token(self.path / ("x" * 200))
-        self.patch(controlsocket, "socket", object())
+        self.path.write_text("precious")
         announce_token(self.path)
 
-    async def test_site_that_is_full(self):
-        """A connection that the site does not accept is closed."""
-        full: Any = Factory()
-        full.buildProtocol = lambda addr: None
-        self.control = self.serving(full)
-        self.addCleanup(self.control.close)
+    async def test_without_unix_sockets(self):
+        """Where there can be none, it is a loopback port, which a file names."""
+        long = self.path.with_name("x" * 120)
+        for path, on in ((self.path, WithoutUnix()), (long, reactor)):
+            control, self.path = self.made(path, on), path
+            control.listen()
+            self.assertEqual(stat.S_IMODE(path.lstat().st_mode), 0o600)
+            self.assertEqual(control_address(path)[0], "127.0.0.1")
+            client = await self.connect()
+            await client.welcomed
+            # The file of a daemon that was killed is replaced.
+            self.path.write_text("127.0.0.1:1\n")
+            after = self.made(path, on)
+            after.listen()
+            await (await self.connect()).welcomed
+            await after.close()
+            self.assertFalse(os.path.lexists(path))
+
+    async def test_after_a_kill(self):
+        """The socket of a daemon that was killed is replaced."""
+        with socket.socket(socket.AF_UNIX) as stale:
+            stale.bind(str(self.path))
         self.control.listen()
-        self.assertEqual(await self.got(), b"")
+        await (await self.connect()).welcomed
 
-    async def test_none(self):
-        """Where it cannot be, the reason is logged, and closing is fine."""
-        self.path.mkdir()
-        with capturedLogs() as logs:
-            self.assertFalse(self.control.listen())
-        reasons = [str(event.get("why")) for event in logs]
-        self.assertIn(f"{self.path} is not a socket of ours", reasons)
-        await self.control.close()
+    def test_attack_link_in_its_place(self):
+        """What is no socket of ours is neither used nor removed."""
+        target = self.path.with_name("target")
+        for make in (
+            lambda: self.path.symlink_to(target),
+            lambda: self.path.write_text("precious"),
+            self.path.mkdir,
+        ):
+            make()
+            why = f"{self.path} is not a socket of your user"
+            self.assertEqual(self.warnings(self.control), [why])
+            self.assertTrue(os.path.lexists(self.path))
+            if self.path.is_dir():
+                self.path.rmdir()
+            else:
+                self.path.unlink()
+        self.assertFalse(target.exists())
+
+    def test_attack_foreign_socket(self):
+        """The socket of another user is not removed."""
+        with socket.socket(socket.AF_UNIX) as foreign:
+            foreign.bind(str(self.path))
+        planted(self, self.path)
+        why = f"{self.path} is not a socket of your user"
+        self.assertEqual(self.warnings(self.control), [why])
+
+
+class WithoutUnix:
+    """The reactor of a system without Unix sockets."""
+
+    def listenTCP(self, *arguments: Any, **more: Any) -> Any:
+        """Listen."""
+        return reactor.listenTCP(*arguments, **more)

@@ -5,8 +5,6 @@ import queue
 import re
 import shutil
 import signal
-import socket
-import stat
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -205,13 +203,11 @@ class DevTests(SynchronousTestCase):
             self.assertIn("shutting down", dev.lines[-1])
         self.assertNotIn(b"Marker of mine", self.bundle)
         self.assertEqual(self.trees(), [])
-        self.assertFalse((self.data / "dev.socket").exists())
         self.assertNotIn("Traceback", "".join(daemon.lines))
 
     def test_without_dev(self):
-        """A daemon without ``--dev`` has no such socket; the command reports it."""
+        """A daemon without ``--dev`` links nothing; the command reports it."""
         with running(self.home):
-            self.assertFalse((self.data / "dev.socket").exists())
             ended = run(self.home, "dev", *self.where, str(self.tree))
         self.assertEqual(ended.returncode, 1)
         self.assertIn("run: plugin-bridge run --dev", ended.stderr)
@@ -221,9 +217,6 @@ class DevTests(SynchronousTestCase):
         """A page has no way to it: no service, no path, and not the socket's words."""
         asked = {"directory": str(self.tree), "files": ["main.ts", "plugin.json"]}
         with running(self.home, "--dev") as daemon:
-            mode = (self.data / "dev.socket").lstat().st_mode
-            self.assertTrue(stat.S_ISSOCK(mode))
-            self.assertEqual(stat.S_IMODE(mode), 0o600)
             for service in ("dev", "link", "plugins"):
                 for method in ("dev", "link"):
                     answer = daemon.call_by_http(service, method, asked)
@@ -233,15 +226,6 @@ class DevTests(SynchronousTestCase):
                 self.assertIn("unknown", json.dumps(page.call("dev", "link", asked)))
                 page.send(asked)
                 self.assertEqual(page.receive()["event"], "error")
-            # What a browser would send, had it a way to the socket.
-            with socket.socket(socket.AF_UNIX) as client:
-                client.settimeout(PATIENCE_SECONDS)
-                client.connect(str(self.data / "dev.socket"))
-                client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n")
-                printed = b""
-                while more := client.recv(65536):
-                    printed += more
-            self.assertEqual(json.loads(printed.splitlines()[-1])["type"], "error")
         self.assertEqual(self.trees(), [])
 
     def test_git_work_tree(self):

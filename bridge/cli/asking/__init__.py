@@ -1,1 +1,1 @@
-"""Ask a running daemon: over HTTP, or as a page does."""
+"""Ask a running daemon, over its control socket."""

@@ -1,120 +1,134 @@
-"""Calls of a running daemon by HTTP, for the commands that make them."""
+"""
+A connection to the running daemon of a data directory, over its control socket.
+
+Every command that asks a daemon uses this one.  The token goes nowhere else: the socket
+is in a directory of this user, and the daemon that listens there holds its lock.
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
-import stat
-import sys
+import socket
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, BinaryIO, Final
 
-from attrs import evolve, frozen
+from attrs import define
 
+from ... import __version__
+from ...datadir.control import NotASocketError, connected, control_address
 from ...datadir.lock import is_held
 from ...datadir.ownership import check
 from ...datadir.paths import DataDir
 from ...datadir.token import PairingToken, TokenError
-from ...protocol.errors import BridgeError, Code
+from ...protocol.errors import BridgeError, CloseReason, Code
 from ...protocol.strictjson import dumps, loads_own
 from ...protocol.text import visible
-from ...settings.config import BY_NAME, HOST_OPTIONS, Option
 from ...settings.options import HostOptions
 from ...settings.values import Address, UnixAddress, listened_on
-from ...system.users import is_own
-from ..terminal import CommandError, failed, print_json
-
-REFUSED: Final = 1
-NO_DAEMON: Final = 3
-INTERRUPTED: Final = 130
-
-EXIT_STATUS: Final = (
-    "Exit status: 0 done, 1 refused (standard error has the code and the message), "
-    "2 wrong usage, 3 no daemon with --dev is running."
-)
+from ..terminal import CommandError
 
 CONNECT_SECONDS: Final = 10.0
 _CODES: Final = {str(code): code for code in Code}
+_GONE: Final = "the daemon ended before it answered"
 
 
 class NoDaemonError(CommandError):
     """There is no daemon to call; the message has the command that starts one."""
 
 
-class CallerOptions(HostOptions):
-    """The options of the commands that call a running daemon."""
-
-    table: ClassVar[tuple[Option, ...]] = (
-        *HOST_OPTIONS,
-        evolve(
-            BY_NAME["listen"],
-            about="address of the daemon; from its data directory by default",
-            default=None,
-        ),
-    )
-    optFlags: ClassVar[list[list[str | None]]] = [
-        ["compact", None, "print JSON on one line"]
-    ]
-
-    def print(self, value: Any) -> None:
-        """Print a result."""
-        print_json(value, bool(self["compact"]))
+Pushed = Callable[[str, Any], None]
 
 
-@frozen
-class Client:
+def _ignore(event: str, data: Any) -> None:
+    """Ignore a push."""
+
+
+@define(eq=False)
+class Connection:
     """
-    A daemon that can be called.
+    A connection that is paired; each call waits for its answer.
 
-    :ivar start: The command line that starts one.
+    :ivar welcome: The frame with which the daemon has paired, as plain JSON.
+    :ivar pushed: Called with each event and its data, while a call waits.
     """
 
-    address: Address | UnixAddress
-    token: PairingToken
-    start: str
+    _socket: socket.socket
+    _lines: BinaryIO
+    welcome: Any = None
+    pushed: Pushed = _ignore
+    _last: int = 0
 
     def call(self, service: str, method: str, params: Any) -> Any:
         """
         Call one method, and wait for as long as it takes.
 
-        Nothing of the environment, such as a proxy, plays a part.
-
-        :param params: Plain JSON.
         :return: The result as plain JSON.
         :raise BridgeError: The daemon refuses.
-        :raise NoDaemonError: There is none, or it has no ``--dev``.
-        :raise CommandError: It ended before it answered, or is another program.
+        :raise CommandError: It ended before it answered, or has another version.
         """
-        status, answer = self._post(f"/v1/{service}/{method}", dumps(params))
-        if status == 200:
-            return answer
-        code, message = refusal(answer)
-        if code is Code.NOT_FOUND:
-            why = f"the daemon at {self.address} was started without --dev"
-            raise NoDaemonError(f"{why}; run: {self.start}")
-        raise BridgeError(code, message)
+        wanted = self.request(service, method, params)
+        while True:
+            frame = self.read()
+            if frame.get("type") == "push":
+                self.pushed(str(frame.get("event")), frame.get("data"))
+            elif frame.get("id") == wanted:
+                if frame.get("ok") is True:
+                    return frame.get("result")
+                raise BridgeError(*refusal(frame))
 
-    def _post(self, path: str, body: bytes) -> tuple[int, Any]:
-        # treq takes as long to load as everything else of a command.
-        from .httprequest import BrokenOffError, NobodyListensError, post
+    def request(self, service: str, method: str, params: Any) -> str:
+        """Send a request; return its id.  An answer that no call waits for is lost."""
+        self._last += 1
+        wanted = str(self._last)
+        self.send(
+            {
+                "type": "request",
+                "id": wanted,
+                "service": service,
+                "method": method,
+                "params": params,
+            }
+        )
+        return wanted
 
-        headers = {
-            "Authorization": f"Bearer {self.token.reveal()}",
-            "Content-Type": "application/json",
-        }
+    def send(self, frame: Any) -> None:
+        """Send a frame."""
         try:
-            status, answer = post(self.address, path, body, headers, CONNECT_SECONDS)
-            return status, loads_own(answer)
-        except NobodyListensError:
-            why = f"no daemon listens on {self.address}"
-            raise NoDaemonError(f"{why}; run: {self.start}") from None
-        except BrokenOffError:
-            raise CommandError("the daemon ended before it answered") from None
-        except BridgeError:
-            raise CommandError(
-                f"the program that answers on {self.address} is not plugin-bridge"
-            ) from None
+            self._socket.sendall(dumps(frame) + b"\n")
+        except OSError:
+            raise CommandError(_GONE) from None
+
+    def read(self) -> Any:
+        """
+        Wait for the next frame.
+
+        :raise CommandError: The daemon has closed, or sends no frames.
+        """
+        try:
+            line = self._lines.readline()
+            frame = loads_own(line) if line.endswith(b"\n") else None
+        except (OSError, BridgeError):
+            frame = None
+        if type(frame) is not dict:
+            raise CommandError(_GONE)
+        if frame.get("type") == "close":
+            raise CommandError(why_closed(str(frame.get("reason"))))
+        return frame
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._lines.close()
+        self._socket.close()
+
+
+def why_closed(reason: str) -> str:
+    """Return why the daemon has closed a connection, for its user."""
+    if reason == CloseReason.SHUTDOWN:
+        return "the daemon is shutting down"
+    if reason == CloseReason.UNAUTHORIZED:
+        return "the daemon has another token; start it again"
+    return f"the daemon has closed the connection: {visible(reason)}"
 
 
 def refusal(answer: Any) -> tuple[Code, str]:
@@ -130,54 +144,52 @@ def refusal(answer: Any) -> tuple[Code, str]:
         raise CommandError("the daemon has another version") from None
 
 
-def find(options: CallerOptions, *, dev: bool = True) -> Client:
+def connect(options: HostOptions, *, dev: bool = False) -> Connection:
     """
-    Find the running daemon of the data directory.
+    Connect to the running daemon of the data directory.
 
     :param dev: Whether it must have been started with ``--dev``.
     :raise NoDaemonError: There is none.
-    :raise CommandError: The token can't be read.
+    :raise CommandError: It can't be used; the message has the reason.
     """
     place = options.paths()
-    start = shlex.join(
-        ["plugin-bridge", "run", *(["--dev"] * dev), *options.naming(place)]
-    )
-    check_running(place.data, start)
-    address = options.value("listen")
-    # With port 0 the daemon chooses one.
-    if address is None or address.port == 0:
-        address = _published(place.data, start)
-    return Client(address, _token(options, place.data), start)
-
-
-def find_control(options: HostOptions) -> Client:
-    """
-    Find the control socket of the running daemon of the data directory.
-
-    Where there can be none (the system has no Unix sockets, or the path is too long),
-    it is the address that the daemon publishes.
-
-    :raise NoDaemonError: There is no daemon.
-    :raise CommandError: The token can't be read, or the socket is another user's.
-    """
-    place = options.paths()
-    data = place.data
-    start = shlex.join(["plugin-bridge", "run", *options.naming(place)])
+    data, words = place.data, options.naming(place)
+    start = shlex.join(["plugin-bridge", "run", *(["--dev"] * dev), *words])
     check_running(data, start)
-    address: Address | UnixAddress
-    if is_ours(data.control_socket):
-        address = UnixAddress(str(data.control_socket))
-    else:
-        address = _published(data, start)
-    return Client(address, _token(options, data), start)
+    token = _token(data, words)
+    made = _connected(data, start)
+    connection = Connection(made, made.makefile("rb"))
+    try:
+        connection.send(hello(token))
+        connection.welcome = connection.read()
+        made.settimeout(None)
+    except BaseException:
+        connection.close()
+        raise
+    if dev and not is_dev(connection.welcome):
+        connection.close()
+        why = f"the daemon of {data.root} was started without --dev"
+        raise NoDaemonError(f"{why}; run: {start}")
+    return connection
+
+
+def hello(token: PairingToken) -> dict[str, str]:
+    """Return the frame that pairs."""
+    return {
+        "type": "hello",
+        "token": token.reveal(),
+        "client": f"plugin-bridge-client/{__version__}",
+    }
+
+
+def is_dev(welcome: Any) -> bool:
+    """Whether a daemon that welcomes so was started with ``--dev``."""
+    return "remote" in welcome.get("services", {})
 
 
 def check_running(data: DataDir, start: str) -> None:
     """
     Check that a daemon runs in the data directory, and that only this user can enter.
-
-    The token is sent only when that daemon runs: what else listens there must not
-    get it.
 
     :param start: The command line that starts one.
     :raise NoDaemonError: There is none.
@@ -193,36 +205,22 @@ def check_running(data: DataDir, start: str) -> None:
         )
 
 
-def is_ours(path: Path) -> bool:
-    """
-    Whether there is a socket of this user.
-
-    :raise CommandError: There is something else.
-    """
+def _connected(data: DataDir, start: str) -> socket.socket:
     try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return False
+        return connected(control_address(data.control_socket), CONNECT_SECONDS)
+    except NotASocketError as e:
+        raise CommandError(str(e.strerror)) from None
     except OSError as e:
-        raise CommandError(f"{path} cannot be used: {e.strerror}") from None
-    if not stat.S_ISSOCK(found.st_mode) or not is_own(found):
-        raise CommandError(f"{path} is not a socket of your user")
-    return True
+        # The lock is held, so one is just starting or ending, or could not listen.
+        why = f"the daemon of {data.root} cannot be reached ({e.strerror or e})"
+        raise NoDaemonError(f"{why}; run: {start}") from None
 
 
-def _published(data: DataDir, start: str) -> Address | UnixAddress:
-    try:
-        return listens_on(data)
-    except (OSError, ValueError):
-        raise NoDaemonError(f"no daemon uses {data.root}; run: {start}") from None
-
-
-def _token(options: HostOptions, data: DataDir) -> PairingToken:
+def _token(data: DataDir, words: list[str]) -> PairingToken:
     try:
         return PairingToken.load(data.token)
     except FileNotFoundError:
-        names = options.naming(options.paths())
-        make = ["plugin-bridge", "run", "--rotate-token", *names]
+        make = ["plugin-bridge", "run", "--rotate-token", *words]
         raise NoDaemonError(
             f"the daemon of {data.root} has no token: it is just starting, or the file "
             f"was removed; to create a token, run: {shlex.join(make)}"
@@ -233,24 +231,10 @@ def _token(options: HostOptions, data: DataDir) -> PairingToken:
 
 def listens_on(data: DataDir) -> Address | UnixAddress:
     """
-    Read the address of the running daemon.
+    Read the address that pages reach the running daemon at.
 
     :raise OSError: There is no file, or another user may have written it.
     :raise ValueError: The file is damaged.
     """
     check(data.address)
     return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
-
-
-def ended(command: str, work: Callable[[], int]) -> int:
-    """Run a command, and return its exit status."""
-    try:
-        return work()
-    except NoDaemonError as e:
-        failed(command, str(e))
-        return NO_DAEMON
-    except (BridgeError, CommandError) as e:
-        return failed(command, str(e))
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
-        return INTERRUPTED

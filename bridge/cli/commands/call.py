@@ -10,7 +10,7 @@ from twisted.python import usage
 from ...protocol.errors import BridgeError
 from ...protocol.limits import NAME_CHARACTERS
 from ...protocol.strictjson import loads
-from ..asking.client import EXIT_STATUS, CallerOptions, ended, find
+from ..asking.session import CALL_STATUS, CallerOptions, ended, session
 from ..terminal import given_or_read
 
 _NAME: Final = re.compile(rf"[a-z0-9_-]{{1,{NAME_CHARACTERS}}}")
@@ -24,7 +24,7 @@ class CallOptions(CallerOptions):
         "Calls a method of the running daemon and prints the result. The daemon must "
         "run with --dev. JSON contains the parameters, {} by default; - reads them "
         "from standard input. plugin-bridge-protocol(7) lists the methods. "
-        + EXIT_STATUS
+        + CALL_STATUS
     )
 
     def parseArgs(  # type: ignore[override]
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     """Call a method and return the exit status."""
     options = CallOptions()
     options.parseOptions(arguments)
-    return ended("call", lambda: call(options))
+    return ended("call", lambda: call(options), words=str)
 
 
 def call(options: CallOptions) -> int:
@@ -55,8 +55,9 @@ def call(options: CallOptions) -> int:
     :raise UsageError: The parameters are no JSON object.
     """
     params = _params(given_or_read(options["params"]))
-    client = find(options)
-    options.print(client.call(options["service"], options["method"], params))
+    with session(options, dev=True) as asked:
+        service, method = options["service"], options["method"]
+        options.print(asked.connection.call(service, method, params))
     return 0
 
 

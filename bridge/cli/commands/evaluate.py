@@ -9,7 +9,7 @@ from twisted.python import usage
 from ...protocol.limits import REMOTE_MILLISECONDS, REMOTE_MOST_MILLISECONDS
 from ...protocol.text import visible
 from ...settings.values import whole
-from ..asking.client import EXIT_STATUS, CallerOptions, ended, find
+from ..asking.session import CALL_STATUS, CallerOptions, ended, session
 from ..terminal import failed, given_or_read
 
 
@@ -24,7 +24,7 @@ class EvalOptions(CallerOptions):
         "In scope are host, manager, text(selector), click(selector), "
         "visible(selector), rects(selector) and sleep(ms). For example: "
         "plugin-bridge eval 'return text(\"h1\")'. If the code throws, standard error "
-        "has the message and the status is 1. " + EXIT_STATUS
+        "has the message and the status is 1. " + CALL_STATUS
     )
     optParameters: ClassVar[list[list[str | None]]] = [
         [
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     """Evaluate a snippet and return the exit status."""
     options = EvalOptions()
     options.parseOptions(arguments)
-    return ended("eval", lambda: evaluate(options))
+    return ended("eval", lambda: evaluate(options), words=str)
 
 
 def evaluate(options: EvalOptions) -> int:
@@ -66,8 +66,10 @@ def evaluate(options: EvalOptions) -> int:
         code.encode("utf-8")
     except UnicodeEncodeError:
         raise usage.UsageError("CODE must be UTF-8") from None
-    params = {"code": code, "timeoutMs": options["timeout"]}
-    evaluation = find(options).call("remote", "eval", params)
+    with session(options, dev=True) as asked:
+        evaluation = asked.call(
+            "remote", "eval", code=code, timeoutMs=options["timeout"]
+        )
     if not evaluation["ok"]:
         return failed("eval", visible(str(evaluation["error"])))
     options.print(evaluation["value"])

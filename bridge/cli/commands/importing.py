@@ -15,16 +15,16 @@ from ...protocol.limits import MIB, STATE_FILE_BYTES
 from ...protocol.strictjson import loads_unique
 from ...protocol.text import visible
 from ...protocol.wire import converter, structure
-from ...wiring import oneshot
-from ..asking.client import CallerOptions, ended, find
-from ..asking.pagesocket import PageSocket, connect
+from ...settings.options import HostOptions
+from ..asking.client import Connection
+from ..asking.session import ended, session
 from ..exportfile import VERSION, Export
 from ..terminal import CommandError
 
 _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
 
 
-class ImportOptions(CallerOptions):
+class ImportOptions(HostOptions):
     """The command line of ``plugin-bridge import``."""
 
     synopsis = "Usage: plugin-bridge import [--replace] [--host NAME|PATH] FILE"
@@ -47,26 +47,18 @@ class ImportOptions(CallerOptions):
 
 def main(arguments: list[str]) -> int:
     """Import a file and return the exit status."""
-    from twisted.internet import reactor
-
     options = ImportOptions()
     options.parseOptions(arguments)
-    return ended("import", lambda: _import(reactor, options))
+    return ended("import", lambda: _import(options), words=str)
 
 
-def _import(reactor: Any, options: ImportOptions) -> int:
+def _import(options: ImportOptions) -> int:
     export = read_export(Path(options["file"]))
     check_application(export, options.paths().profile.application)
-    client = find(options, dev=False)
-
-    async def work() -> int:
-        page = await connect(reactor, client)
-        importer = Importer(page, bool(options["replace"]), sys.stdout.write)
-        refused = await importer.run(export)
-        page.close()
-        return refused
-
-    return 1 if oneshot.run(reactor, work) else 0
+    with session(options) as asked:
+        replace = bool(options["replace"])
+        importer = Importer(asked.connection, replace, sys.stdout.write)
+        return 1 if importer.run(export) else 0
 
 
 def read_export(path: Path) -> Export:
@@ -117,26 +109,26 @@ class Importer:
     :ivar report: Accepts lines of progress for the user.
     """
 
-    _page: PageSocket
+    _connection: Connection
     replace: bool
     report: Callable[[str], object]
 
-    async def run(self, export: Export) -> int:
+    def run(self, export: Export) -> int:
         """
         Install every plugin and set every value; continue after a refusal.
 
         :return: The number of refusals.
         """
-        self._page.pushed = self._pushed
-        return await self._install(export) + await self._set(export)
+        self._connection.pushed = self._pushed
+        return self._install(export) + self._set(export)
 
     def _pushed(self, event: str, data: Any) -> None:
         if event == "progress":
             self.report(f"    {visible(str(data.get('message')))}\n")
 
-    async def _install(self, export: Export) -> int:
+    def _install(self, export: Export) -> int:
         refused = 0
-        listed = await self._page.call("plugins", "list", {})
+        listed = self._connection.call("plugins", "list", {})
         installed = {plugin["id"] for plugin in listed["plugins"]}
         for plugin in export.plugins:
             name = visible(plugin.id)
@@ -145,7 +137,7 @@ class Importer:
                 continue
             self.report(f"{name}: installing; answer the prompt if one appears\n")
             try:
-                await self._page.call("plugins", "install", {"url": plugin.url})
+                self._connection.call("plugins", "install", {"url": plugin.url})
             except BridgeError as e:
                 refused += 1
                 self.report(f"{name}: refused: {visible(e.message)}\n")
@@ -153,16 +145,16 @@ class Importer:
                 self.report(f"{name}: installed\n")
         return refused
 
-    async def _set(self, export: Export) -> int:
+    def _set(self, export: Export) -> int:
         made = kept = refused = 0
         for ns, entries in export.state.items():
-            present = await self._present(ns)
+            present = self._present(ns)
             for key, value in entries.items():
                 if key in present and (not self.replace or present[key] == value):
                     kept += 1
                     continue
                 try:
-                    await self._page.call(
+                    self._connection.call(
                         "state", "set", {"ns": ns, "key": key, "value": value}
                     )
                     made += 1
@@ -172,9 +164,9 @@ class Importer:
         self.report(f"settings: {made} set, {kept} kept, {refused} refused\n")
         return refused
 
-    async def _present(self, ns: str) -> dict[str, Any]:
+    def _present(self, ns: str) -> dict[str, Any]:
         try:
-            listed = await self._page.call("state", "list", {"ns": ns})
+            listed = self._connection.call("state", "list", {"ns": ns})
         except BridgeError:
             return {}  # each of its settings will be refused, and reported
         present: dict[str, Any] = listed["entries"]

@@ -1,4 +1,4 @@
-"""The link of one working tree to a daemon, through the socket for ``dev``."""
+"""The link of one working tree to a daemon, through its control socket."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any, Final
 
 from attrs import define, field
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import UNIXClientEndpoint
+from twisted.internet.endpoints import TCP4ClientEndpoint, UNIXClientEndpoint
 from twisted.internet.error import ConnectError
 from twisted.internet.protocol import Factory, connectionDone
 from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
 
+from ...datadir.token import PairingToken
 from ...plugins.policy.hits import Hit
 from ...protocol.errors import BridgeError
-from ...protocol.limits import DEV_LINE_BYTES
+from ...protocol.limits import FRAME_BYTES
 from ...protocol.strictjson import dumps, loads
 from ...protocol.text import escaped
+from ..asking.client import hello, is_dev, refusal, why_closed
 from ..authoring.sources import hit_lines, quoted, source_line
 from ..authoring.worktree import published
 from ..terminal import CommandError
@@ -43,6 +45,7 @@ class Session:
     _page: DevPage
     _log: PluginLog
     _show: Callable[[str], None]
+    _token: PairingToken
     _nobody: str
     _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
     failure: str = field(default="", init=False)
@@ -55,9 +58,13 @@ class Session:
     def __attrs_post_init__(self) -> None:
         self._watch = Watch(self._root, self._reactor, self._send)
 
-    def begin(self, path: Path) -> Deferred[None]:
-        """Connect to the daemon's socket; a failure ends the session."""
-        endpoint = UNIXClientEndpoint(self._reactor, str(path))
+    def begin(self, address: str | tuple[str, int]) -> Deferred[None]:
+        """Connect to the daemon; a failure ends the session."""
+        endpoint: Any
+        if isinstance(address, tuple):
+            endpoint = TCP4ClientEndpoint(self._reactor, *address)
+        else:
+            endpoint = UNIXClientEndpoint(self._reactor, address)
         connecting: Deferred[Any] = endpoint.connect(
             Factory.forProtocol(lambda: _Connection(self))
         )
@@ -66,6 +73,7 @@ class Session:
 
     def _connected(self, connection: _Connection) -> None:
         self._connection = connection
+        connection.send(hello(self._token))
 
     def _not_connected(self, failure: Failure) -> None:
         failure.trap(ConnectError)
@@ -88,20 +96,34 @@ class Session:
             self._connection.close()
 
     def received(self, message: Any) -> None:
-        """Receive a message of the daemon."""
+        """Receive a frame of the daemon."""
         kind = message.get("type")
-        if kind == "ready":
-            self._show(f"watching {self._root}; press Ctrl-C to stop")
-            self._page.start()
-            self._watch.start().addErrback(self._broke)
-        elif kind == "linked":
+        if kind == "welcome":
+            self._welcomed(message)
+        elif kind == "response":
             self._waiting = False
-            self._show_linked(message)
-        elif kind == "refused":
-            self._waiting = False
-            self._show_refused(message)
+            self._answered(message)
+        elif kind == "close":
+            self.fail(why_closed(str(message["reason"])))
+        elif kind != "push":
+            self.fail("the daemon has another version")
+
+    def _welcomed(self, welcome: Any) -> None:
+        if not is_dev(welcome):
+            self.fail(self._nobody)
+            return
+        self._show(f"watching {self._root}; press Ctrl-C to stop")
+        self._page.start()
+        self._watch.start().addErrback(self._broke)
+
+    def _answered(self, answer: Any) -> None:
+        if answer.get("ok") is not True:
+            code, why = refusal(answer)
+            self._show_refused({"message": f"{code}: {why}", "hits": []})
+        elif (linked := answer["result"].get("linked")) is None:
+            self._show_refused(answer["result"])
         else:
-            self.fail(escaped(str(message.get("message"))))
+            self._show_linked(linked)
 
     def _broke(self, failure: Failure) -> None:
         self.fail(f"the tree cannot be watched: {failure.value}")
@@ -120,7 +142,9 @@ class Session:
             self._show_at("not sent: the name of a file is not UTF-8")
             return True
         self._waiting = True
-        self._connection.send({"directory": str(self._root), "files": names})
+        tree = {"directory": str(self._root), "files": names}
+        request = {"type": "request", "id": "tree", "service": "dev", "method": "link"}
+        self._connection.send({**request, "params": tree})
         return True
 
     def _show_linked(self, message: Any) -> None:
@@ -156,7 +180,7 @@ class Session:
 
 class _Connection(LineReceiver):
     delimiter = b"\n"
-    MAX_LENGTH = DEV_LINE_BYTES
+    MAX_LENGTH = FRAME_BYTES
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -164,7 +188,7 @@ class _Connection(LineReceiver):
     def lineReceived(self, line: bytes) -> None:
         try:
             self._session.received(loads(line))
-        except (BridgeError, AttributeError, KeyError, TypeError):
+        except (BridgeError, CommandError, AttributeError, KeyError, TypeError):
             self._session.fail("the daemon has another version")
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:

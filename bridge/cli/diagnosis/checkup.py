@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from collections.abc import Iterator
 from enum import StrEnum
 from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final
@@ -315,14 +317,39 @@ def _is_dev(address: Address | UnixAddress) -> bool:
 
 def _get(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
     """Return the status and the JSON of an answer; 0 if there is no such answer."""
-    # treq takes long to load, and is needed only where something listens.
-    from ..asking.httprequest import BrokenOffError, NobodyListensError, get
-
+    connection = _Http(address)
     try:
-        status, body = get(address, path, _REQUEST_SECONDS, _ANSWER_BYTES)
-        return status, loads_own(body)
-    except (NobodyListensError, BrokenOffError, BridgeError):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read(_ANSWER_BYTES + 1)
+        whole = len(body) <= _ANSWER_BYTES
+        return (answer.status, loads_own(body)) if whole else (0, None)
+    except (OSError, HTTPException, BridgeError):
         return 0, None
+    finally:
+        connection.close()
+
+
+class _Http(HTTPConnection):
+    """A connection to a daemon or another program, without a proxy."""
+
+    def __init__(self, address: Address | UnixAddress) -> None:
+        # The daemon has this name, whatever it listens on.
+        port = None if isinstance(address, UnixAddress) else address.port
+        super().__init__("localhost", port, timeout=_REQUEST_SECONDS)
+        self._address = address
+
+    def connect(self) -> None:
+        """See ``HTTPConnection.connect``."""
+        address = self._address
+        if isinstance(address, UnixAddress):
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(_REQUEST_SECONDS)
+            self.sock.connect(address.path)
+        else:
+            self.sock = socket.create_connection(
+                (address.host, address.port), _REQUEST_SECONDS
+            )
 
 
 async def notification_server(notifications: INotifications) -> Finding:

@@ -6,11 +6,12 @@ import os
 import socket
 from unittest import mock
 
-from bridge.cli.asking.client import ended
+from bridge.cli.asking import client
+from bridge.cli.asking.session import ended
 from bridge.cli.commands.call import main
 
 from ...directories import planted
-from ..commands.calls import CallCase
+from ..commands.calls import WELCOME, Answering, CallCase
 
 
 class ClientTests(CallCase):
@@ -23,34 +24,32 @@ class ClientTests(CallCase):
         status, _, err = self.run_main(*arguments, "state", "list")
         return status, err
 
-    def test_found_by_the_data_directory(self):
-        """The daemon of the data directory is called, wherever it listens."""
-        self.assertEqual(self.outcome(), (0, ""))
-
-    def test_found_by_address(self):
-        """``--listen``, or its variable, is where it listens; port 0 names none."""
-        self.data.address.write_text("127.0.0.1:1\n")
-        self.assertEqual(self.outcome(f"--listen={self.address}")[0], 0)
-        with mock.patch.dict(os.environ, {"BRIDGE_LISTEN": self.address}):
-            self.assertEqual(self.outcome()[0], 0)
-        self.data.address.write_text(f"{self.address}\n")
-        with mock.patch.dict(os.environ, {"BRIDGE_LISTEN": "127.0.0.1:0"}):
-            self.assertEqual(self.outcome()[0], 0)
-
-    def test_no_proxy(self):
-        """A proxy in the environment plays no part."""
-        proxy = {"http_proxy": "http://127.0.0.1:1", "HTTP_PROXY": "http://127.0.0.1:1"}
-        with mock.patch.dict(os.environ, proxy):
-            self.assertEqual(self.outcome()[0], 0)
-
-    def assert_no_daemon(self, *arguments: str) -> str:
+    def assert_no_daemon(self) -> str:
         """Check that no daemon is found, and that the message has the fix."""
-        status, err = self.outcome(*arguments)
+        status, err = self.outcome()
         self.assertEqual(status, 3)
         self.assertEqual(err.count("\n"), 1)
         start = f"plugin-bridge run --dev --host reference --data-dir {self.data.root}"
         self.assertIn(start, err)
         return err
+
+    def test_paired(self):
+        """It pairs as a page does, with the token of the data directory."""
+        self.assertEqual(self.outcome(), (0, ""))
+        (hello,) = self.server.hellos
+        self.assertEqual(hello["token"], self.token)
+        self.assertRegex(hello["client"], r"^plugin-bridge-client/[0-9.]+$")
+
+    def test_attack_address_of_the_configuration(self):
+        """The token goes to the control socket, whatever the options name."""
+        stranger = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(stranger.close)
+        stranger.setblocking(False)
+        port = stranger.getsockname()[1]
+        self.data.address.write_text(f"127.0.0.1:{port}\n")
+        with mock.patch.dict(os.environ, {"BRIDGE_LISTEN": f"127.0.0.1:{port}"}):
+            self.assertEqual(self.outcome()[0], 0)
+        self.assertRaises(BlockingIOError, stranger.accept)
 
     def test_no_daemon(self):
         """A missing daemon or data directory is reported; the status is 3."""
@@ -61,11 +60,9 @@ class ClientTests(CallCase):
 
     def test_starting(self):
         """So it is while the daemon does not listen yet, or has no token yet."""
-        self.data.address.unlink()
-        self.assert_no_daemon()
-        self.data.address.write_text("nonsense\n")
-        self.assert_no_daemon()
-        self.data.address.write_text(f"{self.address}\n")
+        self.data.control_socket.rename(self.root / "aside")
+        self.assertIn("cannot be reached", self.assert_no_daemon())
+        (self.root / "aside").rename(self.data.control_socket)
         self.data.token.unlink()
         status, err = self.outcome()
         self.assertEqual((status, err.count("\n")), (3, 1))
@@ -76,38 +73,64 @@ class ClientTests(CallCase):
         )
 
     def test_nothing_listens(self):
-        """A port nobody listens on is reported."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        address = f"127.0.0.1:{port}"
-        error = self.assert_no_daemon(f"--listen={address}")
-        self.assertIn("no daemon listens on", error)
+        """A socket that nobody listens on is reported."""
+        self.data.control_socket.unlink()
+        dead = socket.socket(socket.AF_UNIX)
+        dead.bind(str(self.data.control_socket))
+        dead.close()
+        self.assertIn("cannot be reached", self.assert_no_daemon())
+
+    def test_loopback_port(self):
+        """Where there can be no Unix socket, a file has the port."""
+        self.data.control_socket.unlink()
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.server = Answering(listening)
+        self.addCleanup(self.server.close)
+        port = listening.getsockname()[1]
+        self.data.control_socket.write_text(f"127.0.0.1:{port}\n")
+        self.assertEqual(self.outcome(), (0, ""))
+        self.assertEqual(len(self.server.hellos), 1)
+
+    def test_attack_other_address_in_its_place(self):
+        """No file leads a command away from this computer."""
+        self.data.control_socket.unlink()
+        for text in (
+            "192.0.2.1:80\n",
+            "127.0.0.1:80",
+            "127.0.0.1:80\n\n",
+            "",
+            "x" * 99,
+        ):
+            self.data.control_socket.write_text(text)
+            status, err = self.outcome()
+            self.assertEqual(status, 1)
+            self.assertIn("is not a socket of your user", err)
 
     def test_without_dev(self):
         """A daemon without ``--dev`` has an error of its own; status 3."""
-        self.refusing(404, "not_found", "calls by HTTP need --dev")
+        self.server.welcome = {**WELCOME, "services": {}}
         self.assertIn("without --dev", self.assert_no_daemon())
+        self.assertEqual(self.server.asked, [])
 
-    def test_attack_taking_a_dead_daemons_port(self):
+    def test_attack_taking_a_dead_daemons_place(self):
         """What listens where a daemon did, which was killed, never gets the token."""
         self.lock.release()
         self.assert_no_daemon()
-        self.assert_no_daemon(f"--listen={self.address}")
-        self.assertEqual(self.server.asked, [])
+        self.assertEqual(self.server.hellos, [])
 
-    def test_attack_planted_address(self):
-        """An address that another user wrote gets no token."""
-        planted(self, self.data.address)
-        self.assert_no_daemon()
-        self.assertEqual(self.server.asked, [])
+    def test_attack_planted_socket(self):
+        """A socket of another user gets no token."""
+        planted(self, self.data.control_socket)
+        self.assertEqual(self.outcome()[0], 1)
+        self.assertEqual(self.server.hellos, [])
 
     def test_attack_lock_held_by_another_user(self):
         """In an open directory the lock proves nothing, so no token is sent."""
         self.data.root.chmod(0o755)
-        status, err = self.outcome(f"--listen={self.address}")
+        status, err = self.outcome()
         self.assertEqual(status, 1)
         self.assertIn(f"run: chmod 700 {self.data.root}", err)
-        self.assertEqual(self.server.asked, [])
+        self.assertEqual(self.server.hellos, [])
 
     def test_unusable_token(self):
         """A token file that others can read is refused, as the daemon does."""
@@ -116,20 +139,38 @@ class ClientTests(CallCase):
         self.assertEqual(status, 1)
         self.assertIn("can be read by others", err)
 
+    def test_closed(self):
+        """A daemon that closes gives its reason."""
+        for reason, shown in (
+            ("unauthorized", "has another token"),
+            ("shutdown", "is shutting down"),
+            ("too_big\x1b[2J", "has closed the connection: too_big\n"),
+        ):
+            self.server.welcome = {"type": "close", "code": 1008, "reason": reason}
+            status, err = self.outcome()
+            self.assertEqual(status, 1)
+            self.assertIn(shown, err)
+
     def test_ended(self):
         """A daemon that ends before it answers is reported."""
-        self.answering(0, None)
+        self.server.answer = None
         status, err = self.outcome()
         self.assertEqual(status, 1)
         self.assertIn("ended before it answered", err)
 
-    def test_another_program(self):
-        """So is what answers, but not as a daemon does."""
-        for code, body in ((200, b"<html>"), (400, {"error": 1}), (500, [])):
-            self.answering(code, body)
+    def test_hangs(self):
+        """One that does not welcome is not waited for, for ever."""
+        self.server.welcome = None
+        self.patch(client, "CONNECT_SECONDS", 0.05)
+        self.assertIn("ended before it answered", self.outcome()[1])
+
+    def test_another_version(self):
+        """So is one whose frames mean nothing to this version."""
+        for answer in (b"<html>", b"[]", {"ok": False, "error": {"code": "new"}}):
+            self.server.answer = answer
             status, err = self.outcome()
             self.assertEqual(status, 1)
-            self.assertRegex(err, "is not plugin-bridge|has another version")
+            self.assertRegex(err, "ended before it answered|has another version")
 
     def test_interrupted(self):
         """Ctrl-C ends it without a traceback."""

@@ -1,12 +1,12 @@
-"""A daemon to call: a web server that answers what a test wants."""
+"""A daemon to call: a control socket that answers what a test wants."""
 
 from __future__ import annotations
 
 import io
 import json
+import socket
 import threading
 from functools import partial
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from unittest import mock
 
@@ -16,22 +16,58 @@ from bridge.datadir.token import PairingToken
 
 from .authors.test_keygen import CommandTestCase
 
+WELCOME = {"type": "welcome", "version": "1.2.3", "services": {"remote": {}}}
 
-class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        length = int(self.headers["content-length"])
-        self.server.asked.append(
-            (self.path, json.loads(self.rfile.read(length)), dict(self.headers))
-        )
-        status, body = self.server.answer
-        if status == 0:
-            return  # the connection is closed without an answer
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
 
-    def log_message(self, *_):
-        pass
+class Answering:
+    """
+    Welcomes each connection, and answers every request alike.
+
+    :ivar asked: The service, the method and the parameters of each request.
+    :ivar hellos: The first frame of each connection.
+    :ivar welcome: The frame that answers it, or bytes.
+    :ivar answer: The fields of each response, or bytes; ``None`` ends the connection.
+    """
+
+    def __init__(self, listening: socket.socket) -> None:
+        self.asked: list[tuple[str, str, Any]] = []
+        self.hellos: list[Any] = []
+        self.welcome: Any = WELCOME
+        self.answer: Any = {"ok": True, "result": {}}
+        self._listening = listening
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._listening.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connected, _ = self._listening.accept()
+            except OSError:
+                return
+            with connected, connected.makefile("rb") as lines:
+                for line in lines:
+                    self._received(connected, json.loads(line))
+                    if self.answer is None and self.asked:
+                        break
+
+    def _received(self, connected: socket.socket, frame: Any) -> None:
+        if frame["type"] == "hello":
+            self.hellos.append(frame)
+            answer = self.welcome
+        else:
+            self.asked.append((frame["service"], frame["method"], frame["params"]))
+            answer = self.answer
+            if type(answer) is dict:
+                answer = {"type": "response", "id": frame["id"], **answer}
+        if answer is not None:
+            line = answer if type(answer) is bytes else json.dumps(answer).encode()
+            connected.sendall(line + b"\n")
 
 
 class CallCase(CommandTestCase):
@@ -42,29 +78,30 @@ class CallCase(CommandTestCase):
     def setUp(self):
         """Be a daemon that answers ``{}``."""
         super().setUp()
-        self.server: Any = HTTPServer(("127.0.0.1", 0), _Handler)
-        self.server.asked, self.server.answer = [], (200, {})
-        thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        thread.start()
-        self.addCleanup(self.server.server_close)
-        self.addCleanup(thread.join)
-        self.addCleanup(self.server.shutdown)
         self.data = DataDir(self.root / "data")
         self.data.create()
         self.token = PairingToken.load_or_create(self.data.token).reveal()
-        self.address = f"127.0.0.1:{self.server.server_port}"
-        self.data.address.write_text(f"{self.address}\n")
         self.lock = acquire(self.data.lock)
         self.addCleanup(self.lock.release)
+        self.server = self.listen()
 
-    def answering(self, status: int, body: Any) -> None:
+    def listen(self) -> Answering:
+        """Listen at the control socket."""
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind(str(self.data.control_socket))
+        listening.listen()
+        server = Answering(listening)
+        self.addCleanup(server.close)
+        return server
+
+    def answering(self, result: Any) -> None:
         """Answer so from now on."""
-        self.server.answer = (status, body)
+        self.server.answer = {"ok": True, "result": result}
 
-    def refusing(self, status: int, code: str, message: str) -> None:
+    def refusing(self, code: str, message: str) -> None:
         """Refuse so from now on."""
         error = {"code": code, "message": message}
-        self.answering(status, {"ok": False, "error": error})
+        self.server.answer = {"ok": False, "error": error}
 
     def run_main(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         """Run the command: its exit status, its output, and its error messages."""

@@ -19,21 +19,40 @@ from bridge.cli.developing.page import DevPage
 from bridge.cli.developing.pluginlog import PluginLog
 from bridge.cli.developing.session import Session
 from bridge.cli.terminal import CommandError
-from bridge.daemon.devsocket import read_work_tree
+from bridge.datadir.token import PairingToken
 from bridge.plugins.policy.rules.advice import ADVICE
 from bridge.protocol.limits import DEV_POLL_SECONDS
+from bridge.protocol.wire import converter, structure
+from bridge.services.linking import WorkTree
 
 from ...directories import fresh_directory
 
 REPORT = {"ok": True, "durationMs": 12, "plugins": ["demo"], "errors": []}
-LINKED = {
-    "type": "linked",
+PLUGIN = {
     "id": "demo",
     "name": "Demo",
     "version": "1.0.0",
     "shadows": False,
     "report": REPORT,
 }
+
+
+def response(result):
+    """Make the answer to a tree."""
+    return {"type": "response", "id": "tree", "ok": True, "result": result}
+
+
+def linked(**more):
+    """Make the answer to a tree that is linked."""
+    return response({"linked": {**PLUGIN, **more}, "message": "", "hits": []})
+
+
+def refused(message, hits=()):
+    """Make the answer to a tree that is refused."""
+    return response({"message": message, "hits": list(hits)})
+
+
+LINKED = linked()
 
 
 class SessionTestCase(SynchronousTestCase):
@@ -49,16 +68,18 @@ class SessionTestCase(SynchronousTestCase):
         self.printed: list[str] = []
         self.page = mock.Mock(spec=DevPage)
         self.log = mock.Mock(spec=PluginLog)
+        self.token = PairingToken.load_or_create(self.root / "token")
         self.session = Session(
             self.reactor,
             self.tree,
             self.page,
             self.log,
             self.printed.append,
+            self.token,
             "nobody",
             lambda: "12:00:00",
         )
-        self.session.begin(self.root / "dev.socket")
+        self.session.begin(str(self.root / "control.socket"))
         self.factory = self.reactor.unixClients[0][1]
 
     def write(self, name, content):
@@ -72,7 +93,12 @@ class SessionTestCase(SynchronousTestCase):
         self.wire.protocol = protocol
         protocol.makeConnection(self.wire)
         self.protocol = protocol
-        self.answer({"type": "ready", "version": "1"})
+        hello = json.loads(self.wire.value())
+        self.assertEqual(
+            (hello["type"], hello["token"]), ("hello", self.token.reveal())
+        )
+        self.wire.clear()
+        self.answer({"type": "welcome", "version": "1", "services": {"remote": {}}})
 
     def answer(self, message):
         """Send something, as the daemon."""
@@ -88,7 +114,10 @@ class SessionTestCase(SynchronousTestCase):
         """What was sent since the last look."""
         text = self.wire.value()
         self.wire.clear()
-        return [read_work_tree(line) for line in text.splitlines()]
+        frames = [json.loads(line) for line in text.splitlines()]
+        for frame in frames:
+            self.assertEqual((frame["service"], frame["method"]), ("dev", "link"))
+        return [structure(converter, frame["params"], WorkTree) for frame in frames]
 
 
 class SessionTests(SessionTestCase):
@@ -127,7 +156,7 @@ class SessionTests(SessionTestCase):
     def test_linked_is_reported(self):
         """What is linked is reported once, and each build."""
         report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
-        self.answer({**LINKED, "shadows": True, "report": report})
+        self.answer(linked(shadows=True, report=report))
         self.answer(LINKED)
         self.assertEqual(
             self.printed,
@@ -144,7 +173,7 @@ class SessionTests(SessionTestCase):
         """The page starts once the daemon is there, and reloads with each build."""
         self.page.start.assert_called_once_with()
         self.page.built.assert_not_called()
-        self.answer({"type": "refused", "message": "policy: x", "hits": []})
+        self.answer(refused("policy: x"))
         self.page.built.assert_not_called()
         self.answer(LINKED)
         self.answer(LINKED)
@@ -163,8 +192,7 @@ class SessionTests(SessionTestCase):
         self.write("main.ts", "eval('\x1b');\n")
         self.printed.clear()
         hits = [{"file": "main.ts", "line": 1, "rule": "eval"}]
-        refused = {"type": "refused", "message": "policy: x", "hits": hits}
-        self.answer(refused)
+        self.answer(refused("policy: x", hits))
         self.assertEqual(
             self.printed,
             [
@@ -176,7 +204,7 @@ class SessionTests(SessionTestCase):
         )
         self.answer(LINKED)
         self.printed.clear()
-        self.answer({**refused, "message": "build_failed: a\nb", "hits": []})
+        self.answer(refused("build_failed: a\nb"))
         self.assertEqual(
             self.printed,
             [
@@ -191,7 +219,7 @@ class SessionTests(SessionTestCase):
         self.write("plugin.json", '{\n  "id": "demo"\n  "name": "N"\n}')
         self.printed.clear()
         message = "manifest_invalid: plugin.json:3:3 expected a comma"
-        self.answer({"type": "refused", "message": message, "hits": []})
+        self.answer(refused(message))
         self.assertEqual(
             self.printed,
             [f"12:00:00 refused: {message}", '  plugin.json:3 "name": "N"'],
@@ -221,12 +249,31 @@ class SessionTests(SessionTestCase):
 
     def test_daemon_reports_why(self):
         """The daemon's own last word is reported."""
-        self.answer({"type": "error", "message": "shutting\x1b down"})
-        self.assertEqual(self.session.failure, "shutting\\x1b down")
+        self.answer({"type": "close", "code": 1001, "reason": "shutdown"})
+        self.assertEqual(self.session.failure, "the daemon is shutting down")
+
+    def test_failure_of_the_daemon(self):
+        """A failure that is none of the tree's is reported, and it goes on."""
+        self.printed.clear()
+        error = {"code": "internal", "message": "see the daemon's log"}
+        self.answer({"type": "response", "id": "tree", "ok": False, "error": error})
+        self.assertEqual(
+            self.printed, ["12:00:00 refused: internal: see the daemon's log"]
+        )
+
+    def test_daemon_without_dev(self):
+        """A daemon that links nothing is nobody to this command."""
+        super().setUp()
+        protocol = self.factory.buildProtocol(None)
+        protocol.makeConnection(StringTransportWithDisconnection())
+        self.protocol = protocol
+        protocol.transport.protocol = protocol
+        self.answer({"type": "welcome", "version": "1", "services": {}})
+        self.assertEqual(self.session.failure, "nobody")
 
     def test_attack_other_daemon(self):
         """What is not of the protocol ends it."""
-        for line in (b"x", b"[]", b'{"type":"linked"}', b'{"type":"refused"}'):
+        for line in (b"x", b"[]", b'{"type":"linked"}', b'{"type":"response"}'):
             self.setUp()
             self.answer(line)
             self.assertEqual(self.session.failure, "the daemon has another version")

@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 
 from twisted.python import usage
 
+from ....datadir.control import NotASocketError, control_address
+from ....datadir.token import PairingToken, TokenError
 from ....demo.reloading import Builds
 from ....settings.config import BY_NAME, HOST_OPTIONS, Option
 from ....settings.options import HostOptions
 from ....settings.values import whole
-from ...asking.client import is_ours
+from ...asking.client import NoDaemonError, check_running
 from ...developing.page import DevPage
 from ...developing.pluginlog import PluginLog
 from ...developing.session import Session
@@ -83,19 +85,22 @@ def dev(reactor: Any, options: DevOptions) -> int:
         return failed("dev", f"there is no directory {root}")
     start = shlex.join(["plugin-bridge", "run", "--dev", *naming])
     nobody = f"no daemon with --dev uses {place.data.root}; run: {start}"
-    if not hasattr(reactor, "connectUNIX"):
-        return failed("dev", "this system has no Unix sockets")
     try:
-        if not is_ours(place.data.dev_socket):
-            return failed("dev", nobody)
-    except CommandError as e:
+        check_running(place.data, start)
+        address = control_address(place.data.control_socket)
+        token = PairingToken.load(place.data.token)
+    except (NoDaemonError, FileNotFoundError):
+        return failed("dev", nobody)
+    except NotASocketError as e:
+        return failed("dev", str(e.strerror))
+    except (CommandError, TokenError) as e:
         return failed("dev", str(e))
     port = None if options["no-page"] else options["page-port"]
     builds = Builds(secrets.token_hex(8))
     page = DevPage(reactor, place, naming, port, bool(options["open"]), _say, builds)
     log = PluginLog(options.value("log-file") or place.data.log, reactor)
-    session = Session(reactor, root.resolve(), page, log, _say, nobody)
-    reactor.callWhenRunning(session.begin, place.data.dev_socket)
+    session = Session(reactor, root.resolve(), page, log, _say, token, nobody)
+    reactor.callWhenRunning(session.begin, address)
     reactor.addSystemEventTrigger("before", "shutdown", session.end)
     reactor.run()
     return failed("dev", session.failure) if session.failure else 0

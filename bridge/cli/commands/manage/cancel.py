@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....protocol.text import visible
-from ...managing.session import EXIT_STATUS, ManageOptions, Session, manage
+from ...asking.session import EXIT_STATUS, ManageOptions, Session, manage
 
 
 class CancelOptions(ManageOptions):
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     )
 
 
-async def cancel(session: Session, operation: str) -> int:
+def cancel(session: Session, operation: str) -> int:
     """
     Cancel an operation, or list them when ``operation`` is empty.
 
@@ -43,10 +43,10 @@ async def cancel(session: Session, operation: str) -> int:
     :raise BridgeError: The daemon refuses.
     """
     if operation:
-        await session.call("plugins", "cancel", operation=operation)
+        session.call("plugins", "cancel", operation=operation)
         session.print({"cancelled": operation}, ["cancelled"])
         return 0
-    answer = await session.call("plugins", "operations")
+    answer = session.call("plugins", "operations")
     going = [entry for entry in answer["operations"] if "outcome" not in entry]
     lines = [line_of(entry) for entry in going]
     session.print({"operations": going}, lines or ["no operation is under way"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...managing.switching import SWITCHING, SwitchOptions, switch
+from .switching import SWITCHING, SwitchOptions, switch
 
 
 class DisableOptions(SwitchOptions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...managing.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
+from ...asking.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
 
 
 class ForgetKeyOptions(ManageOptions):
@@ -33,8 +33,8 @@ def main(arguments: list[str]) -> int:
     )
 
 
-async def forget(session: Session, key_id: str) -> int:
+def forget(session: Session, key_id: str) -> int:
     """Forget a key; return the exit status."""
-    await session.operate("forget_key", keyId=key_id)
+    session.operate("forget_key", keyId=key_id)
     session.print({"forgotten": key_id}, [f"{key_id} is not accepted any more"])
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....protocol.text import visible
-from ...managing.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
+from ...asking.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
 
 
 class InstallOptions(ManageOptions):
@@ -29,9 +29,9 @@ def main(arguments: list[str]) -> int:
     return manage("install", options, lambda session: install(session, options["url"]))
 
 
-async def install(session: Session, url: str) -> int:
+def install(session: Session, url: str) -> int:
     """Install a plugin; return the exit status."""
-    result = await session.operate("install", url=url)
+    result = session.operate("install", url=url)
     plugin = result["plugin"]
     line = visible(f"installed {plugin['id']} {plugin['version']}")
     session.print(result, [line])

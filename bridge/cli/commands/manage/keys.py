@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....protocol.text import timestamp, visible
-from ...managing.session import EXIT_STATUS, ManageOptions, Session, manage
+from ...asking.session import EXIT_STATUS, ManageOptions, Session, manage
 
 
 class KeysOptions(ManageOptions):
@@ -26,9 +26,9 @@ def main(arguments: list[str]) -> int:
     return manage("keys", options, show)
 
 
-async def show(session: Session) -> int:
+def show(session: Session) -> int:
     """List the accepted keys; return the exit status."""
-    result = await session.call("plugins", "keys")
+    result = session.call("plugins", "keys")
     lines = [_line(key) for key in result["keys"]]
     session.print(result, lines or ["no key is accepted"])
     return 0

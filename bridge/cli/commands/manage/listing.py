@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...managing.installed import line_of, read_plugins
-from ...managing.session import EXIT_STATUS, ManageOptions, Session, manage
+from ...asking.installed import line_of, read_plugins
+from ...asking.session import EXIT_STATUS, ManageOptions, Session, manage
 
 
 class ListOptions(ManageOptions):
@@ -23,9 +23,9 @@ def main(arguments: list[str]) -> int:
     return manage("list", options, show)
 
 
-async def show(session: Session) -> int:
+def show(session: Session) -> int:
     """List the plugins; return the exit status."""
-    plugins = await read_plugins(session)
+    plugins = read_plugins(session)
     lines = [line_of(plugin) for plugin in plugins]
     session.print({"plugins": plugins}, lines or ["no plugin is installed"])
     return 0

@@ -9,10 +9,17 @@ from ....protocol.errors import BridgeError
 from ....provision.readiness import build_problem
 from ....settings.options import Paths
 from ....store import Store, StoreError
-from ...asking.client import NO_DAEMON, NoDaemonError, find_control
-from ...managing.installed import NAMESPACE, SWITCH, read_plugins
-from ...managing.overview import Overview, built_at, host_of, problems_of
-from ...managing.session import EXIT_STATUS, ManageOptions, Session, ended, manage
+from ...asking.client import NoDaemonError
+from ...asking.installed import NAMESPACE, SWITCH, read_plugins
+from ...asking.overview import Overview, built_at, host_of, problems_of
+from ...asking.session import (
+    EXIT_STATUS,
+    NO_DAEMON,
+    ManageOptions,
+    Session,
+    ended,
+    session,
+)
 from ...terminal import print_json, print_line
 
 
@@ -35,7 +42,8 @@ def main(arguments: list[str]) -> int:
 
     def run() -> int:
         try:
-            find_control(options)
+            with session(options, options.json) as found:
+                return show(found, place)
         except NoDaemonError as e:
             overview = on_disk(place, str(e))
             if options.json:
@@ -44,25 +52,24 @@ def main(arguments: list[str]) -> int:
                 for line in overview.lines():
                     print_line(line)
             return NO_DAEMON
-        return manage("status", options, lambda session: show(session, place))
 
-    return ended("status", options.json, run)
+    return ended("status", run, options.json)
 
 
-async def show(session: Session, place: Paths) -> int:
+def show(session: Session, place: Paths) -> int:
     """Show the status of the running daemon; return the exit status."""
-    overview = await of_daemon(session, place)
+    overview = of_daemon(session, place)
     session.print(overview.fields(), overview.lines())
     return 0
 
 
-async def of_daemon(session: Session, place: Paths) -> Overview:
+def of_daemon(session: Session, place: Paths) -> Overview:
     """Ask the running daemon for its state."""
-    welcome = session.page.welcome
+    welcome = session.connection.welcome
     described = welcome["services"]
-    plugins = await read_plugins(session)
+    plugins = read_plugins(session)
     try:
-        answer = await session.call("plugins", "check_updates")
+        answer = session.call("plugins", "check_updates")
     except BridgeError:
         answer = None
     about = described["plugins"]

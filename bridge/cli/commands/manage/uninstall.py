@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...managing.installed import NAMESPACE, SWITCH, check_installed, read_plugins
-from ...managing.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
+from ...asking.installed import NAMESPACE, SWITCH, check_installed, read_plugins
+from ...asking.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
 
 _GRANTS = "grants:"
 
@@ -35,16 +35,16 @@ def main(arguments: list[str]) -> int:
     )
 
 
-async def uninstall(session: Session, plugin_id: str) -> int:
+def uninstall(session: Session, plugin_id: str) -> int:
     """
     Uninstall a plugin; return the exit status.
 
     :raise CommandError: It is not installed.
     """
-    check_installed(plugin_id, await read_plugins(session))
-    await session.operate("uninstall", id=plugin_id)
+    check_installed(plugin_id, read_plugins(session))
+    session.operate("uninstall", id=plugin_id)
     # The page keeps these two, and removes them itself when it uninstalls.
     for prefix in (SWITCH, _GRANTS):
-        await session.call("state", "delete", ns=NAMESPACE, key=prefix + plugin_id)
+        session.call("state", "delete", ns=NAMESPACE, key=prefix + plugin_id)
     session.print({"uninstalled": plugin_id}, [f"uninstalled {plugin_id}"])
     return 0

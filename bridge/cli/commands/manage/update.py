@@ -8,9 +8,9 @@ from twisted.python import usage
 
 from ....protocol.errors import BridgeError, Prefix
 from ....protocol.text import visible
-from ...managing.installed import check_installed, read_plugins
-from ...managing.plainwords import as_json, plain, prefix_of
-from ...managing.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
+from ...asking.installed import check_installed, read_plugins
+from ...asking.plainwords import as_json, plain, prefix_of
+from ...asking.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
 
 REFUSED = 1
 INTERRUPTED = 130
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     )
 
 
-async def update(session: Session, ids: list[str], every: bool) -> int:
+def update(session: Session, ids: list[str], every: bool) -> int:
     """
     Update plugins, or list what is new.
 
@@ -60,14 +60,14 @@ async def update(session: Session, ids: list[str], every: bool) -> int:
     :raise CommandError: One is not installed; nothing was updated.
     """
     if ids:
-        plugins = await read_plugins(session)
+        plugins = read_plugins(session)
         for plugin_id in ids:
             check_installed(plugin_id, plugins)
-        return await _update(session, ids)
-    answer = await session.call("plugins", "check_updates", fresh=True)
+        return _update(session, ids)
+    answer = session.call("plugins", "check_updates", fresh=True)
     updates = answer["updates"]
     if every and updates:
-        return await _update(session, [update["id"] for update in updates])
+        return _update(session, [update["id"] for update in updates])
     not_yet = "not known yet: its repository has not answered"
     lines = [
         *map(_line, updates),
@@ -85,12 +85,12 @@ def _line(update: dict[str, Any]) -> str:
     return visible(f"{update['id']}  {commits}  {summary}".rstrip())
 
 
-async def _update(session: Session, ids: list[str]) -> int:
+def _update(session: Session, ids: list[str]) -> int:
     done: list[dict[str, Any]] = []
     status = 0
     for plugin_id in ids:
         try:
-            result = await session.operate("update", id=plugin_id)
+            result = session.operate("update", id=plugin_id)
         except BridgeError as e:
             refused = as_json(str(e.code), e.message)
             done.append({"id": plugin_id, **refused})

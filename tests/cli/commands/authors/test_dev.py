@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import socket
-from unittest import mock
 
 from twisted.internet.testing import MemoryReactorClock
 from twisted.python import usage
 
-from bridge.cli.asking.client import is_ours
 from bridge.cli.commands.authors.dev import DevOptions, dev
-from bridge.cli.terminal import CommandError
+from bridge.datadir.control import control_address
+from bridge.datadir.lock import acquire
+from bridge.datadir.paths import DataDir
+from bridge.datadir.token import PairingToken
 
+from ....directories import planted
 from .test_keygen import CommandTestCase
 
 
@@ -45,35 +46,32 @@ class CommandTests(CommandTestCase):
             str(self.root),
         )
 
-    def test_no_unix_sockets(self):
-        """A system without Unix sockets is reported."""
-        self.assert_failed("has no Unix sockets", str(self.root), on=object())
+    def be_a_daemon(self):
+        """Hold the lock and have a token, as a daemon does."""
+        data = DataDir(self.root)
+        data.create()
+        PairingToken.load_or_create(data.token)
+        self.addCleanup(acquire(data.lock).release)
+        return data.control_socket
 
     def test_attack_link_in_place_of_the_socket(self):
         """A path that is no socket of this user is not connected to."""
-        path = self.root / "dev.socket"
+        path = self.be_a_daemon()
         path.symlink_to("/run/docker.sock")
         self.assert_failed("not a socket of your user", str(self.root))
         path.unlink()
         listening = socket.socket(socket.AF_UNIX)
         self.addCleanup(listening.close)
         listening.bind(str(path))
-        self.assertTrue(is_ours(path))
-        with mock.patch.object(os, "geteuid", lambda: os.getuid() + 1):
-            self.assert_failed("not a socket of your user", str(self.root))
-
-    def test_unreachable(self):
-        """A data directory that can't be read is reported."""
-        (self.root / "file").write_text("")
-        with self.assertRaises(CommandError) as caught:
-            is_ours(self.root / "file" / "dev.socket")
-        self.assertIn("cannot be used: Not a directory", str(caught.exception))
+        self.assertEqual(control_address(path), str(path))
+        planted(self, path)
+        self.assert_failed("not a socket of your user", str(self.root))
 
     def test_run(self):
         """It connects when the reactor runs; what the reactor ends is no failure."""
         listening = socket.socket(socket.AF_UNIX)
         self.addCleanup(listening.close)
-        listening.bind(str(self.root / "dev.socket"))
+        listening.bind(str(self.be_a_daemon()))
         reactor = MemoryReactorClock()
         status, _, err = self.dev(str(self.root), on=reactor)
         self.assertEqual((status, err), (0, ""))

@@ -8,13 +8,11 @@ import sys
 from typing import Any
 
 from attrs import define, field
-from twisted.internet.defer import ensureDeferred
-from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.cli.asking.progress import ProgressLine
+from bridge.cli.asking.session import Session
 from bridge.cli.commands.manage.cancel import cancel, line_of
-from bridge.cli.managing.progress import ProgressLine
-from bridge.cli.managing.session import Session
 
 GOING = {
     "operation": "0123456789abcdef",
@@ -29,14 +27,14 @@ GOING = {
 
 
 @define(eq=False)
-class PageDouble:
-    """A socket that answers every call alike."""
+class ConnectionDouble:
+    """A connection that answers every call alike."""
 
     answer: Any
     calls: list[Any] = field(factory=list)
 
-    async def call(self, service: str, method: str, params: Any) -> Any:
-        """See ``PageSocket``."""
+    def call(self, service: str, method: str, params: Any) -> Any:
+        """See ``Connection``."""
         self.calls.append((service, method, params))
         return self.answer
 
@@ -49,20 +47,19 @@ class CancelTests(SynchronousTestCase):
         printed = io.StringIO()
         self.patch(sys, "stdout", printed)
         progress = ProgressLine(io.StringIO(), False, False)
-        session = Session(Clock(), page, progress, as_json)
-        status = self.successResultOf(ensureDeferred(cancel(session, operation)))
-        self.assertEqual(status, 0)
+        session = Session(page, progress, as_json)
+        self.assertEqual(cancel(session, operation), 0)
         return printed.getvalue()
 
     def test_cancel(self) -> None:
         """The named operation is cancelled."""
-        page = PageDouble({})
+        page = ConnectionDouble({})
         self.assertEqual(self.run_with(page, "abc"), "cancelled\n")
         self.assertEqual(page.calls, [("plugins", "cancel", {"operation": "abc"})])
 
     def test_list(self) -> None:
         """Without a name, what is under way is listed; what has ended is not."""
-        page = PageDouble({"operations": [GOING, {**GOING, "outcome": "done"}]})
+        page = ConnectionDouble({"operations": [GOING, {**GOING, "outcome": "done"}]})
         self.assertEqual(
             self.run_with(page, ""),
             "0123456789abcdef  update  good  clone  Cloning from forge.example\n",
@@ -71,13 +68,13 @@ class CancelTests(SynchronousTestCase):
 
     def test_list_as_json(self) -> None:
         """So it is as JSON, with every field."""
-        page = PageDouble({"operations": [GOING]})
+        page = ConnectionDouble({"operations": [GOING]})
         printed = self.run_with(page, "", as_json=True)
         self.assertEqual(json.loads(printed), {"operations": [GOING]})
 
     def test_nothing(self) -> None:
         """What is idle is reported as such."""
-        page = PageDouble({"operations": []})
+        page = ConnectionDouble({"operations": []})
         self.assertEqual(self.run_with(page, ""), "no operation is under way\n")
 
 

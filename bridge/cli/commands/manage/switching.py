@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .installed import NAMESPACE, SWITCH, check_installed, read_plugins
-from .session import EXIT_STATUS, ManageOptions, Session, manage
+from ...asking.installed import NAMESPACE, SWITCH, check_installed, read_plugins
+from ...asking.session import EXIT_STATUS, ManageOptions, Session, manage
 
 SWITCHING = (
     "No prompt is needed. An open page follows when it is reloaded. " + EXIT_STATUS
@@ -23,25 +23,25 @@ class SwitchOptions(ManageOptions):
 def switch(command: str, options: SwitchOptions, on: bool) -> int:
     """Switch a plugin on or off; return the exit status."""
 
-    async def work(session: Session) -> int:
-        await set_switch(session, options["id"], on)
+    def work(session: Session) -> int:
+        set_switch(session, options["id"], on)
         return 0
 
     return manage(command, options, work)
 
 
-async def set_switch(session: Session, plugin_id: str, on: bool) -> None:
+def set_switch(session: Session, plugin_id: str, on: bool) -> None:
     """
     Switch a plugin, and print the result.
 
     :raise CommandError: It is not installed.
     """
-    check_installed(plugin_id, await read_plugins(session))
+    check_installed(plugin_id, read_plugins(session))
     key = SWITCH + plugin_id
     if on:
-        await session.call("state", "delete", ns=NAMESPACE, key=key)
+        session.call("state", "delete", ns=NAMESPACE, key=key)
     else:
-        await session.call("state", "set", ns=NAMESPACE, key=key, value=False)
+        session.call("state", "set", ns=NAMESPACE, key=key, value=False)
     word = "on" if on else "off"
     session.print(
         {"id": plugin_id, "enabled": on},

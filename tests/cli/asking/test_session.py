@@ -5,119 +5,116 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import signal
 from typing import Any
 
-from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.asking.client import NoDaemonError
-from bridge.cli.managing.installed import check_installed, line_of, merged
-from bridge.cli.managing.progress import ProgressLine
-from bridge.cli.managing.session import Session, ended
+from bridge.cli.asking.installed import check_installed, line_of, merged
+from bridge.cli.asking.progress import ProgressLine
+from bridge.cli.asking.session import Session, ended
 from bridge.cli.terminal import CommandError
 from bridge.protocol.errors import BridgeError, Code, Prefix, plugin_error
 
 
-class Page:
-    """A page's socket that answers what a test wants."""
+class Daemon:
+    """A connection whose daemon does what a test wants."""
 
     def __init__(self):
         self.asked = []
-        self.answers = {}
+        self.requested = []
         self.pushed = None
+        self.during = lambda ref: None
 
-    async def call(self, service, method, params):
-        """Answer; a Deferred is waited for."""
+    def call(self, service, method, params):
+        """Let the test do something meanwhile, and answer."""
         self.asked.append((f"{service}/{method}", params))
-        answer = self.answers[method]
-        if isinstance(answer, Deferred):
-            answer = await answer
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        self.during(params.get("ref"))
+        return {"done": True}
+
+    def request(self, service, method, params):
+        """Note what nobody waits for."""
+        self.requested.append((f"{service}/{method}", params))
 
 
-class Reactor:
-    """Counts how often it is stopped."""
-
-    stops = 0
-
-    def stop(self):
-        """Count."""
-        self.stops += 1
+def step(message, **more):
+    """Make the data of a ``progress`` event."""
+    return {"step": "clone", "message": message, "operation": "op1", **more}
 
 
 class SessionTests(SynchronousTestCase):
     """Tests for ``Session``."""
 
     def setUp(self):
-        """A session whose installation takes long."""
-        self.page: Any = Page()
-        self.reactor, self.err = Reactor(), io.StringIO()
+        """A session."""
+        self.daemon: Any = Daemon()
+        self.err = io.StringIO()
         progress = ProgressLine(self.err, terminal=False)
-        page: Any = self.page
-        self.session = Session(self.reactor, page, progress, json=False)
-        self.install = self.page.answers["install"] = Deferred()
+        daemon: Any = self.daemon
+        # A reactor that has run before has left its own.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        self.session = Session(daemon, progress, json=False)
 
-    def begin(self):
-        """Begin to install; gives the Deferred, and the ref it has sent."""
-        doing = Deferred.fromCoroutine(self.session.operate("install", url="u"))
-        return doing, self.page.asked[0][1]["ref"]
+    def install(self, *during):
+        """Install; each of these is called meanwhile with the operation's ref."""
 
-    def entry(self, ref, **more):
-        """Make an entry of ``operations``."""
-        return {"operation": "op1", "op": "install", "id": None, "ref": ref, **more}
+        def all_of_it(ref):
+            for each in during:
+                each(ref)
+
+        self.daemon.during = all_of_it
+        return self.session.operate("install", url="u")
+
+    def interrupt(self, _=None):
+        """Press Ctrl-C."""
+        signal.raise_signal(signal.SIGINT)
+
+    def ours(self, ref):
+        """Report a step of this operation."""
+        self.daemon.pushed("progress", step("Ours", ref=ref))
 
     def test_own_progress_only(self):
         """Steps of another page's operation are not shown."""
-        doing, ref = self.begin()
-        step = {"step": "clone", "message": "Theirs", "ref": "other"}
-        self.page.pushed("progress", step)
-        self.page.pushed("progress", {**step, "message": "Ours", "ref": ref})
-        self.page.pushed("build", {})
-        self.install.callback({"done": True})
-        self.assertEqual(self.successResultOf(doing), {"done": True})
+
+        def theirs(_):
+            self.daemon.pushed("progress", step("Theirs", ref="other"))
+            self.daemon.pushed("build", {})
+
+        self.assertEqual(self.install(theirs, self.ours), {"done": True})
         self.assertEqual(self.err.getvalue(), "Ours\n")
 
     def test_interrupt_cancels(self):
         """The first Ctrl-C cancels exactly this operation; the second one leaves."""
-        _, ref = self.begin()
-        theirs = {**self.entry("other"), "operation": "op0"}
-        ended_ = self.entry(ref, operation="op2", endedAt=1)
-        listed = {"operations": [theirs, self.entry(ref), ended_]}
-        self.page.answers |= {"operations": listed, "cancel": {}}
-        self.session.interrupt()
-        self.assertEqual(self.page.asked[-1], ("plugins/cancel", {"operation": "op1"}))
-        self.assertEqual(len(self.page.asked), 3)
-        self.assertEqual(self.reactor.stops, 0)
-        self.session.interrupt()
-        self.assertEqual(self.reactor.stops, 1)
-        self.install.callback({})
+        with self.assertRaises(KeyboardInterrupt):
+            self.install(self.ours, self.interrupt, self.interrupt)
+        cancel = ("plugins/cancel", {"operation": "op1"})
+        self.assertEqual(self.daemon.requested, [cancel])
+        self.assertIn("press Ctrl-C again to leave", self.err.getvalue())
 
-    def test_interrupt_too_late(self):
-        """What cannot be cancelled is waited for, and that is reported."""
-        _, ref = self.begin()
-        self.page.answers["operations"] = {"operations": [self.entry(ref)]}
-        self.page.answers["cancel"] = plugin_error(Prefix.NOT_CANCELLABLE, "it ends")
-        self.session.interrupt()
-        self.assertIn("not cancelled: ", self.err.getvalue())
-        self.assertEqual(self.reactor.stops, 0)
-        self.install.callback({})
+    def test_interrupt_before_it_has_a_name(self):
+        """A Ctrl-C before the daemon reports anything is not lost."""
+        self.install(self.interrupt, self.ours, self.ours)
+        cancel = ("plugins/cancel", {"operation": "op1"})
+        self.assertEqual(self.daemon.requested, [cancel])
 
     def test_interrupt_between_operations(self):
-        """Without an operation Ctrl-C ends the command."""
-        self.session.interrupt()
-        self.assertEqual(self.reactor.stops, 1)
+        """Without an operation Ctrl-C ends the command, as anywhere."""
+        self.install()
+        self.assertRaises(KeyboardInterrupt, self.interrupt)
 
     def test_operation_without_a_ref(self):
         """An uninstall is found by what it does, and to which plugin."""
-        self.page.answers["uninstall"] = Deferred()
-        Deferred.fromCoroutine(self.session.operate("uninstall", id="good"))
-        step = {"step": "remove", "op": "uninstall", "message": "Theirs", "id": "x"}
-        self.page.pushed("progress", step)
-        self.page.pushed("progress", {**step, "id": "good", "message": "Ours"})
+
+        def steps(_):
+            for plugin_id, text in (("x", "Theirs"), ("good", "Ours")):
+                data = step(text, op="uninstall", id=plugin_id)
+                self.daemon.pushed("progress", data)
+
+        self.daemon.during = steps
+        self.session.operate("uninstall", id="good")
         self.assertEqual(self.err.getvalue(), "Ours\n")
-        self.page.answers["uninstall"].callback({})
 
 
 class EndTests(SynchronousTestCase):
@@ -131,7 +128,7 @@ class EndTests(SynchronousTestCase):
 
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = ended("install", as_json, run)
+            status = ended("install", run, as_json)
         return status, out.getvalue(), err.getvalue()
 
     def test_statuses(self):

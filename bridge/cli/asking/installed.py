@@ -14,14 +14,14 @@ SWITCH: Final = "enabled:"
 """The keys of the switches, before the plugin's id: ``false`` is off, absent is on."""
 
 
-async def read_plugins(session: Session) -> list[dict[str, Any]]:
+def read_plugins(session: Session) -> list[dict[str, Any]]:
     """
     List the installed plugins.
 
     :return: List entries, each with ``enabled`` and, when it is not built, ``problem``.
     """
-    listing = await session.call("plugins", "list")
-    entries = await session.call("state", "list", ns=NAMESPACE)
+    listing = session.call("plugins", "list")
+    entries = session.call("state", "list", ns=NAMESPACE)
     return merged(listing, entries["entries"])
 
 

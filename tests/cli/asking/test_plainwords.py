@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.managing.plainwords import plain, prefix_of
+from bridge.cli.asking.plainwords import plain, prefix_of
 from bridge.protocol.errors import BridgeError, Code, Prefix, plugin_error
 
 

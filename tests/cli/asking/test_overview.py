@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.managing.overview import Overview, built_at, problems_of
+from bridge.cli.asking.overview import Overview, built_at, problems_of
 
 from ...directories import fresh_directory
 

@@ -1,0 +1,232 @@
+"""
+One command that asks a running daemon, and what its user sees of that.
+
+It acts as a page does: the daemon applies the same rules, and shows the same prompts.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Final
+
+from attrs import define, field
+
+from ...protocol.errors import BridgeError, Prefix
+from ...settings.options import HostOptions
+from ..terminal import CommandError, failed, print_json, print_line, wants_colour
+from .client import Connection, NoDaemonError, connect
+from .plainwords import as_json, plain, prefix_of
+from .progress import ProgressLine
+
+REFUSED: Final = 1
+NO_DAEMON: Final = 3
+INTERRUPTED: Final = 130
+
+EXIT_STATUS: Final = (
+    "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 no daemon is running, "
+    "130 ended by Ctrl-C."
+)
+
+CALL_STATUS: Final = (
+    "Exit status: 0 done, 1 refused (standard error has the code and the message), "
+    "2 wrong usage, 3 no daemon with --dev is running."
+)
+
+PROMPTED: Final = (
+    "The daemon asks you with a prompt on your desktop, as it does for the page. "
+    "Ctrl-C cancels. "
+)
+
+_WITH_REF: Final = frozenset({"install", "update"})
+
+
+class ManageOptions(HostOptions):
+    """The options of the commands that manage a running daemon."""
+
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["json", None, "print one JSON object"]
+    ]
+
+    @property
+    def json(self) -> bool:
+        """Whether to print JSON."""
+        return bool(self["json"])
+
+
+class CallerOptions(HostOptions):
+    """The options of the commands that print what a method answers."""
+
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["compact", None, "print JSON on one line"]
+    ]
+
+    def print(self, value: Any) -> None:
+        """Print a result."""
+        print_json(value, bool(self["compact"]))
+
+
+@define(eq=False)
+class Session:
+    """
+    A connection to the daemon, and what the user sees of it.
+
+    :ivar json: Whether to print JSON.
+    :ivar interrupted: Whether the user has pressed Ctrl-C.
+    """
+
+    connection: Connection
+    progress: ProgressLine
+    json: bool
+    interrupted: bool = field(default=False, init=False)
+    _mine: Callable[[Any], bool] | None = field(default=None, init=False)
+    _operation: str = field(default="", init=False)
+
+    def call(self, service: str, method: str, **params: Any) -> Any:
+        """
+        Call one method.
+
+        :return: The result as plain JSON.
+        :raise BridgeError: The daemon refuses.
+        :raise CommandError: It ended before it answered.
+        """
+        return self.connection.call(service, method, params)
+
+    def operate(self, method: str, **params: Any) -> Any:
+        """
+        Call a method of ``plugins`` that asks the user; show its progress.
+
+        Ctrl-C cancels it; the second time, it is left to itself.
+
+        :return: The result as plain JSON.
+        :raise BridgeError: The daemon refuses, or the user has cancelled.
+        :raise KeyboardInterrupt: The user left.
+        """
+        if method in _WITH_REF:
+            params["ref"] = ref = os.urandom(16).hex()
+            self._mine = lambda entry: entry.get("ref") == ref
+        else:
+            chosen = (method, params.get("id"))
+            self._mine = lambda entry: (entry.get("op"), entry.get("id")) == chosen
+        self._operation = ""
+        self.connection.pushed = self._pushed
+        with self._interruptible():
+            try:
+                return self.connection.call("plugins", method, params)
+            finally:
+                self._mine = None
+                self.progress.end()
+
+    def _pushed(self, event: str, data: Any) -> None:
+        if event != "progress" or self._mine is None or not self._mine(data):
+            return
+        begun = not self._operation
+        self._operation = str(data.get("operation"))
+        self.progress.report(data)
+        if begun and self.interrupted:
+            self._cancel()
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        before = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _interrupt(self, *_: object) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+        self.progress.line("cancelling; press Ctrl-C again to leave without waiting")
+        # Until the daemon has named it, there is nothing to cancel.
+        if self._operation:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        # Whatever that answers, the operation's own answer comes.
+        self.connection.request("plugins", "cancel", {"operation": self._operation})
+
+    def print(self, value: Any, lines: list[str]) -> None:
+        """Print a result: ``value`` as JSON, or ``lines`` for people."""
+        if self.json:
+            print_json(value, False)
+            return
+        for line in lines:
+            print_line(line)
+
+
+Work = Callable[[Session], int]
+
+
+def manage(command: str, options: ManageOptions, work: Work) -> int:
+    """
+    Run a command against the running daemon.
+
+    :param work: Returns the exit status.
+    :return: The exit status.
+    """
+
+    def run() -> int:
+        with session(options, options.json) as found:
+            return work(found)
+
+    return ended(command, run, options.json)
+
+
+@contextmanager
+def session(
+    options: HostOptions, json: bool = False, *, dev: bool = False
+) -> Iterator[Session]:
+    """
+    Connect for a ``with`` block; see ``connect``.
+
+    :param json: Whether to print JSON.
+    """
+    connection = connect(options, dev=dev)
+    stream = sys.stderr
+    progress = ProgressLine(stream, stream.isatty(), wants_colour(stream, os.environ))
+    try:
+        yield Session(connection, progress, json)
+    finally:
+        connection.close()
+
+
+def ended(
+    command: str,
+    run: Callable[[], int],
+    json: bool = False,
+    words: Callable[[BridgeError], str] = plain,
+) -> int:
+    """
+    Run a command; report why it failed.
+
+    :param json: Whether to report it as JSON too.
+    :param words: Returns the line for people of what the daemon refuses.
+    :return: The exit status.
+    """
+    try:
+        return run()
+    except NoDaemonError as e:
+        return _failed(command, json, "no_daemon", str(e), NO_DAEMON)
+    except BridgeError as e:
+        cancelled = prefix_of(e) is Prefix.CANCELLED
+        status = INTERRUPTED if cancelled else REFUSED
+        return _failed(command, json, str(e.code), e.message, status, words(e))
+    except CommandError as e:
+        return _failed(command, json, "failed", str(e), REFUSED)
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return INTERRUPTED
+
+
+def _failed(
+    command: str, json: bool, code: str, message: str, status: int, line: str = ""
+) -> int:
+    if json:
+        print_json(as_json(code, message), False)
+    failed(command, line or message)
+    return status

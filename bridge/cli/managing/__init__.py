@@ -1,1 +1,0 @@
-"""Manage a running daemon: one socket, progress, Ctrl-C, and plain refusals."""

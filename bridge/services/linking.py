@@ -1,0 +1,143 @@
+"""
+The ``dev`` service: an author's working trees, in the bundle during development.
+
+Only with ``--dev``, and only over the control socket: it is in no registry that a page
+reaches.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred, DeferredList, DeferredLock
+from twisted.logger import Logger
+
+from ..plugins.dev.linking import Linked, LinkedTree, Linking, SourcesRefusedError
+from ..plugins.policy.hits import Hit
+from ..protocol.errors import BridgeError, Code, Prefix, shutting_down
+from ..protocol.limits import (
+    DEV_DIRECTORY_CHARACTERS,
+    DEV_LINKS,
+    TREE_FILES,
+    TREE_PATH_BYTES,
+)
+from ..protocol.rules import Many, Text
+from ..rpc.caller import Caller
+from ..rpc.registry import method_for
+
+_File = Annotated[str, Text(TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]
+
+
+@frozen
+class WorkTree:
+    """
+    A tree to be linked.
+
+    :ivar directory: Its absolute path.
+    :ivar files: Relative paths with ``/``.
+    """
+
+    directory: Annotated[
+        str, Text(DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
+    ]
+    files: Annotated[list[_File], Many(TREE_FILES, unique=True)]
+
+
+@frozen
+class LinkResult:
+    """
+    What became of a tree.
+
+    :ivar linked: The plugin, now in the bundle; not there when it was refused, and the
+        tree before it stays linked.
+    :ivar message: Why it was refused; a prefix, and a sentence.
+    :ivar hits: Each violation of the source policy.
+    """
+
+    linked: Linked | None = None
+    message: str = ""
+    hits: list[Hit] = field(factory=list)
+
+
+@define(eq=False)
+class _Link:
+    """The tree of one caller; ``lock`` is held while it changes."""
+
+    tree: LinkedTree
+    lock: DeferredLock = field(factory=DeferredLock)
+    ended: Deferred[None] | None = None
+
+
+@define(eq=False)
+class DevLinks:
+    """Puts working trees into the bundle, each for as long as its caller is there."""
+
+    _linking: Linking
+    _links: dict[Caller, _Link] = field(factory=dict)
+    _closed: bool = False
+
+    _log: ClassVar[Logger] = Logger()
+
+    @method_for(WorkTree, LinkResult)
+    async def link(self, tree: WorkTree, caller: Caller) -> LinkResult:
+        """
+        Put a working tree into the bundle, instead of the caller's one before.
+
+        :raise BridgeError: ``unavailable``: too many are linked, or the daemon ends.
+        """
+        link = self._link_of(caller)
+        await link.lock.acquire()
+        try:
+            if link.ended is not None:
+                raise shutting_down()
+            linked = await link.tree.update(Path(tree.directory), tree.files)
+            return LinkResult(linked)
+        except SourcesRefusedError as e:
+            message = f"{Prefix.POLICY}: {e.hits[0].report}"
+            return LinkResult(message=message, hits=e.hits)
+        except BridgeError as e:
+            return LinkResult(message=e.message)
+        finally:
+            link.lock.release()
+
+    def _link_of(self, caller: Caller) -> _Link:
+        if self._closed:
+            raise shutting_down()
+        link = self._links.get(caller)
+        if link is None:
+            if len(self._links) >= DEV_LINKS:
+                why = f"{DEV_LINKS} trees are linked; end one of them first"
+                raise BridgeError(Code.UNAVAILABLE, why)
+            link = self._links[caller] = _Link(self._linking.begin())
+            caller.on_close(self._end)
+        return link
+
+    def _end(self, caller: Caller) -> None:
+        link = self._links.get(caller)
+        if link is not None and link.ended is None:
+            link.ended = Deferred.fromCoroutine(self._unlink(caller, link))
+
+    async def _unlink(self, caller: Caller, link: _Link) -> None:
+        await link.lock.acquire()
+        try:
+            await link.tree.end()
+        except Exception:  # noqa: BLE001
+            self._log.failure("could not unlink a plugin")
+        finally:
+            del self._links[caller]
+            link.lock.release()
+
+    def close(self) -> Deferred[object]:
+        """
+        End every link.
+
+        :return: Fires when nothing is linked any more.
+        """
+        self._closed = True
+        links = list(self._links.items())
+        for caller, _ in links:
+            self._end(caller)
+        ended = [link.ended for _, link in links if link.ended is not None]
+        return DeferredList(ended).addCallback(lambda _: None)

@@ -1,0 +1,209 @@
+"""Tests for ``bridge.services.linking``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+from hypothesis import given, settings
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.dev.linking import Linking
+from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import TREE_FILES
+from bridge.protocol.wire import converter, structure
+from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import Registry
+from bridge.services import linking as module
+from bridge.services.linking import DevLinks, WorkTree
+
+from ..plugins.operations.bench import PROFILE, Bench, files_of, write_tree
+from ..strategies import values
+
+
+class WorkTreeTests(SynchronousTestCase):
+    """What a command may ask for."""
+
+    def test_good(self) -> None:
+        """A directory and its files are."""
+        tree = {"directory": "/home/a b", "files": ["main.ts", "src/a.ts"]}
+        asked = structure(converter, tree, WorkTree)
+        self.assertEqual(asked.directory, "/home/a b")
+        self.assertEqual(asked.files, ["main.ts", "src/a.ts"])
+
+    def test_bad(self) -> None:
+        """Anything else is refused, and none of it repeated."""
+        for value in (
+            {},
+            {"directory": "/a"},
+            {"directory": "Zq9", "files": []},
+            {"directory": "/Zq9\0", "files": []},
+            {"directory": "/a", "files": ["Zq9\0"]},
+            {"directory": "/a", "files": [""]},
+            {"directory": "/a", "files": ["Zq9", "Zq9"]},
+            {"directory": "/a", "files": [str(n) for n in range(TREE_FILES + 1)]},
+            {"directory": "/a", "files": [], "Zq9": 1},
+        ):
+            with self.assertRaises(BridgeError) as caught:
+                structure(converter, value, WorkTree)
+            self.assertNotIn("Zq9", caught.exception.message)
+
+    @settings(deadline=None)
+    @given(values)
+    def test_any_json(self, value: Any) -> None:
+        """Whatever JSON comes is read or refused."""
+        try:
+            structure(converter, value, WorkTree)
+        except BridgeError:
+            pass
+
+
+@define(eq=False)
+class Command:
+    """A caller."""
+
+    closing: list[Callable[[Any], None]] = field(factory=list)
+
+    def notify(self, event: str, data: Any) -> None:
+        """See ``Caller``."""
+
+    def on_close(self, call: Callable[[Any], None]) -> None:
+        """See ``Caller``."""
+        self.closing.append(call)
+
+    def leave(self) -> None:
+        """Be gone."""
+        for call in self.closing:
+            call(self)
+
+
+class LinkTests(SynchronousTestCase):
+    """Trees of commands."""
+
+    def setUp(self) -> None:
+        """A tree."""
+        self.bench = Bench(self)
+        self.tree = self.bench.repositories / "work"
+        write_tree(self.tree, files_of("mine"), None)
+        self.links = DevLinks(
+            Linking(
+                self.bench.operations,
+                self.bench.rebuild,
+                self.bench.trees,
+                self.bench.store,
+                PROFILE,
+                self.bench.audience,
+                self.bench.clock,
+                self.bench.threads,
+                self.bench.scanner,
+            )
+        )
+        self.command = Command()
+
+    def link(self, *names: str, command: Command | None = None) -> Deferred[Any]:
+        """Ask for the tree, as a command does; fires with plain JSON."""
+        files = list(names or ("main.ts", "plugin.json"))
+        registry = Registry().extended("dev", self.links)
+        params = {"directory": str(self.tree), "files": files}
+        caller = command or self.command
+        calling = Dispatcher(registry).call("dev", "link", params, caller)
+        return Deferred.fromCoroutine(calling)
+
+    def test_linked(self) -> None:
+        """A good tree is answered with the build's report."""
+        linked = self.successResultOf(self.link())["linked"]
+        self.assertEqual((linked["id"], linked["shadows"]), ("mine", False))
+        self.assertIs(linked["report"]["ok"], True)
+
+    def test_refused_for_its_sources(self) -> None:
+        """Every hit of the source policy is reported."""
+        (self.tree / "main.ts").write_text("eval('1');\n\neval('2');\n")
+        answer = self.successResultOf(self.link())
+        self.assertNotIn("linked", answer)
+        self.assertEqual(answer["message"], "policy: main.ts:1 eval")
+        self.assertEqual(
+            answer["hits"],
+            [
+                {"file": "main.ts", "line": 1, "rule": "eval"},
+                {"file": "main.ts", "line": 3, "rule": "eval"},
+            ],
+        )
+
+    def test_refused_otherwise(self) -> None:
+        """Any other refusal is reported in the words of an install."""
+        answer = self.successResultOf(self.link("main.ts"))
+        self.assertEqual(answer["hits"], [])
+        self.assertIn("no_manifest: ", answer["message"])
+
+    def test_defect(self) -> None:
+        """A failure of the daemon is logged in full, and reported without detail."""
+        self.bench.threads.failing["_copy"] = OSError(5, "I/O error")
+        error = self.failureResultOf(self.link(), BridgeError).value
+        self.assertEqual(error.code, Code.INTERNAL)
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
+    def test_one_after_the_other(self) -> None:
+        """A tree that is asked for while another is built waits for that."""
+        slow: Deferred[None] = Deferred()
+        self.bench.builder.outcomes = [slow]
+        first, second = self.link(), self.link()
+        self.assertNoResult(first)
+        self.assertNoResult(second)
+        slow.callback(None)
+        for answer in (first, second):
+            self.assertIsNotNone(self.successResultOf(answer)["linked"])
+
+    def test_gone(self) -> None:
+        """A command that goes takes its tree with it."""
+        self.successResultOf(self.link())
+        self.assertIn("mine", self.bench.trees.linked)
+        self.command.leave()
+        self.assertEqual(self.bench.trees.linked, {})
+        self.assertEqual(self.bench.left()[0], [])
+
+    def test_gone_while_building(self) -> None:
+        """One that goes while its tree is built is unlinked after that."""
+        slow: Deferred[None] = Deferred()
+        self.bench.builder.outcomes = [slow]
+        answer, waiting = self.link(), self.link()
+        self.command.leave()
+        self.assertNoResult(answer)
+        slow.callback(None)
+        self.successResultOf(answer)
+        self.assertNotIn("linked", self.successResultOf(waiting))
+        self.assertEqual(self.bench.left()[0], [])
+
+    def test_gone_and_broken(self) -> None:
+        """A link that can't be taken out ends, and that is logged."""
+        self.successResultOf(self.link())
+        self.bench.threads.failing["exchange_linked"] = OSError(5, "I/O error")
+        self.command.leave()
+        self.successResultOf(self.links.close())
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
+    def test_attack_too_many(self) -> None:
+        """More trees than there is room for are refused, until one goes."""
+        self.patch(module, "DEV_LINKS", 1)
+        self.successResultOf(self.link())
+        other = Command()
+        error = self.failureResultOf(self.link(command=other), BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.command.leave()
+        self.successResultOf(self.link(command=other))
+
+    def test_close(self) -> None:
+        """At the end nothing is linked any more, and nothing new is."""
+        slow: Deferred[None] = Deferred()
+        self.bench.builder.outcomes = [slow]
+        answer = self.link()
+        closing = self.links.close()
+        self.assertNoResult(closing)
+        slow.callback(None)
+        self.successResultOf(answer)
+        self.successResultOf(closing)
+        self.assertEqual(self.bench.trees.linked, {})
+        error = self.failureResultOf(self.link(), BridgeError).value
+        self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.command.leave()
