@@ -38,42 +38,53 @@ class Subscriber(Protocol):
 class Hub:
     """The authenticated sockets.  A failure of one harms no other."""
 
-    _subscribers: list[Subscriber] = field(factory=list)
+    _pages: dict[Subscriber, bool] = field(factory=dict)
     _joined: list[Callable[[Any], None]] = field(factory=list)
 
     _log: ClassVar[Logger] = Logger()
 
-    def add(self, subscriber: Subscriber) -> None:
-        """Push to ``subscriber`` from now on."""
-        self._subscribers.append(subscriber)
-        for call in self._joined:
+    def add(self, subscriber: Subscriber, page: bool = True) -> None:
+        """
+        Push to ``subscriber`` from now on.
+
+        :param page: Whether it is a page.  A command is none: it is asked nothing, and
+            what a page has left is not for it.
+        """
+        self._pages[subscriber] = page
+        for call in self._joined if page else ():
             call(subscriber)
 
     def on_join(self, call: Callable[[Any], None]) -> None:
-        """Call ``call`` with each subscriber that is added from now on."""
+        """Call ``call`` with each page that is added from now on."""
         self._joined.append(call)
 
     def remove(self, subscriber: Subscriber) -> None:
         """Stop pushing to ``subscriber``; does nothing if it was not added."""
-        self._subscribers = [s for s in self._subscribers if s is not subscriber]
+        self._pages.pop(subscriber, None)
 
     def __len__(self) -> int:
-        return len(self._subscribers)
+        return len(self._pages)
 
     def push(self, event: str, data: Any) -> None:
         """Send an event to every subscriber; ``data`` is plain JSON."""
-        self.ask(event, data)
+        self._send(event, data, list(self._pages))
 
     def ask(self, event: str, data: Any) -> list[Subscriber]:
         """
-        Send an event that is to be answered.
+        Send an event that pages are to answer.
 
         :param data: Plain JSON.
-        :return: The subscribers it was sent to, which may answer.
+        :return: The pages it was sent to.
         """
+        pages = [subscriber for subscriber, page in self._pages.items() if page]
+        return self._send(event, data, pages)
+
+    def _send(
+        self, event: str, data: Any, subscribers: list[Subscriber]
+    ) -> list[Subscriber]:
         text = frames.push(event, data)
         reached = []
-        for subscriber in list(self._subscribers):
+        for subscriber in subscribers:
             try:
                 subscriber.push(event, text)
                 reached.append(subscriber)

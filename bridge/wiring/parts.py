@@ -74,7 +74,10 @@ def make_parts(front: Front, reach: Reach | None = None) -> Parts:
     sockets = BridgeFactory(context)
     commands = plugins.for_commands(services.registry)
     control_context = evolve(
-        context, guard=front.control_guard, dispatcher=Dispatcher(commands)
+        context,
+        guard=front.control_guard,
+        dispatcher=Dispatcher(commands),
+        pages=False,
     )
 
     unbuildable = build_problem(paths)

@@ -85,6 +85,17 @@ class HubTests(SynchronousTestCase):
         self.assertEqual([len(p.got) for p in (*self.pages, last)], [2, 2, 2])
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
+    def test_attack_command_as_a_page(self) -> None:
+        """A command is pushed events, but is asked nothing and inherits nothing."""
+        joined: list[Any] = []
+        self.hub.on_join(joined.append)
+        command = Page()
+        self.hub.add(command, page=False)
+        self.assertEqual(self.hub.ask(Event.REMOTE, {}), self.pages)
+        self.hub.push(Event.BUILD, {})
+        self.assertEqual([event for event, _ in command.got], ["build"])
+        self.assertEqual(joined, [])
+
     def test_who_was_asked(self) -> None:
         """``ask`` returns the subscribers reached; one that fails is not among them."""
         self.hub.add(Broken())

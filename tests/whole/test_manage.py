@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import threading
+from typing import Any
 
 import pytest
 
@@ -76,7 +77,8 @@ class ManageTests(_Typed, InstallCase):
             self.done("enable", "good")
             (entry,) = self.done("list")["plugins"]
             self.assertIs(entry["enabled"], True)
-            self.assertEqual(self.done("update"), {"updates": []})
+            nothing_new: Any = {"updates": [], "unknown": [], "pending": []}
+            self.assertEqual(self.done("update"), nothing_new)
             self.done("disable", "good")
             (key,) = self.done("keys")["keys"]
             self.assertEqual(key["installed"], ["good"])
