@@ -95,6 +95,32 @@ export const hostScenarios = {
     equal([...memory.keys()], ["plugin-bridge.endpoint"]);
   },
 
+  link_pairs_the_page() {
+    const token = "8dTj5DPWSET2KLYtb9ii-0xPbHCmjBnxh5_bgCa9oLg";
+    const preferences = new Preferences(new Memory());
+    equal(preferences.follow(`#endpoint=http://127.0.0.1:5&token=${token}`), true);
+    equal([preferences.endpoint, preferences.first, preferences.token], ["http://127.0.0.1:5", token, ""]);
+    const paired: string[] = [];
+    const link = { state: "connecting", pair: (with_: string) => void paired.push(with_) };
+    preferences.settle(link);
+    equal(preferences.token, "");
+    link.state = "connected";
+    preferences.settle(link);
+    equal([preferences.token, preferences.offered, paired], [token, "", []]);
+    for (const fragment of ["#token=", "#token=short", "#token=a%20b%20c%20d%20e%20f%20g%20h", "#/plugins"]) {
+      equal(preferences.follow(fragment), false);
+    }
+  },
+
+  attack_link_that_unpairs_the_page() {
+    const preferences = new Preferences(new Memory());
+    preferences.token = "the-right-one";
+    equal(preferences.follow(`#token=${"x".repeat(43)}`), true);
+    const paired: string[] = [];
+    preferences.settle({ state: "unpaired", pair: (token) => void paired.push(token) });
+    equal([paired, preferences.token, preferences.offered], [["the-right-one"], "the-right-one", ""]);
+  },
+
   async settings_are_written_in_order() {
     const daemon = new Daemon();
     daemon.state.set("count", 1);

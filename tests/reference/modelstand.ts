@@ -206,7 +206,7 @@ export function openPage(session = new Memory()): ModelStand {
     announcer,
     navigation,
     questions: new Questions(world.later),
-    book: new LogBook(log),
+    book: new LogBook(log, session),
     log,
     preferences: new Preferences(new Memory()),
     cards: { changed: new Signal() } as never,

@@ -7,13 +7,15 @@ import {
   readEntries,
   readKeys,
   readPreview,
-  readUpdates,
+  readOutdated,
 } from "../../bridge/reference/packages/host/src/model/entries.js";
 import { filtered } from "../../bridge/reference/packages/host/src/model/logbook.js";
 import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/route.js";
 import { matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
+import type { PluginState } from "../../bridge/reference/packages/host/src/runtime.js";
 import { answered, connectedPage, openPage, press, refused, runs } from "./modelstand.js";
+import { Memory } from "./pagestand.js";
 import { equal } from "./world.js";
 
 const NEVER = (): boolean => false;
@@ -153,7 +155,7 @@ export const pageScenarios = {
   nonsense_from_the_daemon() {
     for (const nonsense of [undefined, null, 7, "x", [], {}, { plugins: [7], updates: 7, keys: "" }]) {
       equal(readEntries(nonsense), []);
-      equal(readUpdates(nonsense), []);
+      equal(readOutdated(nonsense), { updates: [], unknown: [], pending: [] });
       equal(readKeys(nonsense), []);
       const preview = readPreview(nonsense);
       equal([preview.url, preview.trusted, gains(preview.changes)], ["", false, false]);
@@ -176,11 +178,15 @@ export const pageScenarios = {
       explain(refused(message, code), "install").words;
     equal(words("denied: the prompt was dismissed"), "Not confirmed, so nothing changed.");
     equal(words("denied"), "Not confirmed, so nothing changed.");
-    equal(words("unsigned: plugin.sig is missing"), "Not installed: it isn't properly signed.");
-    equal(explain(refused("policy: main.ts:3"), "update").words, "Not updated: its code breaks the safety rules.");
-    const policy = explain(refused("policy:main.ts:3 eval"));
-    equal([policy.kind, policy.details], ["policy", "main.ts:3 eval"]);
-    equal(words("constructor: x"), "The bridge refused this.");
+    equal(words("unsigned: plugin.sig is missing"), "Not installed. It isn't properly signed: plugin.sig is missing.");
+    equal(explain(refused("policy: main.ts:3"), "update").words, "Not updated. Its code breaks the safety rules: main.ts:3.");
+    // The reason is in the first line; where there is more of it, all of it follows.
+    const policy = explain(refused("policy:main.ts:3 eval\nmain.ts:4 eval"));
+    equal(policy.words, "Nothing changed. Its code breaks the safety rules: main.ts:3 eval.");
+    equal([policy.kind, policy.details], ["policy", "main.ts:3 eval\nmain.ts:4 eval"]);
+    equal(explain(refused(`policy: ${"x".repeat(200)}`)).details.length, 200);
+    equal(words("url: must start with https://"), "The bridge refused this: url: must start with https://.");
+    equal(words("constructor: x"), "The bridge refused this: constructor: x.");
     equal(words("whatever", "internal").includes("log"), true);
     equal(explain(new DOMException("x", "AbortError")).words, "Cancelled. Nothing changed.");
     equal(explain(new Error("oh")).words, "Something went wrong.");
@@ -477,6 +483,61 @@ export const pageScenarios = {
     runtime.switched = "reload";
     await model.setEnabled("some-one", false);
     equal(said.at(-1), "some-one is off after a reload.");
+  },
+
+  async what_a_reload_does() {
+    const entries = (...ids: string[]): object[] => ids.map((id) => installed(id));
+    const words = async (plugins: object[], ...states: PluginState[]): Promise<string> =>
+      (await connectedPage(plugins, states)).model.reloadWords;
+    equal(await words(entries("a-x"), runs("a-x")), "");
+    equal(await words(entries("a-x")), "Reload to start a-x.");
+    equal(await words(entries("a-x", "b-x")), "Reload to start 2 plugins.");
+    equal(await words([], runs("a-x")), "Reload to finish removing a-x.");
+    const off = runs("a-x", { enabled: false, needsReload: true });
+    equal(await words(entries("a-x"), off), "Reload to finish switching a-x off.");
+    equal(await words(entries("a-x", "b-x"), off), "Reload to bring 2 plugins up to date.");
+    equal(await words(entries("a-x"), runs("a-x", { version: "0.9.0" })), "Reload to bring a-x up to date.");
+    const { model, link } = await connectedPage();
+    link.push("build", { ok: true, plugins: [] });
+    equal(model.reloadWords, "The page was rebuilt. Reload to use it.");
+  },
+
+  async names_of_plugins() {
+    const names = ["Bio 10", "Bio 2", "Host", "Twin", "twin!"];
+    const plugins = names.map((name, n) => installed(`id-${n}`, { name }));
+    const { model } = await connectedPage(plugins);
+    // In the order that people count.
+    equal(model.rows.map(({ name }) => name), [
+      "Bio 2",
+      "Bio 10",
+      "Host (id-2)",
+      "Twin (id-3)",
+      "twin! (id-4)",
+    ]);
+    equal(model.nameOfNew({ id: "new-one", name: "BIO 2" }), "BIO 2 (new-one)");
+    equal(model.nameOfNew({ id: "id-1", name: "Bio 2" }), "Bio 2");
+    equal(model.nameOfTask({ id: "", name: " x " }), "x");
+  },
+
+  async lines_from_before_a_reload() {
+    const session = new Memory();
+    const before = openPage(session).model;
+    before.log.add("warn", "bio", "of before");
+    before.book.keep();
+    const { model } = openPage(session);
+    model.log.add("info", "host", "of now");
+    equal(model.book.lines.map(({ number, message, level }) => [number, message, level]), [
+      [1, "of before", "warn"],
+      [2, "of now", "info"],
+    ]);
+    for (const broken of ["", "{", "7", '[7, {"ts": "x"}]']) {
+      session.setItem("plugin-bridge.log", broken);
+      equal(openPage(session).model.book.lines.every(({ ts }) => ts === 0), true);
+    }
+    session.setItem = () => {
+      throw new Error("full");
+    };
+    model.book.keep();
   },
 
   async a_failed_build() {

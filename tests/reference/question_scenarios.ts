@@ -3,7 +3,7 @@
 import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
-import { shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
+import { shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
 import { Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Daemon } from "./pagestand.js";
 import { World, equal, failure, settle } from "./world.js";
@@ -123,7 +123,7 @@ export const questionScenarios = {
 
   attack_names_that_mislead() {
     const long = "Bridge: your session ends. To stay signed in, press Allow below.".repeat(3);
-    equal([...shownName(long)].length, 61);
+    equal([...shortName(long)].length, 61);
     equal(shownName("  Bio  "), "Bio");
     // What is written from right to left turns nothing of the sentence around.
     equal(shownName("مرحبا"), "\u2068مرحبا\u2069");

@@ -78,6 +78,14 @@ class EndpointTests(ScenarioTestCase):
         """A link to another endpoint does not get the token shown there."""
         self.prove()
 
+    def test_link_pairs_the_page(self) -> None:
+        """The address's fragment may have the token; it is kept once it is accepted."""
+        self.prove()
+
+    def test_attack_link_that_unpairs_the_page(self) -> None:
+        """A token that is refused does not replace the one that was accepted."""
+        self.prove()
+
 
 class SettingsTests(ScenarioTestCase):
     """A plugin's settings."""

@@ -108,6 +108,18 @@ class PageTests(ScenarioTestCase):
         """A switch that could not be saved is reported, and where it stands."""
         self.prove()
 
+    def test_what_a_reload_does(self) -> None:
+        """What a reload is of use for is said of what waits for it."""
+        self.prove()
+
+    def test_names_of_plugins(self) -> None:
+        """Plugins are listed in natural order, and equal names with their ids."""
+        self.prove()
+
+    def test_lines_from_before_a_reload(self) -> None:
+        """The log has the newest lines of the page before."""
+        self.prove()
+
     def test_a_failed_build(self) -> None:
         """A failed build is shown until one succeeds."""
         self.prove()

@@ -242,11 +242,12 @@ class Stand:
 
     _signed_at: int = 0
 
-    def open(self, route: str = "", query: str = "") -> None:
-        """Load the page again, at a route such as ``/plugins``."""
+    def open(self, route: str = "", query: str = "", token: str = "") -> None:
+        """Load the page again, at a route such as ``/plugins``, by a link."""
         endpoint = quote(f"http://127.0.0.1:{self.daemon.port}", safe="")
+        fragment = f"endpoint={endpoint}" + (f"&token={token}" if token else "")
         self.browser.open("about:blank")
-        self.browser.open(f"{self.page}/{query}#endpoint={endpoint}")
+        self.browser.open(f"{self.page}/{query}#{fragment}")
         if route:
             self.go(route)
 

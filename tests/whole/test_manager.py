@@ -101,6 +101,25 @@ export default definePlugin({
   deactivate() {},
 });
 """
+GREEDY = """\
+import { definePlugin } from '@bridge/plugin-api';
+
+export default definePlugin({
+  id: 'greedy-one',
+  activate(ctx) {
+    const quiet = () => undefined;
+    const ask = () => {
+      ctx.sql.databases().catch(quiet);
+      for (const host of ['a.example', 'b.example', 'c.example']) {
+        ctx.http.fetch(`https://${host}/`).catch(quiet);
+      }
+    };
+    ask();
+    setInterval(ask, 500);
+  },
+  deactivate() {},
+});
+"""
 THROWS = "throw new Error('it breaks while it is loaded');\nexport default {};\n"
 
 
@@ -246,9 +265,37 @@ class ConnectTests(StandTestCase):
         stand.browser.open("about:blank")
         stand.open()
         browser.until_text("#connect-words", "The bridge isn't running.")
+        # A page that is paired needs no code, but a bridge that runs.
+        self.assertFalse(self.is_shown("#token"))
+        browser.until_text("#connect", "plugin-bridge run --host reference")
         self.audit("absent")
         stand.start_daemon(port=port)
         self.retry()
+        browser.until_text("#bridge-state", "Connected")
+
+    def test_link_with_the_token(self) -> None:
+        """It connects the page, and is in no address after that."""
+        stand, browser = self.stand, self.browser
+        stand.open()
+        browser.chrome.execute_script("localStorage.clear()")
+        stand.open()
+        browser.until_text("#connect-words", "Paste the pairing code")
+        field = browser.find("#token")
+        self.assertEqual(
+            [field.get_attribute("type"), field.get_attribute("autocomplete")],
+            ["text", "off"],
+        )
+        steps = browser.chrome.execute_script("return history.length")
+        stand.open(token=stand.daemon.token)
+        browser.until_text("#bridge-state", "Connected")
+        self.assertNotIn("token", browser.chrome.current_url)
+        browser.chrome.back()
+        self.assertNotIn("token", browser.chrome.current_url)
+        self.assertGreater(steps, 0)
+        stand.open()
+        browser.until_text("#bridge-state", "Connected")
+        # One that is refused does not unpair the page.
+        stand.open(token="x" * 43)
         browser.until_text("#bridge-state", "Connected")
 
 
@@ -457,7 +504,7 @@ class ManagerTests(StandTestCase):
         browser.find('[data-testid="plugin-card-speaker-box"]')
         self.audit("home")
         browser.click('[data-testid="plugin-card-speaker-box"] button')
-        browser.until_text("#question", "Let Speaker Box")
+        browser.until_text("#question", "Let “Speaker Box”")
         browser.answer("yes")
         stand.go("/plugins/speaker-box/permissions")
         browser.until_text("#permissions", "You allowed it to")
@@ -632,10 +679,8 @@ class ManagerTests(StandTestCase):
         browser.type("#install-url", url)
         browser.click("#look")
         self.desktop.confirm()
-        browser.until_text("#look-refused", "it isn't properly signed")
-        self.assertNotIn("plugin.sig", browser.text("#look-refused"))
-        browser.click("#look-refused summary")
-        browser.until_text("#look-refused", "plugin.sig")
+        browser.until_text("#look-refused", "It isn't properly signed")
+        self.assertIn("there is no plugin.sig", browser.text("#look-refused"))
         self.audit("unsigned")
 
     def test_safe_mode(self) -> None:
@@ -667,6 +712,94 @@ class ManagerTests(StandTestCase):
         browser.click("#turn-off-culprit")
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
         self.assertNotEqual(stand.focus(), "BODY")
+
+    def test_names_places_and_keys(self) -> None:
+        """Names of others fit every window; going back returns to the place."""
+        self.addCleanup(self.remove_all)
+        stand, browser = self.stand, self.browser
+        names = {
+            "arabic-one": "مُحدِّث السيرة الذاتية للمستخدمين",
+            "japanese-one": "プロフィール自動更新とアバター操作パネルの統合版",
+            "long-one": "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk" * 2,
+            "twin-one": "Arabic-One",
+        }
+        for plugin_id, name in names.items():
+            url = stand.publish(plugin_id, name=name, author=name, description=name)
+            stand.confirmed("plugins/install", {"url": url})
+        stand.open("/home")
+        browser.until_text('[data-testid="plugin-card-twin-one"]', "It runs.")
+        self.audit("names-home")
+        for width in (320, 768, 1280, 2560):
+            self.auditor.resize(width, 1)
+            for route in ("/home", "/plugins", "/plugins/long-one", "/log"):
+                stand.go(route)
+                script = "return document.documentElement.scrollWidth <= innerWidth"
+                self.assertTrue(browser.chrome.execute_script(script), (width, route))
+        stand.go("/plugins")
+        browser.until_text('[data-testid="plugin-name-twin-one"]', "(twin-one)")
+        self.audit("names-list")
+
+        self.auditor.resize(320, 1)
+        browser.chrome.execute_script("scrollTo(0, 250)")
+        self.until("it is scrolled", lambda: self.top() == 250)
+        browser.click('[data-row="twin-one"]')
+        self.focused("H2")
+        browser.click(".back")
+        self.focused("twin-one")
+        self.until("the place is kept", lambda: self.top() == 250)
+
+        stand.open("/settings")
+        browser.until_text("#settings", "Connection")
+        browser.chrome.execute_script("document.activeElement.blur()")
+        self.press_until("skip", Keys.TAB)
+        self.press(Keys.ENTER)
+        self.focused("H2")
+        self.assertTrue(browser.chrome.current_url.endswith("#/settings"))
+
+    def top(self) -> int:
+        """How far the page is scrolled down, in pixels."""
+        top: float = self.browser.chrome.execute_script("return scrollY")
+        return round(top)
+
+    def test_attack_questions_of_a_plugin(self) -> None:
+        """Neither a double-click nor one more question takes anything."""
+        self.addCleanup(self.remove_all)
+        stand, browser = self.stand, self.browser
+        url = stand.publish(
+            "greedy-one",
+            main=GREEDY,
+            permissions=["sql", "network"],
+            hosts=["a.example"],
+        )
+        stand.confirmed("plugins/install", {"url": url})
+        stand.open("/plugins")
+        browser.until_text("#question", "Let “Greedy One” ")
+        browser.until_text("#question-plugin", "greedy-one")
+        self.audit("question-of-a-plugin")
+        browser.click("#question-key summary")
+        browser.until_text("#question-key", "-")
+        first = browser.text("#question-title")
+        browser.answer("no")
+        self.until("the next asks", lambda: browser.text("#question-title") != first)
+        # The second click of a double-click.
+        browser.click("#question-yes")
+        self.assertIn("Greedy One", browser.text("#question-title"))
+        browser.answer("no")
+        browser.until_text("#plugin-list", "it asks no more")
+        self.assertFalse(self.is_shown("#question"))
+        self.assertNotIn("grants:greedy-one", self.kept())
+        browser.click(".ask-again button")
+        browser.until_text("#question", "Let “Greedy One” ")
+        browser.answer("off")
+        browser.until_text('[data-testid="plugin-status-greedy-one"]', "Off")
+        self.assertEqual(self.kept().get("enabled:greedy-one"), False)
+        self.assertNotIn("grants:greedy-one", self.kept())
+
+    def kept(self) -> dict[str, Any]:
+        """What the page has stored for itself."""
+        stored: dict[str, Any] = self.stand.call("state/list", {"ns": "host"})
+        entries: dict[str, Any] = stored["entries"]
+        return entries
 
     def test_linked_plugin(self) -> None:
         """A plugin that is being developed is named so, and can't be uninstalled."""

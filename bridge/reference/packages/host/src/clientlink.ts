@@ -100,8 +100,8 @@ export class ClientLink implements Link {
     this.client.pair(token).catch(() => undefined);
   }
 
-  moveTo(endpoint: string): void {
-    this.client.moveTo(endpoint);
+  moveTo(endpoint: string, token = ""): void {
+    this.client.moveTo(endpoint, token);
   }
 
   retry(): void {

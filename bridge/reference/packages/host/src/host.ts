@@ -32,6 +32,9 @@ export interface Page extends Pick<RuntimeParts, "safe" | "leftSafeMode" | "stor
 export interface Host {
   readonly runtime: PageRuntime;
   readonly navigation: Navigation;
+  readonly book: LogBook;
+  /** Connect again, with what the preferences name by now. */
+  readonly reconnect: () => void;
 }
 
 /**
@@ -47,8 +50,9 @@ export function startHost(
   page: Page,
 ): Host {
   const { later, now } = environment;
-  const link = new ClientLink(preferences.endpoint, preferences.token);
+  const link = new ClientLink(preferences.endpoint, preferences.first);
   const { client } = link;
+  link.changed.listen(() => preferences.settle(link));
   const log = new Log(environment, (...line) => client.log(...line));
   const cards = new PluginCards();
   const questions = new Questions(later);
@@ -60,6 +64,7 @@ export function startHost(
     asker: questions,
     place: (manifest, logger) => cards.place(manifest, logger),
   });
+  const book = new LogBook(log, page.session);
   const memory = new HostState(link);
   const navigation = new Navigation(page.bar);
   const model = new PageModel({
@@ -71,7 +76,7 @@ export function startHost(
     announcer: new Announcer(),
     navigation,
     questions,
-    book: new LogBook(log),
+    book,
     log,
     preferences,
     cards,
@@ -83,7 +88,8 @@ export function startHost(
   const host = { connection: link, log, runtime, page: model };
   const scope = { host, manager: runtime.manager, ...pageTools(later) };
   client.onRemote(evaluator(scope));
-  return { runtime, navigation };
+  const reconnect = (): void => link.moveTo(preferences.endpoint, preferences.first);
+  return { runtime, navigation, book, reconnect };
 }
 
 /** Show what the daemon logs, under its own scope so that it is not sent back. */

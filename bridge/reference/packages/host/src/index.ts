@@ -7,7 +7,8 @@ import { Preferences } from "./preferences.js";
 import { openStorage } from "./storage.js";
 import { browser } from "./environment.js";
 
-function takeEndpointFromAddress(preferences: Preferences): boolean {
+/** Take what pairs the page out of the address, where a later reader could find it. */
+function takeFromAddress(preferences: Preferences): boolean {
   const taken = preferences.follow(location.hash);
   if (taken) {
     history.replaceState(null, "", location.pathname + location.search);
@@ -36,8 +37,8 @@ const root = document.getElementById("host");
 if (root !== null) {
   const storage = openStorage("localStorage");
   const preferences = new Preferences(storage);
-  takeEndpointFromAddress(preferences);
-  const { runtime, navigation } = startHost(root, COMPILED_PLUGINS, preferences, browser, {
+  takeFromAddress(preferences);
+  const { runtime, navigation, book, reconnect } = startHost(root, COMPILED_PLUGINS, preferences, browser, {
     storage,
     session: openStorage("sessionStorage"),
     bar: {
@@ -51,13 +52,15 @@ if (root !== null) {
     safe: new URLSearchParams(location.search).has(SAFE),
     leftSafeMode: removeSafeFromAddress,
   });
-  addEventListener("pagehide", () => runtime.left());
+  addEventListener("pagehide", () => {
+    runtime.left();
+    book.keep();
+  });
   addEventListener("hashchange", () => {
     // A link to the page that is already open only changes its fragment.
-    if (takeEndpointFromAddress(preferences)) {
-      location.reload();
-    } else {
-      void navigation.follow();
+    if (takeFromAddress(preferences)) {
+      reconnect();
     }
+    void navigation.follow();
   });
 }

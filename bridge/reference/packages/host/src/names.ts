@@ -10,16 +10,17 @@ export interface Named {
   readonly name: string;
 }
 
-/** A name, cut, so that it changes nothing of a sentence that it is part of. */
+/** A name that turns nothing of a sentence that it is part of. */
 export function shownName(name: string): string {
-  const characters = [...name.trim()];
-  const cut = characters.slice(0, MOST_CHARACTERS).join("").trim();
-  return isolated(characters.length > MOST_CHARACTERS ? `${cut}…` : cut);
+  const trimmed = name.trim();
+  return FROM_RIGHT_TO_LEFT.test(trimmed) ? `\u2068${trimmed}\u2069` : trimmed;
 }
 
-/** A name in quotes, as a question has it. */
-export function quotedName(name: string): string {
-  return `“${shownName(name)}”`;
+/** A name as a question has it: cut, so that it can't be a text of its own. */
+export function shortName(name: string): string {
+  const characters = [...name.trim()];
+  const cut = characters.slice(0, MOST_CHARACTERS).join("").trim();
+  return shownName(characters.length > MOST_CHARACTERS ? `${cut}…` : cut);
 }
 
 /** The names of plugins by id; one that another or the host has is shown with its id. */
@@ -48,8 +49,4 @@ function seenAs(name: string): string {
     .normalize("NFKD")
     .toLowerCase()
     .replace(/[\s\p{P}\p{S}\p{M}\p{C}]+/gu, "");
-}
-
-function isolated(name: string): string {
-  return FROM_RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name;
 }

@@ -23,8 +23,16 @@ export function endpointInFragment(fragment: string): string | undefined {
   return named === null ? undefined : readEndpoint(named);
 }
 
+/** The pairing token in a fragment such as `#token=…`; empty when it names none. */
+export function tokenInFragment(fragment: string): string {
+  const named = new URLSearchParams(fragment.replace(/^#/, "")).get("token") ?? "";
+  return /^[A-Za-z0-9_-]{16,128}$/.test(named) ? named : "";
+}
+
 /** Reads and writes the two; lives in memory when the browser keeps nothing. */
 export class Preferences {
+  /** A token that a link brought, until the daemon accepts or refuses it; empty for none. */
+  offered = "";
   readonly #storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
   constructor(storage: Pick<Storage, "getItem" | "setItem" | "removeItem">) {
@@ -44,26 +52,46 @@ export class Preferences {
   }
 
   set token(token: string) {
+    this.offered = "";
     this.#storage.setItem(TOKEN_KEY, token);
   }
 
   /**
-   * Take over the endpoint a link names.
+   * Take over the endpoint and the token that a link names.
    *
    * A link may come from anywhere, so it must not make the page show the token to
-   * something else: another endpoint than before has to be paired again.
+   * something else: another endpoint than before has to be paired again.  Nor may it
+   * unpair the page: the token is kept once the daemon has accepted it.
    *
-   * @returns Whether the fragment named an endpoint.
+   * @returns Whether the fragment named one of them.
    */
   follow(fragment: string): boolean {
     const endpoint = endpointInFragment(fragment);
-    if (endpoint === undefined) {
-      return false;
+    this.offered = tokenInFragment(fragment);
+    if (endpoint !== undefined) {
+      if (endpoint !== this.endpoint) {
+        this.#storage.removeItem(TOKEN_KEY);
+      }
+      this.endpoint = endpoint;
     }
-    if (endpoint !== this.endpoint) {
-      this.#storage.removeItem(TOKEN_KEY);
+    return endpoint !== undefined || this.offered !== "";
+  }
+
+  /** The token to connect with. */
+  get first(): string {
+    return this.offered || this.token;
+  }
+
+  /** Keep what a link brought when the daemon accepts it, or else return to what was. */
+  settle(link: { readonly state: string; pair(token: string): void }): void {
+    const { offered } = this;
+    if (offered !== "" && link.state === "connected") {
+      this.token = offered;
+    } else if (offered !== "" && link.state === "unpaired") {
+      this.offered = "";
+      if (this.token !== "") {
+        link.pair(this.token);
+      }
     }
-    this.endpoint = endpoint;
-    return true;
   }
 }

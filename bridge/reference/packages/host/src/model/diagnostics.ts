@@ -43,10 +43,10 @@ function section(title: string, lines: readonly string[]): string {
   return [`\n${title}:`, ...body.map((line) => `  ${line.replace(/\n/g, "\n    ")}`)].join("\n");
 }
 
-/** Remove the paths of addresses, home directories, and whatever may be a secret. */
+/** Remove the paths of addresses, directories, and whatever may be a secret. */
 export function redacted(text: string): string {
   return text
     .replace(/\b((?:https?|wss?):\/\/)(?:[^\s/@]*@)?([^\s/"'<>)\]]+)[^\s"'<>)\]]*/g, "$1$2/…")
-    .replace(/\/(?:home|Users)\/[^\s/"']+/g, "~")
+    .replace(/(?<![\w/:.])\/(?:[^\s/"'<>]+\/)+/g, "/…/")
     .replace(/\b(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{32,}\b/g, "…");
 }

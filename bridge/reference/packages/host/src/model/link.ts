@@ -41,6 +41,7 @@ export interface Link {
   /** Listen to the pushes of one event. */
   on(event: string, listener: (data: unknown) => void): () => void;
   pair(token: string): void;
-  moveTo(endpoint: string): void;
+  /** @param token Of the daemon there; without one, the page has to be paired. */
+  moveTo(endpoint: string, token?: string): void;
   retry(): void;
 }

@@ -1,7 +1,11 @@
-import type { Level, Log, LogRecord } from "../log.js";
+import { type Log, type LogRecord, type Level, levelOf } from "../log.js";
 import { Signal } from "../signal.js";
+import { fields, list, text } from "../wire.js";
 
 const KEPT_LINES = 500;
+const KEPT_KEY = "plugin-bridge.log";
+// Over a reload: what a store of a browser has room for, next to everything else in it.
+const KEPT_OVER_RELOAD = 200;
 
 /** A line, with a number of its own. */
 export type Line = LogRecord & { readonly number: number };
@@ -21,13 +25,31 @@ export class LogBook {
   readonly changed = new Signal();
   #lines: readonly Line[] = [];
   #number = 0;
+  readonly #store: Pick<Storage, "getItem" | "setItem">;
 
-  constructor(log: Log) {
+  /** @param store Lasts as long as the tab: it has the lines from before a reload. */
+  constructor(log: Log, store: Pick<Storage, "getItem" | "setItem">) {
+    this.#store = store;
+    readLines(store.getItem(KEPT_KEY) ?? "").forEach((record) => this.#add(record));
     log.recorded.listen((record) => {
-      this.#number += 1;
-      this.#lines = [...this.#lines.slice(1 - KEPT_LINES), { ...record, number: this.#number }];
+      this.#add(record);
       this.changed.emit();
     });
+  }
+
+  /** The page is being left: keep the newest lines for the next one. */
+  keep(): void {
+    const lines = this.#lines.slice(-KEPT_OVER_RELOAD).map(({ number: _, ...record }) => record);
+    try {
+      this.#store.setItem(KEPT_KEY, JSON.stringify(lines));
+    } catch {
+      // The store is full: the next page begins with an empty log.
+    }
+  }
+
+  #add(record: LogRecord): void {
+    this.#number += 1;
+    this.#lines = [...this.#lines.slice(1 - KEPT_LINES), { ...record, number: this.#number }];
   }
 
   /** The oldest first. */
@@ -38,6 +60,19 @@ export class LogBook {
   clear(): void {
     this.#lines = [];
     this.changed.emit();
+  }
+}
+
+function readLines(kept: string): readonly LogRecord[] {
+  try {
+    return list(JSON.parse(kept)).map(fields).map(({ level, scope, message, ts }) => ({
+      level: levelOf(text(level)),
+      scope: text(scope),
+      message: text(message),
+      ts: typeof ts === "number" ? ts : 0,
+    }));
+  } catch {
+    return [];
   }
 }
 

@@ -2,6 +2,7 @@ import type { State } from "../../../client/src/index.js";
 import { Signal } from "../signal.js";
 import { fields, texts } from "../wire.js";
 import type { Log } from "../log.js";
+import { type Named, shownName, shownNames } from "../names.js";
 import type { PluginCards } from "../plugincards.js";
 import type { Preferences } from "../preferences.js";
 import type { Runtime } from "../runtime.js";
@@ -13,7 +14,7 @@ import type { LogBook } from "./logbook.js";
 import type { Navigation } from "./navigation.js";
 import type { Questions } from "./questions.js";
 import type { Route } from "./route.js";
-import { type Row, rowsOf } from "./rows.js";
+import { type Row, type Status, rowsOf } from "./rows.js";
 import type { Shelf } from "./shelf.js";
 import type { Task, Work } from "./work.js";
 import { type Problem, count, explain } from "./words.js";
@@ -178,6 +179,30 @@ export class PageModel {
     return this.rows.find((row) => row.id === id)?.name ?? id;
   }
 
+  /** The name of a plugin that is not installed; see `names.ts`. */
+  nameOfNew({ id, name }: Named): string {
+    const others = this.rows.map((row) => ({ id: row.id, name: row.entry?.name ?? row.name }));
+    const all = [...others.filter((other) => other.id !== id), { id, name }];
+    return shownNames(all).get(id) ?? id;
+  }
+
+  /** What an operation is about; empty while that is not known. */
+  nameOfTask({ id, name }: Pick<Task, "id" | "name">): string {
+    return this.rows.find((row) => row.id === id)?.name ?? (shownName(name) || id);
+  }
+
+  /** Why a reload is of use; empty when it is of none. */
+  get reloadWords(): string {
+    const rows = this.rows.filter((row) => row.reload);
+    const kinds = new Set(rows.map(({ status }) => RELOADS[status] ?? OTHER_RELOAD));
+    const what = rows.length === 1 ? String(rows[0]?.name) : count(rows.length, "plugin");
+    if (rows.length === 0) {
+      return this.isRebuilt ? "The page was rebuilt. Reload to use it." : "";
+    }
+    const [kind = OTHER_RELOAD] = kinds.size === 1 ? kinds : [];
+    return `Reload to ${kind.replace("~", what)}.`;
+  }
+
   get updatingAll(): boolean {
     return this.#updatingAll;
   }
@@ -261,7 +286,7 @@ export class PageModel {
   /** The words for an operation that has ended. */
   outcomeWords({ aim, name, id, outcome, problem }: Task): string {
     const row = this.rows.find((one) => one.id === id);
-    const what = row?.name || name || id || "It";
+    const what = this.nameOfTask({ id, name }) || "It";
     // After a reload in the meantime, it may run already.
     const reload = row === undefined || row.reload;
     if (outcome !== "done") {
@@ -353,6 +378,15 @@ export class PageModel {
     await this.memory.compare(installed).catch(() => undefined);
   }
 }
+
+// What a reload does, by what waits for it; `~` stands for the plugin.
+const OTHER_RELOAD = "bring ~ up to date";
+const RELOADS: { readonly [status in Status]?: string } = {
+  new: "start ~",
+  "turning-on": "start ~",
+  "turning-off": "finish switching ~ off",
+  removed: "finish removing ~",
+};
 
 const TROUBLES: { readonly [state in State]?: "absent" | "lost" | "stalled" } = {
   absent: "absent",

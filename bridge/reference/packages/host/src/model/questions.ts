@@ -1,5 +1,5 @@
 import type { Later } from "../environment.js";
-import { quotedName } from "../names.js";
+import { shortName } from "../names.js";
 import type { Asker, Use } from "../permissions.js";
 import { Signal } from "../signal.js";
 
@@ -85,7 +85,7 @@ export class Questions implements Asker {
       return Promise.resolve(false);
     }
     return new Promise((answer) => {
-      const title = `Let ${quotedName(name)} ${words}?`;
+      const title = `Let “${shortName(name)}” ${words}?`;
       const question = { title, detail, yes: "Allow", no: "Not now", danger: false, plugin: id };
       const asked = { question, about, answer };
       if (this.#waiting.some((other) => other.question.plugin === id)) {

@@ -26,24 +26,24 @@ const NOT_DONE: { readonly [aim in Aim]: string } = {
 const REFUSALS: { readonly [prefix: string]: string } = {
   already_installed: "You have this plugin already.",
   approval_unavailable: "This computer can't show the question. Nothing changed.",
-  build_failed: "~: the page can't be built with it.",
+  build_failed: "~. The page can't be built with it.",
   busy: "The bridge is busy with another plugin. Try again in a moment.",
   cancelled: "Cancelled. Nothing changed.",
   clone_failed: "The repository couldn't be downloaded.",
   denied: "Not confirmed, so nothing changed.",
   downgrade: "The repository has an older version than yours. Nothing changed.",
-  invalid_id: "~: no plugin may have this id.",
-  manifest_invalid: "~: its plugin.json breaks a rule.",
+  invalid_id: "~. No plugin may have this id.",
+  manifest_invalid: "~. Its plugin.json breaks a rule.",
   moved: "It changed since you looked. Nothing was installed.",
   no_manifest: "This isn't a plugin: the repository has no plugin.json.",
   not_cancellable: "Finishing; too late to cancel.",
   not_https: "The address has to start with https://.",
   not_installed: "This plugin isn't installed any more.",
   not_trusted: "The author's key wasn't accepted, so nothing changed.",
-  policy: "~: its code breaks the safety rules.",
+  policy: "~. Its code breaks the safety rules.",
   private_address: "This is on your own network, so the bridge didn't look at it.",
   reinstall_required: "It was installed without a key. Uninstall it, then install it again.",
-  unsigned: "~: it isn't properly signed.",
+  unsigned: "~. It isn't properly signed.",
 };
 
 // By code, for everything else.
@@ -55,10 +55,23 @@ const FAILURES: { readonly [code: string]: string } = {
   lost: "The connection was lost. The bridge may still be working on it.",
   pairing: "This page isn't paired with the bridge.",
   timeout: "The bridge didn't answer in time. It may still be working on it.",
-  unavailable: "The bridge can't do this now. Try again in a moment.",
+  unavailable: "The bridge can't do this now.",
   unknown_method: "Update the bridge to do this.",
   unknown_service: "Update the bridge to do this.",
 };
+
+// Those whose reason is of use in the first line, by prefix or code.
+const REASONED: ReadonlySet<string> = new Set([
+  "bad_request",
+  "build_failed",
+  "clone_failed",
+  "invalid_id",
+  "manifest_invalid",
+  "policy",
+  "unavailable",
+  "unsigned",
+]);
+const REASON_CHARACTERS = 160;
 
 /** Explain a failure; anything may have been thrown. */
 export function explain(thrown: unknown, aim: Aim = ""): Problem {
@@ -66,11 +79,22 @@ export function explain(thrown: unknown, aim: Aim = ""): Problem {
   const [, prefix = "", detail = ""] = /^([a-z_]+)(?::\s*(.*))?$/s.exec(message) ?? [];
   const refusal = lookUp(REFUSALS, prefix);
   if (refusal !== undefined) {
-    const words = refusal.replace("~", NOT_DONE[aim]);
-    return { words, details: detail, kind: prefix };
+    return withReason(refusal.replace("~", NOT_DONE[aim]), detail, prefix);
   }
-  const words = lookUp(FAILURES, code) ?? "Something went wrong.";
-  return { words, details: message, kind: code };
+  const words = lookUp(FAILURES, code);
+  return words === undefined
+    ? { words: "Something went wrong.", details: message, kind: code }
+    : withReason(words, message, code);
+}
+
+function withReason(words: string, reason: string, kind: string): Problem {
+  const [first = "", ...more] = reason.split("\n");
+  if (first === "" || first.length > REASON_CHARACTERS || !REASONED.has(kind)) {
+    return { words, details: reason, kind };
+  }
+  const [sentence, end] = [words.replace(/\.$/, ""), /[.!?]$/.test(first) ? "" : "."];
+  const details = more.length === 0 ? "" : reason;
+  return { words: `${sentence}: ${first}${end}`, details, kind };
 }
 
 function failureOf(thrown: unknown): { readonly code: string; readonly message: string } {

@@ -10,7 +10,7 @@ import { type PageModel, day } from "../model/model.js";
 import { fragmentOf } from "../model/route.js";
 import type { Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, ButtonLink, Details, Field, Title } from "./parts.js";
+import { Button, ButtonLink, By, Details, Field, Title } from "./parts.js";
 import { Back, Fingerprint } from "./plugin.js";
 import { Wants } from "./wants.js";
 
@@ -221,13 +221,13 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
   return (
     <div class="card stack" id="preview">
       <h3 tabIndex={-1} ref={title}>
-        {manifest.name} {manifest.version}
+        <bdi>{model.nameOfNew(manifest)}</bdi> {manifest.version}
       </h3>
       <p>
-        {manifest.author === "" ? null : `By ${manifest.author}. `}
+        {manifest.author === "" ? null : <By author={manifest.author} />}
         From <strong>{host}</strong> <span class="dim">{path}</span>
       </p>
-      {manifest.description === "" ? null : <p>{manifest.description}</p>}
+      {manifest.description === "" ? null : <p dir="auto">{manifest.description}</p>}
       <Signer model={model} preview={preview} />
       {installed === undefined ? (
         <Wants entry={manifest} />

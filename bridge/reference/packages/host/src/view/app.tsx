@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { HOST_SCOPE, describe } from "../log.js";
 import type { PageModel } from "../model/model.js";
-import { type Route, fragmentOf } from "../model/route.js";
+import { type Route, fragmentOf, readRoute } from "../model/route.js";
 import { AddView } from "./add.js";
 import { Banner } from "./banner.js";
 import { ConnectView } from "./connect.js";
@@ -55,6 +55,24 @@ function App({ model }: ViewProps) {
   );
 }
 
+/** Passes over the navigation, for those who use the keyboard. */
+function SkipLink() {
+  return (
+    <a
+      id="skip"
+      class="button"
+      // The fragment is the view's address.
+      href={location.hash || "#/"}
+      onClick={(event) => {
+        event.preventDefault();
+        newestTitle()?.focus();
+      }}
+    >
+      Skip to the content
+    </a>
+  );
+}
+
 interface BoundaryProps extends ViewProps {
   /** What is shown in it. */
   readonly shown: string;
@@ -92,7 +110,7 @@ class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
  * back to the page's start.
  */
 function useFocusOnTitle(shown: string): void {
-  const before = useRef(shown);
+  const places = usePlaces(shown);
   const last = useRef<Element | null>(null);
   useEffect(() => {
     const note = (): void => {
@@ -115,11 +133,53 @@ function useFocusOnTitle(shown: string): void {
   useLayoutEffect(() => {
     const title = newestTitle();
     document.title = title === undefined ? "Bridge" : `${title.textContent} · Bridge`;
-    if (before.current !== shown) {
-      before.current = shown;
+    if (places() === "opened") {
       title?.focus();
     }
   });
+}
+
+const LIST = fragmentOf({ view: "plugins" });
+
+/**
+ * Keep the place on each view, and return to it when the user goes back.
+ *
+ * @returns Called after each drawing; returns whether another view is shown by now.
+ */
+function usePlaces(shown: string): () => "" | "opened" | "back" {
+  const path = useRef([shown]);
+  const tops = useRef(new Map<string, number>());
+  useEffect(() => {
+    const note = (): void => {
+      const [now = ""] = path.current.slice(-1);
+      tops.current.set(now, window.scrollY);
+    };
+    window.addEventListener("scroll", note, { passive: true });
+    return () => window.removeEventListener("scroll", note);
+  }, []);
+  return () => {
+    const [before = "", left = ""] = path.current.slice(-2);
+    if (path.current.at(-1) === shown) {
+      return "";
+    }
+    if (path.current.length < 2 || before !== shown) {
+      path.current = [...path.current, shown];
+      return "opened";
+    }
+    path.current = path.current.slice(0, -1);
+    const row = shown === LIST ? rowOf(left) : null;
+    (row ?? newestTitle())?.focus({ preventScroll: true });
+    window.scrollTo(0, tops.current.get(shown) ?? 0);
+    return "back";
+  };
+}
+
+/** The list's link to the plugin that was shown. */
+function rowOf(fragment: string): HTMLElement | null {
+  const route = readRoute(fragment);
+  return route?.view === "plugin"
+    ? document.querySelector<HTMLElement>(`[data-row="${route.id}"]`)
+    : null;
 }
 
 /** The title of the pane that was opened last. */
@@ -153,6 +213,7 @@ function Header({ model, route }: ViewProps & { readonly route: Route | undefine
   );
   return (
     <header class="top">
+      <SkipLink />
       <h1>
         <svg viewBox="0 0 32 32" aria-hidden="true">
           <rect width="32" height="32" rx="8" />

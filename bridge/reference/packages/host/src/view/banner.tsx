@@ -7,8 +7,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { type PageModel, TROUBLE_WORDS } from "../model/model.js";
 import { fragmentOf } from "../model/route.js";
 import type { Task } from "../model/work.js";
-import { clock, count, stepWords } from "../model/words.js";
+import { clock, stepWords } from "../model/words.js";
 import type { ViewProps } from "./app.js";
+import { StartCommand } from "./connect.js";
 import { Button, ButtonLink, Details, useSeconds } from "./parts.js";
 
 const ANSWER_MILLISECONDS = 120_000;
@@ -36,10 +37,10 @@ export function Banner({ model }: ViewProps) {
   if (model.buildErrors.length > 0) {
     return <BuildBanner model={model} />;
   }
-  return reloadWords(model) === "" ? (
+  return model.reloadWords === "" ? (
     <UpdatesBanner model={model} />
   ) : (
-    <Frame id="reload-banner" tone="good" words={reloadWords(model)}>
+    <Frame id="reload-banner" tone="good" words={model.reloadWords}>
       <Button id="reload" kind="primary" onPress={model.reload}>
         Reload
       </Button>
@@ -82,7 +83,12 @@ function Frame(props: {
 function TroubleBanner({ model }: ViewProps) {
   const { trouble, link } = model;
   return (
-    <Frame id="trouble" tone="bad" words={<p>{trouble === "" ? "" : TROUBLE_WORDS[trouble]}</p>}>
+    <Frame
+      id="trouble"
+      tone="bad"
+      words={<p>{trouble === "" ? "" : TROUBLE_WORDS[trouble]}</p>}
+      more={trouble === "absent" ? <StartCommand model={model} /> : null}
+    >
       <Button id="retry" onPress={() => link.retry()}>
         Try now
       </Button>
@@ -148,7 +154,7 @@ const TITLES = {
 } as const;
 
 function TaskBanner({ model, task }: ViewProps & { readonly task: Task }) {
-  const name = task.name || (task.id === "" ? "a plugin" : model.nameOf(task.id));
+  const name = model.nameOfTask(task) || "a plugin";
   if (task.outcome === "") {
     return (
       <Frame
@@ -295,18 +301,6 @@ function BuildBanner({ model }: ViewProps) {
       }
     />
   );
-}
-
-/** Why a reload is of use; empty when it is of none. */
-export function reloadWords(model: PageModel): string {
-  const names = model.rows.filter((row) => row.reload).map((row) => row.name);
-  if (names.length === 0) {
-    return model.isRebuilt ? "The page was rebuilt. Reload to use it." : "";
-  }
-  const [first = ""] = names;
-  return names.length === 1
-    ? `Reload to bring ${first} up to date.`
-    : `Reload to bring ${count(names.length, "plugin")} up to date.`;
 }
 
 function UpdatesBanner({ model }: ViewProps) {

@@ -6,6 +6,7 @@ import { readEndpoint } from "../preferences.js";
 import type { ViewProps } from "./app.js";
 import { Button, Copy, Details, Field, Title, useAfter } from "./parts.js";
 
+const START = "plugin-bridge run --host reference";
 const PRINT_TOKEN = "plugin-bridge run --host reference --print-token";
 const PATIENCE_MILLISECONDS = 400;
 
@@ -23,6 +24,8 @@ export function ConnectView({ model }: ViewProps) {
       model.announcer.polite(words);
     }
   }, [words, urgent]);
+  // A page that is paired needs the bridge to run, not another code.
+  const mayPair = link.state === "unpaired" || model.preferences.first === "";
   const pair = (): void => {
     const token = code.trim();
     if (token === "") {
@@ -45,30 +48,44 @@ export function ConnectView({ model }: ViewProps) {
           </Button>
         </div>
       ) : null}
-      <form
-        ref={form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          pair();
-        }}
-      >
-        <Field id="token" label="Pairing code" type="password" value={code} onValue={setCode}>
-          <button type="submit" id="pair" class="primary">
-            Pair
-          </button>
-        </Field>
-      </form>
-      <div class="stack tight">
-        <p class="dim">To get the code, run this in a terminal:</p>
-        <div class="row command">
-          <code>{PRINT_TOKEN}</code>
-          <Copy text={PRINT_TOKEN} announcer={model.announcer} name="Copy the command" />
-        </div>
-      </div>
+      {mayPair ? (
+        <form
+          ref={form}
+          onSubmit={(event) => {
+            event.preventDefault();
+            pair();
+          }}
+        >
+          <Field id="token" label="Pairing code" value={code} onValue={setCode}>
+            <button type="submit" id="pair" class="primary">
+              Pair
+            </button>
+          </Field>
+        </form>
+      ) : null}
+      {mayPair ? <Command model={model} words="To get the code, run this in a terminal:" command={PRINT_TOKEN} /> : null}
+      {link.state === "absent" ? <StartCommand model={model} /> : null}
       <Details summary="Address">
         <AddressForm model={model} />
       </Details>
     </section>
+  );
+}
+
+/** How to start the daemon. */
+export function StartCommand({ model }: ViewProps) {
+  return <Command model={model} words="To start it, run this in a terminal:" command={START} />;
+}
+
+function Command(props: ViewProps & { readonly words: string; readonly command: string }) {
+  return (
+    <div class="stack tight">
+      <p class="dim">{props.words}</p>
+      <div class="row command">
+        <code>{props.command}</code>
+        <Copy text={props.command} announcer={props.model.announcer} name="Copy the command" />
+      </div>
+    </div>
   );
 }
 

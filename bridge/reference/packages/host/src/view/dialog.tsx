@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import type { PageModel } from "../model/model.js";
 import type { Question } from "../model/questions.js";
+import { shortName } from "../names.js";
 import type { ViewProps } from "./app.js";
 import { Button, Details } from "./parts.js";
 import { Fingerprint } from "./plugin.js";
@@ -35,6 +36,7 @@ function QuestionDialog({ model, question }: QuestionProps) {
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
+    shown?.querySelector<HTMLElement>(question.no === "" ? "#question-yes" : "#question-no")?.focus();
     return () => shown?.close();
   }, []);
   useEffect(() => {
@@ -74,7 +76,7 @@ function QuestionDialog({ model, question }: QuestionProps) {
               off={off}
               onPress={() => answer(false) && void model.setEnabled(question.plugin, false)}
             >
-              Turn off {model.nameOf(question.plugin)}
+              Turn off {shortName(model.nameOf(question.plugin))}
             </Button>
           )}
           {question.no === "" ? null : (

@@ -114,7 +114,9 @@ function Lines({ lines }: { readonly lines: readonly Line[] }) {
           <time>{new Date(ts).toTimeString().slice(0, 8)}</time>
           <span class="level">{level}</span>
           <span class="scope">{scope}</span>
-          <span class="message">{message}</span>
+          <span class="message" dir="auto">
+            {message}
+          </span>
         </li>
       ))}
     </ol>

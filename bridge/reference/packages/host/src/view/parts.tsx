@@ -91,10 +91,25 @@ export function Switch({ on, label, onChange, off, id }: SwitchProps) {
   );
 }
 
-/** The title of a view; the focus goes to it when the view is opened. */
-export function Title({ children }: { readonly children: ComponentChildren }) {
+/** Who has written a plugin; of others, so it turns nothing around it. */
+export function By({ author }: { readonly author: string }) {
   return (
-    <h2 tabIndex={-1} data-title="">
+    <span>
+      By <bdi>{author}</bdi>.{" "}
+    </span>
+  );
+}
+
+interface TitleProps {
+  readonly children: ComponentChildren;
+  /** `auto` for a text of others. */
+  readonly dir?: "auto";
+}
+
+/** The title of a view; the focus goes to it when the view is opened. */
+export function Title({ children, dir }: TitleProps) {
+  return (
+    <h2 tabIndex={-1} data-title="" dir={dir}>
       {children}
     </h2>
   );
@@ -118,7 +133,7 @@ interface FieldProps {
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly id?: string;
-  readonly type?: "text" | "password" | "search" | "number";
+  readonly type?: "text" | "search" | "number";
   readonly mode?: "url" | "numeric" | "decimal";
   readonly placeholder?: string;
   readonly help?: string;
@@ -134,7 +149,9 @@ export function Field(props: FieldProps) {
   const hints = [props.help ? `${id}-help` : "", props.error ? `${id}-error` : ""];
   return (
     <div class="field">
-      <label for={id}>{props.label}</label>
+      <label for={id} dir="auto">
+        {props.label}
+      </label>
       <div class="row">
         <input
           id={id}
@@ -144,6 +161,7 @@ export function Field(props: FieldProps) {
           placeholder={props.placeholder}
           value={props.value}
           autoComplete="off"
+          dir={props.mode === undefined ? "auto" : undefined}
           spellcheck={false}
           step={props.type === "number" ? "any" : undefined}
           aria-invalid={props.error ? "true" : undefined}
@@ -153,7 +171,7 @@ export function Field(props: FieldProps) {
         {props.children}
       </div>
       {props.help ? (
-        <p class="dim small" id={`${id}-help`}>
+        <p class="dim small" id={`${id}-help`} dir="auto">
           {props.help}
         </p>
       ) : null}
@@ -178,7 +196,9 @@ export function Select(props: {
   const id = props.id ?? made;
   return (
     <div class="field">
-      <label for={id}>{props.label}</label>
+      <label for={id} dir="auto">
+        {props.label}
+      </label>
       <select
         id={id}
         aria-describedby={props.help ? `${id}-help` : undefined}
@@ -191,7 +211,7 @@ export function Select(props: {
         ))}
       </select>
       {props.help ? (
-        <p class="dim small" id={`${id}-help`}>
+        <p class="dim small" id={`${id}-help`} dir="auto">
           {props.help}
         </p>
       ) : null}

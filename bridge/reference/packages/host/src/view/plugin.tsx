@@ -8,7 +8,7 @@ import { fragmentOf } from "../model/route.js";
 import { type Row, versionAndWords } from "../model/rows.js";
 import { count } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { AskAgain, Button, ButtonLink, Copy, Details, Outside, Title } from "./parts.js";
+import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, Title } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
 import { PageContent } from "./wants.js";
 
@@ -26,7 +26,7 @@ export function PluginView({ model, id }: PluginProps) {
     <section class="stack" id="plugin">
       <Back />
       <div class="row heading">
-        <Title>{row.name}</Title>
+        <Title dir="auto">{row.name}</Title>
         <PluginSwitch model={model} row={row} />
       </div>
       <Standing row={row} />
@@ -64,14 +64,15 @@ function Standing({ row }: { readonly row: Row }) {
     <div class="stack tight">
       <p class="status" data-status={status} id="plugin-words">
         {versionAndWords(row).filter((word) => word !== "").join(" · ")}
-        {author === "" ? "" : ` By ${author}.`}
+        {author === "" ? null : " "}
+        {author === "" ? null : <By author={author} />}
       </p>
       {entry?.dev === true ? <p>Being developed on this computer.</p> : null}
-      {(entry?.description ?? "") === "" ? null : <p>{entry?.description}</p>}
+      {(entry?.description ?? "") === "" ? null : <p dir="auto">{entry?.description}</p>}
       <PageContent dom={entry?.dom === true} />
       {details === "" ? null : (
         <Details>
-          <pre>{details}</pre>
+          <pre dir="auto">{details}</pre>
         </Details>
       )}
     </div>
@@ -140,7 +141,7 @@ function About({ model, entry }: ViewProps & { readonly entry: Entry }) {
   const facts: readonly (readonly [string, ComponentChildren])[] = [
     ["Source", entry.url && <Outside url={entry.url}>{`${host} ${path}`}</Outside>],
     ["Homepage", entry.homepage && <Outside url={entry.homepage}>{entry.homepage}</Outside>],
-    ["Tags", entry.tags.join(", ")],
+    ["Tags", entry.tags.length > 0 && <Tags tags={entry.tags} />],
     ["Installed", day(entry.installedAt)],
     ["Updated", entry.updatedAt === entry.installedAt ? "" : day(entry.updatedAt)],
     [
@@ -174,6 +175,19 @@ function About({ model, entry }: ViewProps & { readonly entry: Entry }) {
   );
 }
 
+function Tags({ tags }: { readonly tags: readonly string[] }) {
+  return (
+    <Fragment>
+      {tags.map((tag, n) => (
+        <Fragment key={tag}>
+          {n === 0 ? "" : ", "}
+          <bdi>{tag}</bdi>
+        </Fragment>
+      ))}
+    </Fragment>
+  );
+}
+
 /** A key's fingerprint, and a button that copies it. */
 export function Fingerprint({ model, keyId }: ViewProps & { readonly keyId: string }) {
   return (
@@ -186,7 +200,7 @@ export function Fingerprint({ model, keyId }: ViewProps & { readonly keyId: stri
 
 /** Terms and what they are; those without a value are left out. */
 export function Facts(props: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
-  const shown = props.facts.filter(([, value]) => value !== "" && value !== undefined);
+  const shown = props.facts.filter(([, value]) => value !== "" && value !== undefined && value !== false);
   return (
     <dl class="facts">
       {shown.map(([name, value]) => (

@@ -18,7 +18,12 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
   const found = many ? matching(rows, search, tag) : rows;
   return (
     <section class="list stack" id="plugins">
-      <Title>Plugins</Title>
+      <div class="row heading">
+        <Title>Plugins</Title>
+        <ButtonLink id="add" kind="primary" href={fragmentOf({ view: "add" })}>
+          Add a plugin
+        </ButtonLink>
+      </div>
       {rows.length === 0 ? null : <UpdateLine model={model} />}
       {many ? (
         <Filter
@@ -54,11 +59,6 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
           )}
         </div>
       )}
-      <div class="actions">
-        <ButtonLink id="add" kind="primary" href={fragmentOf({ view: "add" })}>
-          Add a plugin
-        </ButtonLink>
-      </div>
     </section>
   );
 }
@@ -142,7 +142,9 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
     <li data-testid={`plugin-${id}`} data-status={row.status}>
       <div class="what">
         <a href={href} aria-current={selected ? "true" : undefined} data-row={id}>
-          <span data-testid={`plugin-name-${id}`}>{name}</span>
+          <span dir="auto" data-testid={`plugin-name-${id}`}>
+            {name}
+          </span>
         </a>
         <p class="status" data-testid={`plugin-status-${id}`}>
           <span class="dim" data-testid={`plugin-version-${id}`}>

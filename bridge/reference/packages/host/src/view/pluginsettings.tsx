@@ -171,10 +171,14 @@ function SettingField({ field, value, problem, onValue }: SettingProps) {
       return (
         <div class="field">
           <div class="row wrap">
-            <p>{field.label}</p>
+            <p dir="auto">{field.label}</p>
             <Switch id={id} label={field.label} on={value === true} onChange={onValue} />
           </div>
-          {help === "" ? null : <p class="dim small">{help}</p>}
+          {help === "" ? null : (
+            <p class="dim small" dir="auto">
+              {help}
+            </p>
+          )}
         </div>
       );
     case "choice":
@@ -237,9 +241,12 @@ function LongText(props: {
   const { id, problem } = props;
   return (
     <div class="field">
-      <label for={id}>{props.label}</label>
+      <label for={id} dir="auto">
+        {props.label}
+      </label>
       <textarea
         id={id}
+        dir="auto"
         rows={5}
         aria-invalid={problem === "" ? undefined : "true"}
         aria-describedby={`${id}-help`}

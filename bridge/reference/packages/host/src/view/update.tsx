@@ -174,11 +174,11 @@ function WhatChanged({ changelog }: { readonly changelog: Changelog }) {
   return (
     <Details summary={behind === 0 ? "What changed" : `What changed (${many})`} id="changelog">
       {/* Text of others: only the marks of its headings are left out. */}
-      {notes === "" ? null : <p class="notes">{notes.replace(/^#+[ \t]+/gm, "").trim()}</p>}
+      {notes === "" ? null : <p class="notes" dir="auto">{notes.replace(/^#+[ \t]+/gm, "").trim()}</p>}
       <ul class="changelog">
         {commits.map(({ day, summary }, n) => (
           <li key={n}>
-            <time class="dim">{day}</time> {summary}
+            <time class="dim">{day}</time> <bdi>{summary}</bdi>
           </li>
         ))}
       </ul>
