@@ -29,8 +29,9 @@ from bridge.protocol.limits import (
     NOTIFY_TIMEOUT_SECONDS,
     NOTIFY_TITLE_CHARACTERS,
 )
-from bridge.protocol.rules import CONTROLS, NOT_BLANK
+from bridge.protocol.rules import NOT_BLANK
 from bridge.protocol.strictjson import loads
+from bridge.protocol.text import CONTROLS
 from bridge.protocol.wire import converter, structure
 from bridge.services.notify import Sending
 from bridge.sinks.notification import SOUNDS

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final, TextIO
 
 from twisted.python import usage
 
-from ..protocol.text import HIDDEN
+from ..protocol.text import INVISIBLE
 from ..system.files import BINARY, NO_LINK
 
 _KEY: Final = "34;1"
@@ -48,12 +48,12 @@ def json_text(value: Any, compact: bool = False, colour: bool = False) -> str:
     indent = None if compact else 2
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
     # In JSON they can stand in strings only, where an escape means the same.
-    text = HIDDEN.sub(_escaped, text)
+    text = INVISIBLE.sub(_escaped, text)
     return _TOKEN.sub(_coloured, text) if colour else text
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"
+    return found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1]
 
 
 def _coloured(found: re.Match[str]) -> str:

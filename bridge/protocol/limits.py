@@ -145,7 +145,6 @@ SOURCE_PACKED_LINES: Final = 20
 SOURCE_PACKED_CHARACTERS: Final = 250
 SCAN_SECONDS: Final = 20.0
 SCAN_OUTPUT_BYTES: Final = 32 * MIB
-STYLE_BYTES: Final = 512 * KIB
 
 # Plugins: prompts and the build.
 PROMPT_SECONDS: Final = 120.0

@@ -14,14 +14,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
-# U+2028, U+2029 and NUL end a line, or a file, for some readers of JavaScript only.
-INVISIBLES: Final = (
-    r"\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\u0000"
-)
-"""The characters of ``INVISIBLE``, as a part of a class in a pattern."""
-
-INVISIBLE: Final = re.compile(f"[{INVISIBLES}]")
-"""Invisible characters, which can make a text look like another one."""
+from .text import CONTROLS, SPACES
 
 _CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 _CONTROL_IN_LINES: Final = re.compile(
@@ -43,19 +36,8 @@ PARTIAL: Final = "x-partial"
 LENIENT: Final = "x-lenient"
 """The keyword of a schema that accepts less than the rule does; see ``Like``."""
 
-# What `str.strip` removes; a JavaScript pattern's class of spaces is another one.
-_SPACES: Final = (
-    r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-)
-NOT_BLANK: Final = f"[^{_SPACES}]"
+NOT_BLANK: Final = f"[^{SPACES}]"
 """A pattern that finds a character that is no space, in Python and in JavaScript."""
-
-CONTROLS: Final = r"\u0000-\u001f\u007f-\u009f"
-"""
-The control characters, as a part of a class in a pattern.
-
-JSON that is read strictly has no half of a surrogate pair.
-"""
 
 
 class Rule(Protocol):

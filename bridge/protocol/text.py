@@ -4,7 +4,7 @@ Text that is safe to show: no escapes, no hidden characters, no secrets.
 ::
 
     visible       removes terminal sequences, and what hides or reorders text
-    printable     removes every character that is not printed, for names of files
+    printable     removes single characters that are not shown, for names of files
     escaped       writes such characters as escapes, for lines of source code
     ascii_line    one line of ASCII without markup, for prompts
     one_line      what a page sent, cut and trimmed for a log
@@ -13,10 +13,9 @@ Text that is safe to show: no escapes, no hidden characters, no secrets.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Secrets: TypeAlias = Callable[[], Iterable[str]]
 """Returns what must not appear in a log line at this moment."""
@@ -30,17 +29,37 @@ _ESCAPES = re.compile(
     "|[ -/]*+[0-~])"
 )
 
-# Control characters, line separators, bidirectional controls, lone surrogates.
-HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+# Parts of classes in patterns, which mean the same in Python and in JavaScript.
+SPACES: Final = (
+    r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+"""What ``str.strip`` removes; a JavaScript pattern's class of spaces is another one."""
+
+CONTROLS: Final = r"\u0000-\u001f\u007f-\u009f"
+"""The Unicode category Cc."""
+
+JOINERS: Final = r"\u200c\u200d"
+"""They are in the words of some scripts, and in emoji, between two others."""
+
+INVISIBLES: Final = (
+    # Formats but the joiners, and separators of lines and paragraphs: Cf, Zl, Zp.
+    r"\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f"
+    r"\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
+    # Private use: Co.
+    r"\ue000-\uf8ff"
+    "\U000f0000-\U000ffffd\U00100000-\U0010fffd"
+    # Letters and symbols that are blank.
+    r"\u115f\u1160\u2800\u3164\uffa0"
+)
+"""What does not show, turns other text around, or looks different to everybody."""
+
+INVISIBLE: Final = re.compile(f"[{CONTROLS}{INVISIBLES}\ud800-\udfff]")
+"""A character that is not shown: the above, and half of a surrogate pair."""
 
 # Several times faster, but only for ASCII.
 _HIDDEN_ASCII = dict.fromkeys([*range(0x20), 0x7F])
-
-# By Unicode category: controls, formats, surrogates, private and unassigned characters;
-# separators of lines and of paragraphs.
-_UNPRINTED = ("C", "Zl", "Zp")
 
 _NOT_PLAIN = re.compile(r"[^ -%'-;=?-~]")
 ELLIPSIS = "..."
@@ -58,13 +77,13 @@ def no_secrets() -> Iterable[str]:
 
 def visible(text: str) -> str:
     """Remove what does not show, or changes how other text shows."""
-    if text.isprintable():
+    if text.isascii() and text.isprintable():
         return text
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if text.isascii():
         return text.translate(_HIDDEN_ASCII)
-    return HIDDEN.sub("", text)
+    return INVISIBLE.sub("", text)
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -73,21 +92,14 @@ def printable(text: str, keep: str = "") -> str:
 
     :param keep: Characters that stay all the same.
     """
-    return "".join(c for c in text if c in keep or not _is_unprinted(c))
+    return INVISIBLE.sub(lambda c: c[0] if c[0] in keep else "", text)
 
 
 def escaped(text: str) -> str:
     """Write what would not be printed as escapes, as in Python's strings."""
-    return "".join(
-        c.encode("unicode_escape", "surrogatepass").decode("ascii")
-        if _is_unprinted(c)
-        else c
-        for c in text
+    return INVISIBLE.sub(
+        lambda c: c[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
     )
-
-
-def _is_unprinted(character: str) -> bool:
-    return unicodedata.category(character).startswith(_UNPRINTED)
 
 
 def ascii_line(text: str, most: int) -> str:

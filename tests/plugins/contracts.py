@@ -12,6 +12,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.trees import ListEntry
 from bridge.plugins.operations.underway.progress import Progress, Step
 from bridge.plugins.tree.manifest import read_manifest
+from bridge.plugins.tree.tree import Tree
 from bridge.plugins.upstream.history import LogEntry
 from bridge.protocol.errors import BridgeError, Code
 
@@ -111,7 +112,7 @@ class BuilderContract:
 
     async def test_report(self):
         """A report names the plugins, sorted."""
-        report = await self.subject.build(lambda: {"bb": None, "aa": None})
+        report = await self.subject.build(lambda: {"bb": Tree({}), "aa": Tree({})})
         self.assertIsInstance(report, Report)
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertEqual(report.plugins, ["aa", "bb"])
@@ -120,7 +121,7 @@ class BuilderContract:
     async def test_broken(self):
         """A failed build is a report too, with the plugins that it was to have."""
         self.make_broken()
-        report = await self.subject.build(lambda: {"aa": None})
+        report = await self.subject.build(lambda: {"aa": Tree({})})
         self.assertEqual((report.ok, report.plugins), (False, ["aa"]))
         self.assertEqual(list(map(type, report.errors)), [str])
 
@@ -128,13 +129,13 @@ class BuilderContract:
         """A defect is a failure of the build, and no report."""
         self.make_defective()
         await self.assertFailure(
-            self.subject.build(lambda: {"aa": None}), ZeroDivisionError
+            self.subject.build(lambda: {"aa": Tree({})}), ZeroDivisionError
         )
 
     async def test_cancelled(self):
         """A cancelled build fails with ``CancelledError``."""
         self.make_slow()
-        building = self.subject.build(lambda: {"aa": None})
+        building = self.subject.build(lambda: {"aa": Tree({})})
         self.assertIsInstance(building, Deferred)
         self.assertFalse(building.called)
         building.cancel()

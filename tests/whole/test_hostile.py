@@ -122,22 +122,38 @@ class HostileTests(InstallCase):
         maps = {"imports": {"#a": secret}}
         alias = {"compilerOptions": {"baseUrl": "/", "paths": {"a": [secret]}}}
         imported = {"main.ts": tree("sixth")["main.ts"] + "import 'a';\n"}
+        named = {"main.ts": tree("first")["main.ts"] + "import '#a';\n"}
+        mapped = {"main.ts": tree("second")["main.ts"] + "import './a.ts';\n"}
+        styled = {"main.ts": tree("third")["main.ts"] + "import './a.css';\n"}
         self.assert_refused(
             {
                 "package.json imports": (
-                    self.with_files("first", files={"package.json": dumps(maps)}),
-                    "policy: package.json:",
+                    self.publish(
+                        "first",
+                        {**tree("first"), **named, "package.json": dumps(maps)},
+                    ),
+                    "build_failed: ",
                 ),
                 "package.json browser": (
-                    self.with_files(
+                    self.publish(
                         "second",
-                        files={"package.json": dumps({"browser": {"./a.ts": secret}})},
+                        {
+                            **tree("second"),
+                            **mapped,
+                            "a.ts": "export {};\n",
+                            "package.json": dumps(
+                                {"browser": {"./a.ts": "../../token"}}
+                            ),
+                        },
                     ),
-                    "policy: package.json:",
+                    "build_failed: ",
                 ),
                 "style sheet": (
-                    self.with_files("third", files={"a.css": f"@import '{secret}';\n"}),
-                    "policy: a.css:1 import outside the plugin",
+                    self.publish(
+                        "third",
+                        {**tree("third"), **styled, "a.css": f"@import '{secret}';\n"},
+                    ),
+                    "build_failed: ",
                 ),
                 "source map": (
                     self.with_files(

@@ -6,10 +6,9 @@ plain JavaScript; that is what is checked.  ::
 
     scan         Scanner and refuse: what other rooms call
     hits         what was found where
-    listing      which files are scanned
 
     rules/       what is refused: the table of constructs, an author's remedies, and
-                 the rules on text, imports, packages and style sheets
+                 the rules on text and imports
     reader/      the bundler's process, its packets, what it is asked about a source
     javascript/  its output as tokens, and what that breaks
 

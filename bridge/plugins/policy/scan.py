@@ -19,18 +19,18 @@ from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
 from ...protocol.text import printable
 from ..esbuild.executable import BundlerError, Executable
+from ..esbuild.language import is_source_name
+from ..tree.exempt import EXEMPT, is_test_name
 from ..tree.tree import Tree
 from .hits import Hit
 from .javascript.constructs import output_hits
-from .listing import Listing, list_files
 from .reader.encoding import PacketError
 from .reader.queries import SourceQueries
 from .reader.service import ReadingReactor, TooComplexError, converse
 from .reader.transform import Question, has_pragma
 from .rules.imports import TOOLING, document_lines
-from .rules.packages import package_hits
 from .rules.shape import MINIFIED, PACKED, shape_hits
-from .rules.styles import style_hits
+from .rules.table import TOO_COMPLEX
 
 _UNREAD = frozenset({MINIFIED, PACKED})
 
@@ -178,13 +178,15 @@ class Scanner:
 
 def survey_tree(tree: Tree) -> Survey:
     """Look at the texts of a tree; takes a while."""
-    listing = list_files(tree)
-    survey = Survey(list(_document_hits(tree, listing)))
-    if len(listing.sources) > SOURCE_FILES:
+    # Depth first, by name.
+    paths = sorted(tree.files, key=lambda path: path.split("/"))
+    survey = Survey([hit for path in paths for hit in _document_hits(path, tree)])
+    sources = [path for path in paths if is_scanned(path)]
+    if len(sources) > SOURCE_FILES:
         survey.after.append(Hit("", 0, f"more than {SOURCE_FILES} source files"))
         return survey
     total = 0
-    for path in listing.sources:
+    for path in sources:
         content = tree.files[path]
         total += len(content)
         if total > SOURCE_BYTES:
@@ -192,6 +194,12 @@ def survey_tree(tree: Tree) -> Survey:
             break
         survey.sources.append(survey_source(path, content))
     return survey
+
+
+def is_scanned(path: str) -> bool:
+    """Whether a file is a source that the bundler would read for an import."""
+    name = posixpath.basename(path)
+    return is_source_name(name) and path not in EXEMPT and not is_test_name(name)
 
 
 def survey_source(name: str, content: bytes) -> Source:
@@ -221,7 +229,7 @@ def refuse(hits: Sequence[Hit]) -> None:
 
 
 def _too_complex(question: Question) -> Hit:
-    return Hit(printable(question.name), 1, "too complex to check")
+    return Hit(printable(question.name), 1, TOO_COMPLEX)
 
 
 def _ordered(survey: Survey, reading: Reading, stopped: Hit | None) -> Iterator[Hit]:
@@ -242,15 +250,8 @@ def _source_hits(source: Source, constructs: list[tuple[int, str]]) -> Iterator[
         yield Hit(where, line, rule)
 
 
-def _document_hits(tree: Tree, listing: Listing) -> Iterator[Hit]:
-    """Check what is no source, and yet names files to the bundler."""
-    for path in listing.documents:
-        content = tree.files[path]
-        for line in document_lines(posixpath.basename(path), content):
+def _document_hits(path: str, tree: Tree) -> Iterator[Hit]:
+    """Check a JSON file, which is no source and yet names files to the bundler."""
+    if path.lower().endswith(".json"):
+        for line in document_lines(posixpath.basename(path), tree.files[path]):
             yield Hit(printable(path), line, TOOLING)
-        if posixpath.basename(path).lower() == "package.json":
-            for line, rule in package_hits(path, content):
-                yield Hit(printable(path), line, rule)
-    for path in listing.styles:
-        for line, rule in style_hits(path, tree.files[path]):
-            yield Hit(printable(path), line, rule)

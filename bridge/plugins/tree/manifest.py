@@ -17,19 +17,15 @@ from ...protocol.limits import (
     MANIFEST_TEXT_CHARACTERS,
 )
 from ...protocol.rules import (
-    CONTROLS,
-    INVISIBLE,
-    INVISIBLES,
-    NOT_BLANK,
     WINDOWS_DEVICES,
     Many,
     Schema,
     Text,
-    has_control,
     patterns,
     whole,
 )
 from ...protocol.strictjson import loads_unique
+from ...protocol.text import CONTROLS, INVISIBLES, JOINERS, SPACES
 from ...protocol.wire import camel, converter, structure
 from ...settings.host import HostProfile
 from . import versions
@@ -46,8 +42,11 @@ ENTRY_FILE: Final = "main.ts"
 _ID_RULE: Final = (
     "an id is 2 to 40 of a-z, 0-9 and hyphen, and does not start with a hyphen"
 )
-_DEVICE_RULE: Final = (
-    "an id must not be a device name of Windows, such as con, nul or com1"
+_RESERVED: Final = frozenset({"host", "bridge"})
+"""The names of the page's and of the daemon's own log scopes."""
+
+_RESERVED_RULE: Final = (
+    "an id must not be host, bridge, or a device name of Windows, such as con or nul"
 )
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::([0-9]{{1,5}}))?")
@@ -56,13 +55,23 @@ _PORT: Final = (
     "(?!0+$)(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 )
 
+# A joiner is between two others that show.
+_LINE: Final = re.compile(
+    f"(?:[^{CONTROLS}{INVISIBLES}{JOINERS}]"
+    f"|(?<=[^{SPACES}{JOINERS}])[{JOINERS}](?=[^{SPACES}{JOINERS}]))*"
+)
+# Marks alone choose how a character before them looks.
+_SHOWING: Final = re.compile(
+    f"[^{SPACES}{JOINERS}\\u034f\\u180b-\\u180f\\ufe00-\\ufe0f\U000e0100-\U000e01ef]"
+)
+
 
 @frozen
 class SingleLine:
     """
     One line of text, all of which somebody can see, and which can't distort a prompt.
 
-    :ivar blank: Whether it may be blank.
+    :ivar blank: Whether nothing of it needs to show.
     """
 
     most: int
@@ -70,22 +79,21 @@ class SingleLine:
 
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
-        if len(value) > self.most or not (self.blank or value.strip()):
+        if len(value) > self.most or _LINE.fullmatch(value) is None:
             return True
-        return has_control(value) or INVISIBLE.search(value) is not None
+        return not self.blank and _SHOWING.search(value) is None
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
         length = f"at most {self.most} characters"
         if not self.blank:
             length = f"1 to {self.most} characters, not blank"
-        return f"{length}, no control or invisible characters"
+        return f"{length}, no control, invisible or private characters"
 
     def schema(self) -> Schema:
         """See ``Rule.schema``."""
-        shown = whole(f"[^{CONTROLS}{INVISIBLES}]*")
-        blank = [] if self.blank else [NOT_BLANK]
-        return {"maxLength": self.most, **patterns(shown, *blank)}
+        showing = [] if self.blank else [_SHOWING.pattern]
+        return {"maxLength": self.most, **patterns(whole(_LINE.pattern), *showing)}
 
 
 @frozen
@@ -128,7 +136,8 @@ class Manifest:
     A manifest that breaks no rule.
 
     :ivar id: Names the plugin everywhere, for ever: its folder, its settings, its
-        signature. No device name of Windows, such as con, nul or com1.
+        signature. Not ``host`` or ``bridge``, nor a device name of Windows, such as
+        con, nul or com1.
     :ivar name: What users read.
     :ivar version: The plugin's own, by the rules of SemVer. An update must not be
         lower.
@@ -189,8 +198,10 @@ def check_id(text: str) -> str:
 
 
 def is_usable_id(text: str) -> bool:
-    """Whether a plugin may have this id: no device of Windows is named so."""
-    return re.fullmatch(PLUGIN_ID, text) is not None and text not in WINDOWS_DEVICES
+    """Whether a plugin may have this id: nothing else is named so."""
+    return re.fullmatch(PLUGIN_ID, text) is not None and (
+        text not in WINDOWS_DEVICES and text not in _RESERVED
+    )
 
 
 def check_new_id(text: str) -> str:
@@ -202,7 +213,7 @@ def check_new_id(text: str) -> str:
     :raise BridgeError: ``invalid_id``.
     """
     if not is_usable_id(check_id(text)):
-        raise plugin_error(Prefix.INVALID_ID, _DEVICE_RULE)
+        raise plugin_error(Prefix.INVALID_ID, _RESERVED_RULE)
     return text
 
 

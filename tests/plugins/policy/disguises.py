@@ -289,6 +289,12 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "function f() { return arguments[0] } arguments[0]()",
         "if (typeof chrome !== 'undefined') chrome.x",
     ),
+    "regular expression": (
+        "/(/.test(x)",
+        "f(/[b-a]/)",
+        "a.replace(/(?<n>a)\\k<m>/, '')",
+        "x = a ? / b**/ : 1",
+    ),
     "process": (
         "process.env.X",
         "process?.env",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.scan import refuse
+from bridge.plugins.tree.exempt import is_test_name
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import POLICY_HITS, SOURCE_BYTES
 
@@ -76,19 +77,28 @@ class TreeTests(SynchronousTestCase):
             ],
         )
 
-    def test_attack_references_out_of_the_plugin(self) -> None:
-        """No package.json and no style sheet leads the bundler out of the tree."""
-        self.write("package.json", '{"main": "./src/a.js"}')
-        self.write("sub/package.json", '{\n"main": "../../state.json"}')
-        self.write("sub/a.css", "@import '../style.css';\n@import '../../a.css';\n")
-        self.write(".json", '{"main": "../x"}')
+    def test_what_no_bundle_can_have(self) -> None:
+        """Style sheets, and packages that nothing imports, are not looked at."""
+        self.write("docs/site.css", "body { background: url(/img/bg.png) }")
+        self.write("docs/old.css", "@import '../../a.css';")
+        self.write("tools/package.json", '{"main": "../../index.js",}')
+        self.assertEqual(self.reports(), [])
+
+    def test_order(self) -> None:
+        """Files come by name, directories where their name stands, whole."""
+        for path in ("b.ts", "a/z.ts", "a/b/c.js", "c.mts", "a.tsx", "B.cts", "a.TS"):
+            self.write(path, "eval(s)")
         self.assertEqual(
-            self.reports(),
-            [
-                "sub/package.json:2 import outside the plugin",
-                "sub/a.css:2 import outside the plugin",
-            ],
+            [report.partition(":")[0] for report in self.reports()],
+            ["B.cts", "a/b/c.js", "a/z.ts", "a.tsx", "b.ts", "c.mts"],
         )
+
+    def test_test_names(self) -> None:
+        """A test file has test or spec between the first and the last part."""
+        for name in ("a.test.ts", "a.Spec.js", "a.test.d.ts", ".test.ts"):
+            self.assertTrue(is_test_name(name), name)
+        for name in ("test.ts", "latest.ts", "a.tests.ts", "a.test", "spec"):
+            self.assertFalse(is_test_name(name), name)
 
     def test_refuse(self) -> None:
         """A tree is refused for the first hit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import Any
 
 from attrs import evolve
@@ -21,6 +22,7 @@ from bridge.plugins.tree.manifest import (
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
+from bridge.protocol.text import INVISIBLE
 from bridge.protocol.wire import unstructure
 from bridge.settings.host import load_profile
 
@@ -223,10 +225,35 @@ class RefusedTests(Refusals):
 
     def test_attack_invisible_text(self):
         """Nothing in a shown text turns it around, or is there without being seen."""
-        for unseen in "\u202e\u2066\u200b\u200d\u2060\ufeff\u2028\0":
+        fillers = "\u115f\u1160\u2800\u3164\uffa0"
+        for unseen in f"\u202e\u2066\u200b\u2060\ufeff\u2028\0\x9b\ue000{fillers}":
             for field in ("name", "author", "homepage", "description"):
                 self.assert_refused(field, f"gpj{unseen}.exe")
             self.assert_refused("tags", [f"a{unseen}b"])
+
+    def test_joiners(self):
+        """A joiner is between two others: in Persian, in Hindi and in emoji."""
+        persian = "\u0645\u06cc\u200c\u062e"
+        for name in (persian, "\u0915\u094d\u200d\u0937", "\U0001f468\u200d\U0001f4bb"):
+            self.assertEqual(read(with_(name=name)).name, name)
+        for name in ("\u200da", "a\u200c", "a \u200cb", "a\u200d\u200db", "a\u200c b"):
+            self.assert_refused("name", name)
+
+    def test_attack_name_that_does_not_show(self):
+        """Of a text something shows: neither blanks nor marks alone are a name."""
+        for name in ("\u3000", "\ufe0f", "\u034f \U000e0100", "\u180b"):
+            self.assert_refused("name", name)
+
+    def test_every_invisible_category(self):
+        """The written classes are the categories, as far as this Python knows them."""
+        hidden = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+        fillers = set("\u115f\u1160\u2800\u3164\uffa0")
+        known = [
+            c for c in map(chr, range(0x110000)) if unicodedata.category(c) != "Cn"
+        ]
+        found = {c for c in known if INVISIBLE.match(c)}
+        unseen = {c for c in known if unicodedata.category(c) in hidden}
+        self.assertEqual(found, (unseen | fillers) - set("\u200c\u200d"))
 
     def test_bad_lists(self):
         """Every list refuses what is no list of strings, and what is in it twice."""
@@ -381,7 +408,11 @@ class CheckIdTests(SynchronousTestCase):
                 read_manifest(json.dumps({**LEAST, "id": name}).encode(), PLAIN)
             self.assertTrue(caught.exception.message.startswith("invalid_id: "))
             self.assertFalse(is_usable_id(name))
-        for name in ("con-", "com", "com10", "null", "a-nul", "1con"):
+        for name in ("host", "bridge"):
+            with self.assertRaises(BridgeError) as caught:
+                check_new_id(name)
+            self.assertTrue(caught.exception.message.startswith("invalid_id: "))
+        for name in ("con-", "com", "com10", "null", "a-nul", "1con", "hosts"):
             self.assertEqual(check_new_id(name), name)
 
     def test_installed_device(self):

@@ -17,8 +17,10 @@ from ..rules.table import (
     GLOBALS,
     MEMBERS,
     ORDER,
+    REGEX,
     SCOPED,
     TIMERS,
+    TOO_COMPLEX,
     UNKNOWN,
     USES,
     WINDOW_MEMBERS,
@@ -28,6 +30,7 @@ from .aliases import Uses
 from .calls import all_texts, argument
 from .esmodules import import_statements, specifier
 from .lines import Lines
+from .literals import find_literals, is_regex
 from .patterns import (
     arguments,
     elements,
@@ -80,11 +83,12 @@ def output_hits(
     found = _Found()
     text = answer.code
     _specifiers(found, name, text, modules)
-    if has_pragma or is_suspicious(text, mark):
-        try:
+    try:
+        _literals(found, text)
+        if has_pragma or is_suspicious(text, mark):
             _Reading(Code(text), found, mark, name, modules, has_pragma).read()
-        except UnreadableError:
-            found.add(0, "too complex to check")
+    except UnreadableError:
+        found.add(0, TOO_COMPLEX)
     if not found.places:
         return []
     lines = Lines(text, answer.source_map)
@@ -104,6 +108,13 @@ def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -
         rule = import_rule(name, unescape(literal[1:-1]), modules)
         if rule is not None:
             found.add(statement.start(), rule)
+
+
+def _literals(found: _Found, text: str) -> None:
+    """Check that every regular expression compiles."""
+    for place, literal in find_literals(text):
+        if not is_regex(literal):
+            found.add(place, REGEX)
 
 
 class _Reading:

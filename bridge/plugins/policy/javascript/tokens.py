@@ -28,16 +28,16 @@ _PUNCTUATION = (
     r"|&&|\|\||\?\?|\+\+|--|\+=|-=|\*=|/=|%=|&=|\|=|\^=|<<|>>|\*\*|\?\.(?!\d)"
     r"|[-+*/%&|^!~?:=<>.,;(){}\[\]@])"
 )
-_REGEX = (
+REGEX: Final = (
     r"(?P<regex>/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/"
     r"[A-Za-z]*+)"
 )
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _AFTER_VALUE: Final = re.compile(f"{_BODY}|{_PUNCTUATION}")
-_ELSEWHERE: Final = re.compile(f"{_BODY}|{_REGEX}|{_PUNCTUATION}")
+_ELSEWHERE: Final = re.compile(f"{_BODY}|{REGEX}|{_PUNCTUATION}")
 
 _HEADS: Final = frozenset({"if", "while", "for", "with"})
-_OPERATORS: Final = frozenset(
+OPERATORS: Final = frozenset(
     {
         *("return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void"),
         *("delete", "throw", "yield", "await", "extends", "default", "const", "let"),
@@ -56,14 +56,16 @@ _NESTING: Final = 256
 """How deep brackets may nest: far more than in any program that a person wrote."""
 
 
-def _end(text: str, found: re.Match[str]) -> int:
-    """Where the token ends that begins with ``found``."""
-    if found.lastgroup == "string":
-        return _end_of_string(text, found.start())
-    if found.lastgroup != "comment":
-        return found.end()
-    end = "*/" if found.group() == "/*" else "\n"
-    at = text.find(end, found.end())
+def end_of_text(text: str, start: int) -> int:
+    """
+    Return where a string or a comment ends.
+
+    :raise UnreadableError: It has no end.
+    """
+    if text[start] != "/":
+        return _end_of_string(text, start)
+    end = "*/" if text[start + 1] == "*" else "\n"
+    at = text.find(end, start + 2)
     if at < 0:
         raise UnreadableError
     return at + len(end)
@@ -178,7 +180,8 @@ class Code:
                 raise UnreadableError
             if found.group() in ("/", "/=") and not is_divided:
                 raise UnreadableError
-            at = _end(text, found)
+            is_text = found.lastgroup in ("comment", "string")
+            at = end_of_text(text, end) if is_text else found.end()
             if found.lastgroup != "comment":
                 self._add(_KINDS[found.lastgroup], text[end:at], end)
 
@@ -290,7 +293,7 @@ class Code:
         return self.ends_value(len(self._plain) - 1)
 
     def _is_operator(self, index: int) -> bool:
-        if self.is_word(index, _OPERATORS):
+        if self.is_word(index, OPERATORS):
             return True
         # Everywhere else than in a loop's head this is a name.
         return (

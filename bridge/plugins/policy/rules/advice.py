@@ -15,7 +15,6 @@ from ....protocol.limits import (
     SOURCE_FILES,
     SOURCE_LINE_CHARACTERS,
     SOURCE_PACKED_CHARACTERS,
-    STYLE_BYTES,
 )
 
 _CODE: Final = "write the code out as a function; text cannot be run as code"
@@ -34,9 +33,6 @@ _SMALLER: Final = "leave out what the plugin does not use, or split the plugin"
 
 ADVICE: Final[dict[str, str]] = {
     # What a tree holds.
-    "symlink": "replace the symbolic link by the file it points to",
-    "submodule": "commit the submodule's files themselves, or remove it",
-    "not a regular file": "remove it; a plugin holds regular files only",
     f"more than {SOURCE_FILES} source files": _SMALLER,
     f"more than {SOURCE_BYTES} bytes of source": _SMALLER,
     # What files import.
@@ -45,10 +41,6 @@ ADVICE: Final[dict[str, str]] = {
     "references a tooling config": (
         "rename the file or remove the reference; the configuration of tools is not "
         "scanned, so nothing may load it"
-    ),
-    "unreadable package.json": "correct its JSON, or remove the file",
-    f"more than {STYLE_BYTES} bytes of style sheet": (
-        "split the style sheet, or remove the rules that are not used"
     ),
     # What a file looks like.
     "minified": (
@@ -120,6 +112,9 @@ ADVICE: Final[dict[str, str]] = {
     "source map reference": "remove the sourceMappingURL comment",
     # What cannot be scanned.
     "syntax error": "correct the syntax; the file must parse as it is",
+    "regular expression": (
+        "correct it: no browser can compile it, nor load a bundle that it is in"
+    ),
     "too complex to check": "split the file, and nest its expressions less deeply",
 }
 """For each rule what to do about it: a phrase without a capital or a full stop."""

@@ -20,7 +20,6 @@ from ....protocol.limits import (
     SOURCE_PACKED_CHARACTERS,
     SOURCE_PACKED_LINES,
 )
-from ....protocol.rules import INVISIBLE
 
 MINIFIED = "minified"
 PACKED = "packed source"
@@ -32,6 +31,10 @@ _CHUNK = 64 * KIB
 _ESCAPES = re.compile(
     r"(?:\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]+\})"
     f"{{{SOURCE_ESCAPES + 1},}}"
+)
+# These hide, turn text around, or end a line for some readers of JavaScript only.
+_INVISIBLE = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\0]"
 )
 _SOURCE_MAP = re.compile(r"[#@]\s*sourceMappingURL\s*=")
 _MANGLED = re.compile("_0x[0-9A-Fa-f]{4}")
@@ -84,7 +87,7 @@ def _line_rules(line: str) -> Iterator[str]:
 
 
 def _text_rules(text: str) -> Iterator[str]:
-    if (not text.isascii() or "\0" in text) and INVISIBLE.search(text):
+    if (not text.isascii() or "\0" in text) and _INVISIBLE.search(text):
         yield "invisible characters"
     if "\\" in text and _ESCAPES.search(text):
         yield "escape sequences"

@@ -83,6 +83,11 @@ GLOBALS: Final = WORDS | SCOPED | MEMBERS | TIMERS | frozenset(USES)
 UNKNOWN: Final = "unknown global"
 """Any other name that nothing in the file declares and that not every page has."""
 
+REGEX: Final = "regular expression"
+"""One that no browser can compile."""
+
+TOO_COMPLEX: Final = "too complex to check"
+
 RULES: Final = (
     "imports a test file",
     "import outside the plugin",
@@ -128,8 +133,9 @@ RULES: Final = (
     "require",
     "process",
     UNKNOWN,
+    REGEX,
     "syntax error",
-    "too complex to check",
+    TOO_COMPLEX,
 )
 """Every rule on one place of a file, in order of report."""
 

@@ -111,17 +111,17 @@ export type KeyEntry = {
 
 /** An installed plugin, or a linked one: its manifest, and what is recorded of it. */
 export type ListEntry = {
-  /** Names the plugin everywhere, for ever: its folder, its settings, its signature. No device name of Windows, such as con, nul or com1; 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
+  /** Names the plugin everywhere, for ever: its folder, its settings, its signature. Not `host` or `bridge`, nor a device name of Windows, such as con, nul or com1; 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   id: string;
-  /** What users read; 1 to 200 characters, not blank, no control or invisible characters. */
+  /** What users read; 1 to 200 characters, not blank, no control, invisible or private characters. */
   name: string;
-  /** The plugin's own, by the rules of SemVer. An update must not be lower; 1 to 200 characters, not blank, no control or invisible characters. */
+  /** The plugin's own, by the rules of SemVer. An update must not be lower; 1 to 200 characters, not blank, no control, invisible or private characters. */
   version: string;
   /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
   apiVersion: string;
-  /** One line about it; at most 200 characters, no control or invisible characters. */
+  /** One line about it; at most 200 characters, no control, invisible or private characters. */
   description: string;
-  /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control or invisible characters. */
+  /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
   tags: Array<string>;
   /** What the plugin can't do without; the vocabulary is the host profile's; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
   permissions: Array<string>;
@@ -137,9 +137,9 @@ export type ListEntry = {
   dependencies: Array<string>;
   /** Whether it draws its own page content, and so can reach everything on the page; absent is no, and hosts without `dom_declared` do not know it. */
   dom?: boolean;
-  /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control or invisible characters. */
+  /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control, invisible or private characters. */
   author?: string;
-  /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control or invisible characters. */
+  /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control, invisible or private characters. */
   homepage?: string;
   /** Where it was installed from; empty when it is linked. */
   url: string;
@@ -183,17 +183,17 @@ export type LogRecord = {
 
 /** A manifest that breaks no rule. */
 export type Manifest = {
-  /** Names the plugin everywhere, for ever: its folder, its settings, its signature. No device name of Windows, such as con, nul or com1; 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
+  /** Names the plugin everywhere, for ever: its folder, its settings, its signature. Not `host` or `bridge`, nor a device name of Windows, such as con, nul or com1; 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   id: string;
-  /** What users read; 1 to 200 characters, not blank, no control or invisible characters. */
+  /** What users read; 1 to 200 characters, not blank, no control, invisible or private characters. */
   name: string;
-  /** The plugin's own, by the rules of SemVer. An update must not be lower; 1 to 200 characters, not blank, no control or invisible characters. */
+  /** The plugin's own, by the rules of SemVer. An update must not be lower; 1 to 200 characters, not blank, no control, invisible or private characters. */
   version: string;
   /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
   apiVersion: string;
-  /** One line about it; at most 200 characters, no control or invisible characters. */
+  /** One line about it; at most 200 characters, no control, invisible or private characters. */
   description: string;
-  /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control or invisible characters. */
+  /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
   tags: Array<string>;
   /** What the plugin can't do without; the vocabulary is the host profile's; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
   permissions: Array<string>;
@@ -209,9 +209,9 @@ export type Manifest = {
   dependencies: Array<string>;
   /** Whether it draws its own page content, and so can reach everything on the page; absent is no, and hosts without `dom_declared` do not know it. */
   dom?: boolean;
-  /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control or invisible characters. */
+  /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control, invisible or private characters. */
   author?: string;
-  /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control or invisible characters. */
+  /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control, invisible or private characters. */
   homepage?: string;
 };
 
@@ -1112,7 +1112,6 @@ export const LIMITS = {
   sourcePackedCharacters: 250,
   scanSeconds: 20.0,
   scanOutputBytes: 33554432,
-  styleBytes: 524288,
   promptSeconds: 120.0,
   buildSeconds: 60.0,
   buildEndSeconds: 3.0,

@@ -1,0 +1,149 @@
+"""The regular expressions in the bundler's output, and whether they compile."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.policy.javascript.literals import find_literals, is_regex
+from bridge.plugins.policy.javascript.tokens import Code, Kind, UnreadableError
+
+from ....npm import run_node
+from ..scanning import read_source, scan_source
+from .test_tokens import PROGRAMS
+
+BREAKING = (
+    *("/(/", "/)/", "/a**/", "/[b-a]/", "/(?<a>.)\\k<b>/", "/a{2,1}/", "/\\/u"),
+    *("/(?<1a>.)/", "/a/gg", "/a/x", "/a/uv", "/\\b+/", "/\\u{41}+/", "/*/", "/+a/"),
+    *("/]/u", "/{/u", "/\\-/u", "/\\u{110000}/u", "/\\p{Foo}/u", "/[\\d-x]/u"),
+    *("/[a&&&b]/v", "/[(]/v", "/[a-z&&b--c]/v", "/[!!]/v", "/}/v", "/[\\a]/v"),
+    *("/\\P{RGI_Emoji}/v", "/\\p{RGI_Emoji}/u", "/[\\b-a&&]/v"),
+)
+FINE = (
+    *("/a/", "/[]/", "/[^]/", "/{/", "/]/", "/\\-/", "/a{,2}/", "/\\8/", "/(?=a)*/"),
+    *("/\\p{Foo}/", "/\\u{41}/", "/\\c/", "/(?<=a)b(?<!c)/", "/(?<n>a)\\k<n>/dgimsuy"),
+    *("/\\p{L}\\P{Script=Greek}/iu", "/\\p{scx=Latn}/v", "/(?<ñ>.)/", "/\\\\b+/"),
+    *("/[\\p{L}--[a-z]]/v", "/[\\q{abc|d}&&\\p{RGI_Emoji}]/v", "/[!^#=*?~.]/v"),
+    *("/[^\\p{L}\\p{N}_]{2}/giv", "/[\\b-*?~]/v", "/[[a-z]&&[aeiou]]/v", "/[/]\\//"),
+)
+NEWER = ("/(?i:a)b/", "/(?-i:a)/", "/(?ims-:a)/", "/(?<a>x)|(?<a>y)/")
+"""What Chromium has since version 125, and the Node.js of a distribution may not."""
+
+# What patterns are made of: whatever has a meaning, and halves of it.
+PARTS = (
+    "a b - ^ $ . | ( ) (?: (?= (?! (?<= (?<! (?<n> [ ] [^ { } {1} {1,} {1,2} {2,1} * +"
+    " ? \\d \\D \\w \\b \\B \\k<n> \\k \\1 \\2 \\0 \\01 \\c \\cA \\x41 \\x4 \\u0041"
+    " \\u{41} \\u \\u{110000} \\ud83d\\ude00 \\p{L} \\P{Lu} \\p{Script=Greek} \\p"
+    " \\p{RGI_Emoji} \\q{a|bc} -- && & \\/ \\. \\- \\a \\( \\] \\& ! # ## @ ~ = : , < >"
+    " \\n \\8 é \\\\"
+)
+PATTERN = st.lists(st.sampled_from(PARTS.split()), min_size=1, max_size=7).map("".join)
+LITERAL = st.tuples(
+    PATTERN | PATTERN.map("[{}]".format), st.sampled_from(("", "u", "v", "gi", "y"))
+).map("/{0[0]}/{0[1]}".format)
+
+_COMPILE = """
+const given = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(given.map((literal) => {
+  const end = literal.lastIndexOf("/");
+  try { new RegExp(literal.slice(1, end), literal.slice(end + 1)); return true; }
+  catch { return false; }
+})));
+"""
+
+
+def compiled(literals: list[str]) -> list[bool]:
+    """Which of them Node.js compiles."""
+    found: list[bool] = json.loads(run_node("-e", _COMPILE, json.dumps(literals)))
+    return found
+
+
+def literals(text: str) -> list[str]:
+    """The literals in an output."""
+    return [literal for _, literal in find_literals(text)]
+
+
+class CompilingTests(SynchronousTestCase):
+    """Which literals a browser can compile."""
+
+    def test_table(self):
+        """Each construct is accepted or refused as by an engine of a browser."""
+        self.assertEqual([one for one in FINE if not is_regex(one)], [])
+        self.assertEqual([one for one in BREAKING if is_regex(one)], [])
+        self.assertEqual([one for one in NEWER if not is_regex(one)], [])
+        known = [one for one in (*FINE, *BREAKING) if one != "/\\/u"]
+        self.assertEqual(compiled(known), list(map(is_regex, known)))
+
+    @given(st.lists(LITERAL, min_size=50, max_size=100))
+    @settings(deadline=None, max_examples=10)
+    def test_as_an_engine_does(self, given: list[str]):
+        """Whatever Node.js compiles is accepted, and hardly anything else."""
+        pairs = zip(given, compiled(given), strict=True)
+        wrong = {
+            literal
+            for literal, is_compiled in pairs
+            if is_compiled != is_regex(literal) and (is_compiled or "\\" not in literal)
+        }
+        self.assertEqual(wrong, set())
+
+    def test_attack_slow_patterns(self):
+        """What takes long to compile is not compiled; a line has 1000 characters."""
+        begun = time.monotonic()
+        for pattern, flags in (
+            ("\\p{L}" * 1000, "iu"),
+            ("[^\\p{L}\\p{N}]" * 1000, "iv"),
+            ("\\p{RGI_Emoji}" * 1000, "v"),
+            ("a{65535}" * 1000, ""),
+            ("(?:(?:a*)*)*" * 1000, ""),
+            ("(?<=" * 200 + ")" * 200, ""),
+            ("|a" * 1000, ""),
+        ):
+            self.assertTrue(is_regex(f"/{pattern}/{flags}"), pattern[:20])
+        for pattern in ("(" * 1000, "[" * 1000, "(?:" * 1000 + "a"):
+            self.assertFalse(is_regex(f"/{pattern}/v"), pattern[:20])
+        self.assertLess(time.monotonic() - begun, 1)
+
+
+class FindingTests(SynchronousTestCase):
+    """Where literals are in an output."""
+
+    def test_as_the_tokens_have_it(self):
+        """In the output of every program they are those that its tokens have."""
+        for name, source in PROGRAMS:
+            text = read_source(name, source.encode()).code
+            try:
+                found = literals(text)
+            except UnreadableError:
+                with self.assertRaises(UnreadableError):
+                    Code(text)
+                continue
+            exact = [t.text for t in Code(text).tokens if t.kind is Kind.REGEX]
+            self.assertEqual(found, exact, text)
+
+    def test_slashes(self):
+        """Divisions, texts and comments have none; one may begin with a blank."""
+        for source, found in (
+            ("f(a / b / c, a++ / b, [1] / 2, f() / g / 1)", []),
+            ("f(`${a}/b`, 'c/d', \"/e/\", '\\'/f/')", []),
+            ("f(a /= b, x.in / 2 / y, /* /a/ */ 1) // /b/", []),
+            ('f(/[/"]/, / a/, / a /g, /=b/)', ['/[/"]/', "/ a/", "/ a /g", "/=b/"]),
+            ("export const f = (x) => { return / a / in x }", ["/ a /"]),
+            ("for (const x of / a /g[y](s)) f(x)", ["/ a /g"]),
+            ("const of = 4; f(of / 2 / of)", []),
+            ("f(/a/ / 2 / 1, 1 / /b/.c)", ["/a/", "/b/"]),
+            ("if (x) / a/.test(y); else / b/.test(z)", ["/ a/", "/ b/"]),
+            ("while (x) / a/.test((y) / 2); f((z) / 3 / 4)", ["/ a/"]),
+            ("x\n/ 2 / g", []),
+        ):
+            text = read_source("a.ts", source.encode()).code
+            self.assertEqual(sorted(literals(text)), sorted(found), text)
+
+    def test_rule(self):
+        """One that does not compile is a hit on its own line; others are none."""
+        source = b"f(1);\nexport const a = /[a-z]+(?<n>.)/dgu;\nf(/(/);\n"
+        reports = [hit.report for hit in scan_source("a.ts", source)]
+        self.assertEqual(reports, ["a.ts:3 regular expression"])
