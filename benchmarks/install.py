@@ -4,8 +4,8 @@ The cost of a whole install against what of it nobody can do without.
 Run ``python -m benchmarks.install``.  The plugin is as large as may be, 199 sources
 and 2 MB, and comes over TLS from a git server on this machine.  Unavoidable are
 ``git clone --depth 1`` of it and what the bundler does: by hand it compiles each source
-without looking at it, bundles the plugin alone, binds its names, and bundles the host,
-the last three with the arguments of the build.  Prompts are answered at once.
+without looking at it, and bundles the host with the arguments of the build.  Prompts
+are answered at once.
 """
 
 from __future__ import annotations
@@ -25,18 +25,14 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from twisted.internet.threads import deferToThread
 
-from bridge.plugins.bundle.bundlerprocess import arguments
-from bridge.plugins.bundle.confinement.alone import own_arguments
-from bridge.plugins.bundle.confinement.binding import Bindings, Unbound
-from bridge.plugins.bundle.plugintable import BOUND
-from bridge.plugins.esbuild.executable import HeldCopy, temporary_copy
-from bridge.plugins.policy.reader.service import converse
+from bridge.plugins.esbuild.executable import HeldCopy
 from bridge.plugins.policy.scan import Scanner
 from tests.forge import ForgeProcess, start_forge_process
 from tests.plugins.bundle.workshop import MAIN, Workshop
-from tests.plugins.operations.bench import PROFILE, STEPS, Bench, files_of, write_tree
+from tests.plugins.operations.bench import STEPS, Bench, files_of, write_tree
 
 from .clone import by_git, make_cloner
+from .rebuild import arguments
 from .scan import _FUNCTION
 from .scan import Bench as Compiling
 
@@ -44,7 +40,7 @@ ROUNDS = 5
 SOURCES = 198
 FUNCTIONS = 29
 IN_SCAN = "bundler, each source"
-IN_BUILD = ("bundler, plugin alone", "bundler, its names", "bundler")
+IN_BUILD = "bundler, the bundle"
 
 
 class _Times(list[str]):
@@ -77,7 +73,7 @@ async def install(
     shop = Workshop(root).fill()
     bench = Bench(at=root)
     cloner: Any = make_cloner(reactor, forge.ca_file)
-    executable = partial(temporary_copy, shop.data.bin, bundler.get)
+    executable = partial(bundler.get, shop.data.bin)
     scanner = Scanner(reactor, deferToThread, executable, os.urandom)
     bench.fetcher = evolve(bench.fetcher, cloner=cloner, scanner=scanner)
     begun = bench.audience.events = _Times()
@@ -98,16 +94,7 @@ async def by_hand(
     by_git(forge.url("sample"), forge.ca_file, root / "cloned")
     times["git"] = time.perf_counter() - started
     times[IN_SCAN] = await compiling.compile(root / "cloned")
-    alone, names, whole = IN_BUILD
-    times[whole] = _bundle(shop, arguments(PROFILE, root / "out"))
-    times[alone] = _bundle(shop, own_arguments(PROFILE, ["sample"], root / "out"))
-    own = f"{BOUND}/sample/own.js"
-    unbound = Unbound(own, (shop.data.root / own).read_text("utf-8"))
-    executable = compiling.executable()
-    started = time.perf_counter()
-    await converse(reactor, executable, Bindings([unbound]))
-    times[names] = time.perf_counter() - started
-    executable.close()
+    times[IN_BUILD] = _bundle(shop, arguments(root / "out"))
     return times
 
 
@@ -126,7 +113,7 @@ def rest(times: dict[str, float]) -> tuple[float, float]:
     :return: Without the bundler of the build; and without that of the scan, too.
     """
     steps = sum(times[step] for step in STEPS if step != "clone")
-    with_scan = steps - sum(times[name] for name in IN_BUILD)
+    with_scan = steps - times[IN_BUILD]
     return with_scan, with_scan - times[IN_SCAN]
 
 

@@ -24,12 +24,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 from twisted.internet.threads import deferToThread
 
-from bridge.plugins.esbuild.executable import Executable, HeldCopy, temporary_copy
+from bridge.plugins.esbuild.conversation import converse
+from bridge.plugins.esbuild.executable import Executable, HeldCopy
 from bridge.plugins.esbuild.language import is_source_name
+from bridge.plugins.esbuild.packets import encoded
 from bridge.plugins.policy import scan
-from bridge.plugins.policy.reader import queries, transform
-from bridge.plugins.policy.reader.encoding import encoded
-from bridge.plugins.policy.reader.service import converse
+from bridge.plugins.policy.reader import transform
+from bridge.plugins.policy.reader.reading import read_sources, scan_limits
 from bridge.plugins.tree.tree import read_tree
 from bridge.protocol.limits import KIB, SOURCE_BYTES, SOURCE_FILES
 from tests.plugins.bundle.workshop import Workshop
@@ -102,9 +103,8 @@ class Bench:
         """Set the bundler up in a directory."""
         self.reactor = reactor
         workshop = Workshop(directory).fill()
-        held = HeldCopy()
         self.executable: Callable[[], Executable] = partial(
-            temporary_copy, workshop.data.bin, held.get
+            HeldCopy().get, workshop.data.bin
         )
         self.scanner = scan.Scanner(
             reactor, deferToThread, self.executable, lambda count: b"\1" * count
@@ -128,7 +128,10 @@ class Bench:
         plain = encoded(["--loader=ts", "--log-level=silent", "--sourcemap=external"])
         with mock.patch.object(transform, "_whole_flags", lambda *_: plain):
             await converse(
-                self.reactor, executable, queries.SourceQueries(questions, "$")
+                self.reactor,
+                executable,
+                scan_limits(),
+                lambda bundler: read_sources(bundler, questions, "$"),
             )
         executable.close()
         return time.perf_counter() - begun

@@ -62,7 +62,7 @@ def attacks() -> Iterator[str]:
     yield (
         "Each of these attacks is a function of a plugin that was not scanned. A test "
         "runs it in Chromium, on the reference page, with a bundle that the daemon has "
-        "built for each mode. It fails when an attack takes more or less than is "
+        "built. It fails when an attack takes more or less than is "
         "written here. [Threats](../threats.md#a-plugin-in-the-page) counts them, and "
         "explains what each mode promises.\n"
     )

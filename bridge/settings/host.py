@@ -118,14 +118,10 @@ class HostProfile:
     :ivar desktop_entry: Its ``.desktop`` file without the ending, for notifications.
     :ivar plain_versions: Whether only ``N.N.N`` versions and plain comparators
         pass, because the host's page drops anything else.
-    :ivar lazy_table: Whether an entry of the generated table has a function that
-        evaluates the plugin, ``load``, instead of the plugin, so that one that throws
-        while it is loaded does not stop the bundle.
-    :ivar bind: ``names``: each plugin is bundled alone first, and its free names mean
-        what a frozen scope of its own has; ``off``: they mean the page's.
-    :ivar freeze: Whether the bundle begins by freezing what all scripts of the page
-        share: the objects of the language, which no script can change from then on,
-        and no text becomes a function by a ``constructor``.
+    :ivar plugins: What an entry of the generated table has besides its manifest:
+        ``modules``: the plugin, as a part of the bundle; ``texts``: the text of the
+        plugin's own bundle, for the page to start apart from its own script, so that
+        one which does not even compile stops nothing.
     :ivar dom_declared: Whether a manifest may have the field ``dom``, because only
         plugins that set it get elements of the page.
     :ivar sink_aliases: Other names callers may use for a sink.
@@ -145,18 +141,16 @@ class HostProfile:
     directories: Directories
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
-    lazy_table: bool = False
-    bind: Annotated[str, Text(8, like=r"off|names")] = "off"
-    freeze: bool = False
+    plugins: Annotated[str, Text(8, like=r"modules|texts")] = "modules"
     dom_declared: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)
 
     @property
-    def binds_names(self) -> bool:
-        """Whether ``bind`` is ``names``."""
-        return self.bind == "names"
+    def has_texts(self) -> bool:
+        """Whether ``plugins`` is ``texts``."""
+        return self.plugins == "texts"
 
     @property
     def tree_domain(self) -> str:

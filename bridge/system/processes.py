@@ -1,4 +1,4 @@
-"""Processes that are started: their sessions and their memory; and signals."""
+"""Processes that are started: their limits; and signals."""
 
 from __future__ import annotations
 
@@ -8,44 +8,34 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Final
-
-SESSIONS: Final = os.name == "posix"
-"""Whether a process can lead a session, which ends with its terminal."""
 
 
-def kill_session(leader: int) -> None:
+def limit_process(pid: int | None, memory_bytes: int, cpu_seconds: int) -> None:
     """
-    Kill a process that leads a session, and what is still in its group.
+    Limit the memory and the processor time of another process; on Linux only.
 
-    Does nothing where there are no sessions.
+    It may have ended already.  Lower limits that it has stay.
+
+    :param pid: Of a process that has not been waited for yet; ``None``: it has, as
+        Twisted's transports have it.
+    :param memory_bytes: Of data: heap, stacks and private mappings.
+    :param cpu_seconds: After these it is killed.
     """
-    if sys.platform == "win32":  # pragma: no cover
-        return
-    # There is no group just after the start, before the child leads anything.
-    with contextlib.suppress(OSError):
-        os.killpg(leader, signal.SIGKILL)
-
-
-def limit_data(pid: int, most: int) -> None:
-    """
-    Limit the memory of another process; on Linux only.
-
-    It may have ended already.  A lower limit that it has stays.
-
-    :param most: Bytes of data: heap, stacks and private mappings.
-    """
-    if sys.platform != "linux":  # pragma: no cover
+    if sys.platform != "linux" or pid is None:  # pragma: no cover
         return
     import resource
 
-    # Not the address space: Go reserves more than a gigabyte of it at its start.
-    kind = resource.RLIMIT_DATA
-    # It is gone, or has a limit that this process may not touch.
-    with contextlib.suppress(OSError):
-        now = resource.prlimit(pid, kind)
-        given = [most, *(n for n in now if n != resource.RLIM_INFINITY)]
-        resource.prlimit(pid, kind, (min(given), min(given)))
+    for kind, most in (
+        # Not the address space: Go reserves more than a gigabyte of it at its start.
+        (resource.RLIMIT_DATA, memory_bytes),
+        (resource.RLIMIT_CPU, cpu_seconds),
+    ):
+        # It is gone, or has a limit that this process may not touch.
+        with contextlib.suppress(OSError):
+            now = resource.prlimit(pid, kind)
+            given = min(most, *(n for n in now if n != resource.RLIM_INFINITY), most)
+            # Hard and soft are equal: Go ignores the signal of the soft one.
+            resource.prlimit(pid, kind, (given, given))
 
 
 def on_hangup(handler: Callable[[int, FrameType | None], object]) -> None:

@@ -19,7 +19,7 @@ from ..datadir.lock import FileLock, LockedError, acquire
 from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
 from ..plugins.bundle.build import Builder, Report
-from ..plugins.esbuild.executable import Executable, HeldCopy, temporary_copy
+from ..plugins.esbuild.executable import Executable, HeldCopy
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees, Verification
@@ -108,7 +108,7 @@ def make_scanner(
     """Make what scans plugins' sources; see ``make_builder``."""
 
     def executable() -> Executable:
-        return temporary_copy(paths.data.bin, bundler.get)
+        return bundler.get(paths.data.bin)
 
     return Scanner(reactor, in_thread, executable, os.urandom)
 

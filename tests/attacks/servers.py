@@ -64,7 +64,7 @@ class Site:
     def bundle(self, mode: Mode) -> bytes:
         """Return the mode's bundle."""
         profile = load_profile("reference")
-        folder = self.bundles / mode.build.name / profile.theme_name
+        folder = self.bundles / profile.theme_name
         return (folder / f"{profile.bundle_name}.js").read_bytes()
 
     def answers(self) -> type[BaseHTTPRequestHandler]:

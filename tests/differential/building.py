@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from bridge.plugins.bundle.bundlerprocess import arguments
-from bridge.plugins.bundle.prerequisites import HOST_ENTRY
+from bridge.plugins.bundle.bundling import host_flags
 from bridge.plugins.policy.reader.transform import marked_names
 from bridge.settings.host import load_profile
 
@@ -120,10 +119,9 @@ def esbuild_path() -> Path:
 
 def _flags(out: Path) -> list[str]:
     """Return the arguments of the build, for many entries in place of the host's."""
-    own = {HOST_ENTRY: None, "--outfile": f"--outdir={out}", "--metafile": None}
-    own |= {"--sourcemap": None, "--log-level": "--log-level=error"}
-    flags = []
-    for one in arguments(load_profile("reference"), out):
+    own = {"--metafile": None, "--sourcemap": None, "--log-level": "--log-level=error"}
+    flags = [f"--outdir={out}", "--color=false"]
+    for one in host_flags(load_profile("reference")):
         kept = own.get(one.partition("=")[0], one)
         flags += [kept] if kept is not None else []
     flags += [f"--define:{name}={PREFIX}{name}" for name in DEFINED]

@@ -14,15 +14,15 @@ import select
 import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
-from attrs import define, field
+from attrs import define, field, frozen
 from autobahn.twisted.testing import create_pumper
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.testing import MemoryReactorClock
 from twisted.logger import LogLevel, globalLogPublisher
 from twisted.python.failure import Failure
@@ -34,10 +34,8 @@ import bridge.wiring.lateplugins
 import bridge.wiring.plugins
 from bridge import tap
 from bridge.approval import IApprover, denied, unavailable
-from bridge.plugins.bundle.inputs.metafile import BuildError
 from bridge.plugins.bundle.plugintable import TABLE_FILE
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
-from bridge.settings.host import shipped_profile
 from bridge.wiring import oneshot
 
 from ..web.stack import PAGE, Page, Stack
@@ -121,31 +119,48 @@ def set_up(data: Path) -> None:
     (data / "bin" / "esbuild.sha256").write_text(f"{digest}\n")
 
 
-def _bundle(command: Sequence[str], directory: Path) -> None:
-    """Write what the bundler writes, of the plugins in the table."""
-    outputs = dict(word.split("=", 1) for word in command if "file=" in word)
-    plugins = sorted(set(_TABLE.findall((directory / TABLE_FILE).read_text())))
-    names = [f"plugins/{p}/{file}" for p in plugins for file in FILES_OF_A_TABLE]
-    code = {p: (directory / f"plugins/{p}/main.ts").read_text() for p in plugins}
-    if any(BROKEN in text for text in code.values()):
-        raise BuildError("esbuild failed: no such module")
-    inputs: dict[str, Any] = {
-        HOST_ENTRY: {"imports": [{"path": TABLE_FILE, "original": TABLE_FILE}]},
-        TABLE_FILE: {"imports": [{"path": n, "original": n} for n in names]},
-        **{name: {"imports": []} for name in names},
-    }
-    bundle = outputs["--outfile"]
-    empty = {"version": 3, "sources": [], "sourcesContent": [], "names": []}
-    texts = {
-        bundle: json.dumps(code),
-        f"{bundle}.map": json.dumps({**empty, "mappings": ""}),
-        outputs["--metafile"]: json.dumps({"inputs": inputs, "outputs": {bundle: {}}}),
-    }
-    for path, text in texts.items():
-        Path(path).write_text(text)
+@frozen
+class Bundler:
+    """
+    Answers as the bundler does, of the plugins in the table.
+
+    :ivar reply: Answers what it asks; see ``converse``.
+    """
+
+    reply: Callable[[dict[str, Any]], dict[str, Any]]
+
+    def ask(self, request: dict[str, Any]) -> Deferred[Any]:
+        """See ``Conversation.ask``."""
+        root = Path(request["absWorkingDir"])
+
+        def load(path: str) -> str:
+            asked = {"command": "on-load", "ids": [0], "with": {}}
+            loaded = self.reply({**asked, "path": str(root / path)})
+            return str(loaded["contents"].decode())
+
+        plugins = sorted(set(_TABLE.findall(load(TABLE_FILE))))
+        code = {p: load(f"plugins/{p}/main.ts") for p in plugins}
+        if any(BROKEN in text for text in code.values()):
+            message = {"text": "no such module", "location": None}
+            return succeed({"errors": [message], "warnings": []})
+        names = [f"plugins/{p}/{file}" for p in plugins for file in FILES_OF_A_TABLE]
+        inputs: dict[str, Any] = {
+            HOST_ENTRY: {"imports": [{"path": TABLE_FILE, "original": TABLE_FILE}]},
+            TABLE_FILE: {"imports": [{"path": n, "original": n} for n in names]},
+            **{name: {"imports": []} for name in names},
+        }
+        bundle = request["flags"][-1].removeprefix("--outfile=")
+        empty = {"version": 3, "sources": [], "sourcesContent": [], "names": []}
+        metafile = {"inputs": inputs, "outputs": {bundle: {}}}
+        texts = {bundle: code, f"{bundle}.map": {**empty, "mappings": ""}}
+        written = [
+            {"path": path, "contents": json.dumps(value).encode()}
+            for path, value in texts.items()
+        ]
+        answer = {"errors": [], "warnings": [], "outputFiles": written}
+        return succeed({**answer, "metafile": json.dumps(metafile).encode()})
 
 
-NOT_BOUND: Final = ('bind = "names"', 'bind = "off"')
 FILES_OF_A_TABLE: Final = ("main.ts", "plugin.json")
 
 
@@ -207,23 +222,22 @@ class Simulation:
         def pool(_: Any, name: str, size: int) -> Pool:
             return Pool(schedule, name, size)
 
-        async def run_bundler(
-            _: Any, executable: Any, command: Sequence[str], directory: Path
-        ) -> str:
+        async def converse(
+            _: Any, executable: Any, limits: Any, work: Any, reply: Any
+        ) -> Any:
             turn: Deferred[None] = Deferred()
             schedule.add(
                 "bundler", lambda: None if turn.called else turn.callback(None)
             )
             await turn
-            _bundle(command, directory)
-            return ""
+            return await work(Bundler(reply))
 
         for module, name, double in (
             (bridge.wiring.core, "Pool", pool),
             (bridge.wiring.plugins, "GitCloner", self._cloner),
             (bridge.wiring.lateplugins, "native_approver", lambda *_: self.user),
             (oneshot, "make_scanner", lambda *_: Clean()),
-            (bridge.plugins.bundle.build, "run_bundler", run_bundler),
+            (bridge.plugins.bundle.build, "converse", converse),
         ):
             self._patches.enter_context(mock.patch.object(module, name, double))
 
@@ -238,12 +252,6 @@ class Simulation:
             text = str(event.get("log_format")).format_map(_Shown(event))
             self.errors.append(f"{text}\n{trace}")
 
-    def _profile(self) -> Path:
-        """The reference host's; the bundler's double has no service to bind names."""
-        profile = self.root / "host.toml"
-        profile.write_text(shipped_profile("reference").replace(*NOT_BOUND), "utf-8")
-        return profile
-
     def start(self) -> None:
         """
         Start a daemon.
@@ -254,7 +262,7 @@ class Simulation:
         options = tap.Options()
         options.parseOptions(
             [
-                f"--host={self._profile()}",
+                "--host=reference",
                 "--listen=127.0.0.1:0",
                 f"--data-dir={self.data}",
                 f"--theme-dir={self.theme.parent}",

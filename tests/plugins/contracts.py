@@ -98,6 +98,10 @@ class BuilderContract:
 
     subject: Any
 
+    def tree(self, plugin_id: str) -> Tree:
+        """Return the verified tree of a plugin."""
+        return Tree({})
+
     def make_broken(self) -> None:
         """Let the next build fail for a reason that an author can understand."""
         raise NotImplementedError
@@ -112,7 +116,9 @@ class BuilderContract:
 
     async def test_report(self):
         """A report names the plugins, sorted."""
-        report = await self.subject.build(lambda: {"bb": Tree({}), "aa": Tree({})})
+        report = await self.subject.build(
+            lambda: {"bb": self.tree("bb"), "aa": self.tree("aa")}
+        )
         self.assertIsInstance(report, Report)
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertEqual(report.plugins, ["aa", "bb"])
@@ -121,7 +127,7 @@ class BuilderContract:
     async def test_broken(self):
         """A failed build is a report too, with the plugins that it was to have."""
         self.make_broken()
-        report = await self.subject.build(lambda: {"aa": Tree({})})
+        report = await self.subject.build(lambda: {"aa": self.tree("aa")})
         self.assertEqual((report.ok, report.plugins), (False, ["aa"]))
         self.assertEqual(list(map(type, report.errors)), [str])
 
@@ -129,13 +135,13 @@ class BuilderContract:
         """A defect is a failure of the build, and no report."""
         self.make_defective()
         await self.assertFailure(
-            self.subject.build(lambda: {"aa": Tree({})}), ZeroDivisionError
+            self.subject.build(lambda: {"aa": self.tree("aa")}), ZeroDivisionError
         )
 
     async def test_cancelled(self):
         """A cancelled build fails with ``CancelledError``."""
         self.make_slow()
-        building = self.subject.build(lambda: {"aa": Tree({})})
+        building = self.subject.build(lambda: {"aa": self.tree("aa")})
         self.assertIsInstance(building, Deferred)
         self.assertFalse(building.called)
         building.cancel()

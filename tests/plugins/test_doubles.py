@@ -86,6 +86,10 @@ class RealBuilderTests(BuilderContract, TestCase):
         self.shop.plugin("bb")
         self.subject = self.shop.builder()
 
+    def tree(self, plugin_id):
+        """See ``BuilderContract``."""
+        return self.shop.tree(plugin_id)
+
     def make_broken(self):
         """See ``BuilderContract``."""
         self.shop.write("plugins/aa/main.ts", "import './gone';")

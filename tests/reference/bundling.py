@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from bridge.plugins.bundle.confinement.prelude import prelude_text
-from bridge.plugins.bundle.plugintable import FREEZE_FILE, TABLE_FILE, table_text
+from bridge.plugins.bundle.plugintable import TABLE_FILE, module_table
 
 from ..npm import ROOT, esbuild, unpack_library
 
@@ -31,9 +30,8 @@ def lay_out(data: Path, plugins: list[Path]) -> None:
     for tree in plugins:
         shutil.copytree(tree, data / "plugins" / tree.name)
     (data / "build").mkdir()
-    table = table_text([tree.name for tree in plugins], lazy=True, freeze=True)
-    (data / TABLE_FILE).write_text(table, "utf-8")
-    (data / FREEZE_FILE).write_text(prelude_text(), "utf-8")
+    table = module_table([tree.name for tree in plugins])
+    (data / TABLE_FILE).write_text(table.text, "utf-8")
 
 
 def bundle(data: Path, out: Path) -> subprocess.CompletedProcess[str]:

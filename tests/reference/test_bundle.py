@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.plugintable import FREEZE_FILE, TABLE_FILE
+from bridge.plugins.bundle.plugintable import TABLE_FILE
 from bridge.plugins.tree.manifest import read_manifest
 from bridge.settings.host import load_profile
 
@@ -54,11 +54,11 @@ class BundleTests(SynchronousTestCase):
         """The bundle has only the host, its library, the table and the plugin."""
         _, inputs = self.build([SAMPLE])
         library = "host/node_modules/preact/"
-        allowed = ("host/packages/", library, TABLE_FILE, FREEZE_FILE, "plugins/")
+        allowed = ("host/packages/", library, TABLE_FILE, "plugins/")
         self.assertEqual([name for name in inputs if not name.startswith(allowed)], [])
 
     def test_size(self) -> None:
-        """It stays as small as the records say: docs/decisions/0057, 0078 and 0075."""
+        """It stays as small as the records say: docs/decisions/0057 and 0078."""
         code, _ = self.build([SAMPLE])
         whole = code.encode("utf-8")
         self.assertLess(len(whole), MOST_BYTES)

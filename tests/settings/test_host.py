@@ -81,13 +81,14 @@ class ShippedTests(SynchronousTestCase):
         self.assertEqual(profile.tree_domain, "bridge-plugin-tree-v1")
         self.assertFalse(profile.plain_versions)
 
-    def test_freezing(self) -> None:
-        """A page is frozen only if its profile asks for it."""
-        self.assertTrue(load_profile("reference").freeze)
-        self.assertFalse(load_profile("vrcnext").freeze)
-        self.assertFalse(parse_profile(GOOD).freeze)
-        with self.assertRaises(ProfileError):
-            parse_profile(f'freeze = "yes"\n{GOOD}')
+    def test_plugins(self) -> None:
+        """Plugins are modules of the bundle unless the profile asks for texts."""
+        self.assertFalse(load_profile("vrcnext").has_texts)
+        self.assertFalse(parse_profile(GOOD).has_texts)
+        self.assertTrue(parse_profile(f'plugins = "texts"\n{GOOD}').has_texts)
+        for value in ('"lazy"', "true"):
+            with self.assertRaises(ProfileError):
+                parse_profile(f"plugins = {value}\n{GOOD}")
 
     def test_same_vocabulary(self) -> None:
         """Both know the same 13 permissions, each once."""

@@ -39,8 +39,6 @@ ELSEWHERE: Final = {
         "platform.machine",
         "platform.system",
     },
-    # Spawned instead of forked, on Linux alone.
-    "bridge/plugins/esbuild/session.py": {"ctypes", "sys.platform"},
     # Whose certificates it trusts.
     "bridge/net/certificates.py": {"sys.platform"},
     # Sockets that only POSIX has.

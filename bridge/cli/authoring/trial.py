@@ -302,6 +302,6 @@ class Trial:
             warnings.append,
         )
         report = await builder.build(lambda: {plugin_id: self._tree})
-        if not report.ok:
-            raise plugin_error(Prefix.BUILD_FAILED, "\n".join(report.errors))
+        if not report.has(plugin_id):
+            raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])

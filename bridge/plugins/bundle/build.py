@@ -8,32 +8,52 @@ stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+import hashlib
+import json
+import os
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from ...concurrency.threads import InThread
-from ...datadir.paths import DataDir
+from ...datadir.paths import DataDir, DataDirError
 from ...protocol.limits import BUILD_SECONDS
 from ...settings.host import HostProfile
+from ..esbuild.conversation import (
+    BundlerReactor,
+    Conversation,
+    converse,
+    settled,
+    together,
+)
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
-from ..esbuild.pins import BINARY_NAME
-from ..esbuild.process import settled
-from ..policy.reader.encoding import PacketError
-from ..policy.reader.service import TooComplexError, converse
-from ..tree.tree import Verify
-from .bundlerprocess import BuildReactor, arguments, run_bundler
-from .confinement.alone import own_arguments, too_complex
-from .confinement.boundfiles import Bound
-from .inputs.metafile import BuildError
-from .plugintable import plugin_of
-from .staging import Staging
+from ..tree.tree import Tree, Verify
+from .bundling import BUILD_LIMITS, Bundling, Output, reply_from
+from .metafile import API_TEXT, PLUGINS, BuildError
+from .plugintable import TABLE_FILE, Table, module_table, plugin_of, text_table
+from .prerequisites import (
+    BUNDLER_BINARY,
+    BUNDLER_CHECKSUM,
+    BUNDLER_FILES,
+    HOST_FILES,
+    REALM_ENTRY,
+    missing_files,
+)
+from .published import INFO_FILE
+from .sources import Sources
+from .staging import Staging, replace_file
 
 _CLAIM_SECONDS: Final = 0.1
+_API: Final = b"module.exports = globalThis.__pluginApi;\n"
+_MISSING: Final = {
+    BUNDLER_BINARY: "bundler missing",
+    BUNDLER_CHECKSUM: "bundler checksum missing",
+}
 
 T = TypeVar("T")
 
@@ -45,7 +65,7 @@ class Report:
 
     :ivar ok: Whether there is a new bundle.
     :ivar duration_ms: How many milliseconds it took.
-    :ivar plugins: The ids that were to be in the bundle, sorted.
+    :ivar plugins: The ids of what is in the bundle, or was to be, sorted.
     :ivar errors: Why there is no new bundle; when there is one, which installed plugins
         were left out of it, and why.
     """
@@ -54,6 +74,16 @@ class Report:
     duration_ms: int
     plugins: list[str]
     errors: list[str]
+
+    def has(self, plugin_id: str) -> bool:
+        """Whether a plugin is in a new bundle."""
+        return self.ok and plugin_id in self.plugins
+
+    def why_not(self, plugin_id: str) -> str:
+        """Return why a plugin is not in a new bundle."""
+        own = (line for line in self.errors if line.startswith(f"{plugin_id} is "))
+        first = next(iter(self.errors), "the plugin was left out of the bundle")
+        return next(own, first) if self.ok else "\n".join(self.errors)
 
 
 @frozen
@@ -66,18 +96,16 @@ class Builder:
     :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
     :ivar bundler: The verified bundler, kept from one build to the next.
-    :ivar bound: What the last build has bound, if it succeeded; see ``BoundFiles``.
     """
 
     profile: HostProfile
     data: DataDir
     theme_dir: Path
-    reactor: BuildReactor
+    reactor: BundlerReactor
     defer_to_thread: InThread
     version: str
     warn: Callable[[str], None]
     bundler: HeldCopy = field(factory=HeldCopy)
-    bound: dict[str, Bound] = field(factory=dict, init=False)
 
     def build(self, verify: Verify) -> Deferred[Report]:
         """
@@ -94,81 +122,50 @@ class Builder:
 
     async def _build(self, verify: Verify) -> Report:
         started = self.reactor.seconds()
-        folder = self.theme_dir / self.profile.theme_name
-        staging = Staging(
-            self.profile, self.data, folder, self.version, self.bundler, self.bound
-        )
-        errors = []
-        try:
-            await self._publish(staging, verify)
-        except BundlerError as e:
-            errors.append(str(e))
-        except OSError as e:
-            errors.append(f"the bundle could not be made: {e.strerror or 'I/O error'}")
-        duration = round((self.reactor.seconds() - started) * 1000)
-        ids = sorted(map(plugin_of, staging.trees))
-        return Report(not errors, duration, ids, errors)
-
-    async def _publish(self, staging: Staging, verify: Verify) -> None:
-        run = _BuildRun(self, staging)
+        run = _BuildRun(self, Staging(self.theme_dir / self.profile.theme_name))
         try:
             await run.steps(verify)
-        except BaseException:
-            # Whatever is wrong, the next build starts from the trees again.
-            self.bound.clear()
-            raise
+            ok, errors = True, run.left_out
+        except BundlerError as e:
+            ok, errors = False, [str(e)]
+        except OSError as e:
+            why = f"the bundle could not be made: {e.strerror or 'I/O error'}"
+            ok, errors = False, [why]
         finally:
-            if staging.is_open:
-                await run.in_thread(staging.discard)
+            run.staging.release()
+        duration = round((self.reactor.seconds() - started) * 1000)
+        return Report(ok, duration, sorted(map(plugin_of, run.directories)), errors)
 
 
 @define
 class _BuildRun:
-    """One build under way."""
+    """
+    One build under way.
+
+    :ivar directories: The plugins, below ``plugins/``: first all, then those that are
+        in the bundle.
+    :ivar left_out: Which are not, and why.
+    """
 
     builder: Builder
     staging: Staging
+    sources: Sources = field(init=False)
+    directories: list[str] = Factory(list)
+    left_out: list[str] = Factory(list)
 
     async def steps(self, verify: Verify) -> None:
         """Run every step in order."""
-        b, staging = self.builder, self.staging
         executable = await self.begin(verify)
-        warnings = await self.confine(executable)
-        warnings += await self.run(executable, arguments(b.profile, staging.directory))
-        await self.in_thread(staging.finish)
-        if warnings:
-            b.warn(warnings)
-
-    async def run(self, executable: Executable, options: Sequence[str]) -> str:
-        """Run the bundler; return its warnings."""
-        b = self.builder
-        command = [str(b.data.bin / BINARY_NAME), *options]
-        # The directory's real path: the bundler reports files relative to it.
-        return await run_bundler(b.reactor, executable, command, self.staging.root)
-
-    async def confine(self, executable: Executable) -> str:
-        """
-        Bundle each plugin alone and bind its names, if the profile asks for it.
-
-        Those that are bound already are left out.
-
-        :return: The bundler's warnings.
-        """
-        b, confinement = self.builder, self.staging.confinement
-        if confinement is None or not confinement.fresh:
-            return ""
-        fresh = confinement.fresh
-        options = own_arguments(b.profile, fresh, self.staging.directory)
-        warnings = await self.run(executable, options)
-        bindings = await self.in_thread(confinement.unbound)
         try:
-            await converse(b.reactor, executable, bindings)
-        except TooComplexError as e:
-            raise too_complex(e, fresh) from None
-        except PacketError as e:
-            raise BuildError(f"the bundler is not the pinned one: {e}") from None
-        await self.in_thread(confinement.bind, bindings)
-        return warnings
+            await converse(
+                self.builder.reactor,
+                executable,
+                BUILD_LIMITS,
+                self.bundle,
+                partial(reply_from, self.sources),
+            )
+        finally:
+            executable.close()
 
     async def begin(self, verify: Verify) -> Executable:
         """
@@ -181,12 +178,116 @@ class _BuildRun:
         clock = self.builder.reactor
         given_up = clock.seconds() + BUILD_SECONDS
         while True:
-            executable = await self.in_thread(self.staging.begin, verify)
+            executable = await self.in_thread(self.prepare, verify)
             if executable is not None:
                 return executable
             if clock.seconds() >= given_up:
                 raise BuildError("another daemon builds into the same theme directory")
             await deferLater(clock, _CLAIM_SECONDS)
+
+    def prepare(self, verify: Verify) -> Executable | None:
+        """
+        Claim the theme's folder, and verify what to build; blocks.
+
+        :return: The bundler; ``None`` while the folder is another's.
+        :raise BundlerError: Something a build needs is missing, or is not what it
+            should be, or another user may have written it.
+        :raise OSError: There is no room, or no permission.
+        """
+        data = self.builder.data
+        needed = [*BUNDLER_FILES, *HOST_FILES]
+        if self.builder.profile.has_texts:
+            needed.append(REALM_ENTRY)
+        missing = missing_files(data.root, needed)
+        if not missing and not self.staging.claim():
+            return None
+        trees = verify()
+        self.directories = sorted(trees, key=plugin_of)
+        for path in missing:
+            what = _MISSING.get(path, "host sources missing")
+            raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
+        try:
+            data.create()
+        except DataDirError as e:
+            raise BuildError(str(e)) from None
+        self.sources = Sources(os.path.realpath(data.root), _joined(trees))
+        self.sources.check_host()
+        return self.builder.bundler.get(data.bin)
+
+    async def bundle(self, conversation: Conversation) -> None:
+        """Make the bundle, and publish it."""
+        profile = self.builder.profile
+        bundling = Bundling(conversation, profile, self.sources, self.directories)
+        if profile.has_texts:
+            table = await self.texts(bundling)
+        else:
+            table = module_table(self.directories)
+        await self.in_thread(self.write_table, table)
+        output = await bundling.host()
+        await self.in_thread(self.finish, bundling, output, table)
+        if output.warnings:
+            self.builder.warn(output.warnings)
+
+    async def texts(self, bundling: Bundling) -> Table:
+        """
+        Bundle each plugin alone.
+
+        One that can't be bundled is left out: it must not keep the others from running.
+
+        :return: The table of their texts.
+        """
+        self.sources.files[API_TEXT] = _API
+        alone = await together(map(bundling.plugin, self.directories))
+        outputs = dict(zip(self.directories, alone, strict=True))
+        realm = await bundling.realm()
+        return await self.in_thread(self.check_texts, bundling, outputs, realm)
+
+    def check_texts(
+        self,
+        bundling: Bundling,
+        outputs: Mapping[str, Output | BuildError],
+        realm: Output,
+    ) -> Table:
+        """Check what was bundled alone, and leave out what may not be; blocks."""
+        texts = {}
+        for directory, output in outputs.items():
+            try:
+                texts[directory] = bundling.check_plugin(directory, output)
+            except BuildError as e:
+                self.directories.remove(directory)
+                self.left_out.append(f"{plugin_of(directory)} is left out: {e}")
+        return text_table(texts, bundling.check_realm(realm))
+
+    def write_table(self, table: Table) -> None:
+        """Write the table, which the bundler gets from memory."""
+        content = table.text.encode()
+        replace_file(self.builder.data.root / TABLE_FILE, content)
+        self.sources.files[TABLE_FILE] = content
+
+    def finish(self, bundling: Bundling, output: Output, table: Table) -> None:
+        """
+        Check the bundle and publish it; blocks.
+
+        :raise BuildError: Naming the file that has no business in the bundle.
+        :raise OSError: Something could not be read or written.
+        """
+        bundle = bundling.check_host(output, table)
+        name = f"{self.builder.profile.bundle_name}.js"
+        files = {name: bundle.script, f"{name}.map": bundle.map.text}
+        self.staging.publish({**files, INFO_FILE: self.info(bundle.script)})
+
+    def info(self, script: bytes) -> bytes:
+        """Describe the bundle."""
+        info = {
+            "author": self.builder.profile.info_author,
+            "version": self.builder.version,
+            "sha256": hashlib.sha256(script).hexdigest(),
+            "plugins": sorted(map(plugin_of, self.directories)),
+        }
+        linked = [name for name in self.directories if plugin_of(name) != name]
+        if linked:
+            info["dev"] = sorted(map(plugin_of, linked))
+        return (json.dumps(info, indent=2, ensure_ascii=False) + "\n").encode()
 
     def in_thread(
         self, work: Callable[..., T], *arguments: Any
@@ -196,3 +297,11 @@ class _BuildRun:
         return settled(
             self.builder.defer_to_thread(work, *arguments), stop=lambda: None
         )
+
+
+def _joined(trees: Mapping[str, Tree]) -> dict[str, bytes]:
+    return {
+        f"{PLUGINS}{name}/{path}": content
+        for name, tree in trees.items()
+        for path, content in tree.files.items()
+    }

@@ -10,6 +10,8 @@ from ..esbuild.pins import BINARY_NAME, CHECKSUM_NAME
 
 HOST_ENTRY: Final = "host/packages/host/src/index.ts"
 API_ENTRY: Final = "host/packages/api/src/index.ts"
+REALM_ENTRY: Final = "host/packages/host/src/realm/runtime.ts"
+"""What runs before a plugin that is a text; see ``HostProfile.plugins``."""
 
 BUNDLER_BINARY: Final = f"bin/{BINARY_NAME}"
 BUNDLER_CHECKSUM: Final = f"bin/{CHECKSUM_NAME}"

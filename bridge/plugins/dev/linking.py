@@ -226,9 +226,9 @@ class LinkedTree:
         built = False
         try:
             report = await rebuild.run(before=exchange.do)
-            if not report.ok and copy is not None:
+            if not report.has(plugin_id) and copy is not None:
                 # As its author knows the files.
-                why = "\n".join(report.errors).replace(_directory(plugin_id), "")
+                why = report.why_not(plugin_id).replace(_directory(plugin_id), "")
                 raise plugin_error(Prefix.BUILD_FAILED, why)
             built = True
         finally:

@@ -17,12 +17,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
@@ -54,20 +54,19 @@ class Executable:
 
     :ivar path: What to run; good until ``close``.
     :ivar descriptor: Of a copy without a name.
-    :ivar digest: The copy's SHA-256, 64 lower-case hexadecimal digits.
+    :ivar directory: Of a copy with a name.
     """
 
     path: str
     descriptor: int | None = None
-    digest: str = ""
-    _directory: Path | None = None
+    directory: Path | None = None
 
     def close(self) -> None:
-        """Remove a copy without a name; another one goes with its directory."""
+        """Remove the copy."""
         if self.descriptor is not None:
             os.close(self.descriptor)
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
+        if self.directory is not None:
+            shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def read_checksum(directory: Path) -> str:
@@ -95,14 +94,11 @@ def read_checksum(directory: Path) -> str:
     )
 
 
-def verified_copy(
-    source: Path, private: Callable[[], Path], places: Sequence[Place] = PLACES
-) -> Executable:
+def verified_copy(source: Path, places: Sequence[Place] = PLACES) -> Executable:
     """
     Copy the bundler, if it is the one its checksum file names.
 
     :param source: The directory with the binary and its checksum file.
-    :param private: Returns nobody else's directory, if the copy needs a name.
     :param places: Where a copy without a name may be; the first with room is taken.
     :raise BundlerError: The binary is not what the checksum file names, or another user
         may have written one of them or their directory.
@@ -114,8 +110,17 @@ def verified_copy(
             fd = _nameless_copy(source, digest, place)
         except OSError:
             continue
-        return Executable(path_of(fd), fd, digest)
-    copy = private() / BINARY_NAME
+        return Executable(path_of(fd), fd)
+    directory = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
+    try:
+        return _named_copy(source, digest, directory)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _named_copy(source: Path, digest: str, directory: Path) -> Executable:
+    copy = directory / BINARY_NAME
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
     fd = os.open(copy, flags, 0o500)
     # Closed before it runs: no system runs a file that is open for writing.
@@ -123,7 +128,7 @@ def verified_copy(
         _copy(source / BINARY_NAME, fd, digest)
     finally:
         os.close(fd)
-    return Executable(str(copy), digest=digest)
+    return Executable(str(copy), directory=directory)
 
 
 def _nameless_copy(source: Path, digest: str, place: Place) -> int:
@@ -155,24 +160,31 @@ class HeldCopy:
     _fd: int | None = field(default=None, init=False)
     _of: tuple[str, State] | None = field(default=None, init=False)
 
-    def get(self, source: Path, private: Callable[[], Path]) -> Executable:
+    def get(self, source: Path) -> Executable:
         """
         Return a verified copy, whose ``close`` leaves this one open.
 
-        It accepts, and raises, what ``verified_copy`` does.
+        :param source: See ``verified_copy``.
+        :raise BundlerError: There is no bundler; see also ``verified_copy``.
+        :raise OSError: See ``verified_copy``.
         """
+        if not (source / BINARY_NAME).exists():
+            raise BundlerError(
+                f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge "
+                "setup"
+            )
         with self._lock:
             digest = read_checksum(source)
             of = digest, _identity(source / BINARY_NAME)
             # An administrator may forbid that anything runs from the file system.
             if self._fd is None or self._of != of or not _runs(self._fd):
                 self._drop()
-                made = verified_copy(source, private, self._places)
+                made = verified_copy(source, self._places)
                 if made.descriptor is None:
                     return made
                 self._fd, self._of = made.descriptor, of
             fd = os.dup(self._fd)
-        return Executable(path_of(fd), fd, digest)
+        return Executable(path_of(fd), fd)
 
     def close(self) -> None:
         """Free the copy."""
@@ -200,37 +212,6 @@ def _identity(binary: Path) -> State:
     except NotOwnError as e:
         raise BundlerError(str(e)) from None
     return state_of(binary.stat())
-
-
-def temporary_copy(
-    source: Path,
-    copied: Callable[[Path, Callable[[], Path]], Executable] = verified_copy,
-) -> Executable:
-    """
-    Make a verified copy that needs no directory of the caller's.
-
-    :param source: See ``verified_copy``.
-    :param copied: Makes the copy: ``verified_copy``, or ``HeldCopy.get``.
-    :raise BundlerError: There is no bundler, or it is not what the checksum file names.
-    :raise OSError: It cannot be read, or there is no room for a copy.
-    """
-    if not (source / BINARY_NAME).exists():
-        raise BundlerError(
-            f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge setup"
-        )
-    made: list[Path] = []
-
-    def private() -> Path:
-        made.append(Path(tempfile.mkdtemp(prefix="plugin-bridge-")))
-        return made[0]
-
-    try:
-        copy = copied(source, private)
-    except BaseException:
-        for directory in made:
-            shutil.rmtree(directory, ignore_errors=True)
-        raise
-    return evolve(copy, directory=made[0]) if made else copy
 
 
 def _copy(binary: Path, to: int, digest: str) -> None:

@@ -203,9 +203,8 @@ class InstalledSet:
                 "built; end that first",
             )
         report = await self._rebuild.run()
-        if not (report.ok and plugin_id in report.plugins):
-            first = next(iter(report.errors), "the plugin was left out of the bundle")
-            raise plugin_error(Prefix.BUILD_FAILED, first)
+        if not report.has(plugin_id):
+            raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
 
     async def _settle_or_log(self, running: Running) -> None:
         try:

@@ -9,7 +9,7 @@ rule is read once more, with a source map, for the lines; no other needs one.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from itertools import islice
 
 from attrs import Factory, evolve, frozen
@@ -18,16 +18,15 @@ from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES
 from ...protocol.text import printable
-from ..esbuild.executable import BundlerError, Executable
+from ..esbuild.conversation import BundlerReactor, Conversation, converse
+from ..esbuild.executable import Executable
 from ..esbuild.language import is_source_name
 from ..tree.exempt import EXEMPT, is_test_name
 from ..tree.tree import Tree
 from .hits import Hit
 from .javascript.constructs import output_hits
-from .reader.encoding import PacketError
-from .reader.queries import SourceQueries
-from .reader.service import ReadingReactor, TooComplexError, converse
-from .reader.transform import Question, has_pragma
+from .reader.reading import TooComplexError, read_sources, scan_limits
+from .reader.transform import Answer, Question, has_pragma
 from .rules.imports import TOOLING, document_lines
 from .rules.shape import MINIFIED, PACKED, shape_hits
 from .rules.table import TOO_COMPLEX
@@ -90,28 +89,27 @@ class Reading:
     mark: str
     _found: dict[str, list[tuple[int, str]]] = Factory(dict)
 
-    def queries(self) -> SourceQueries:
-        """Return what to ask first: every source, without a map."""
-        return SourceQueries(self.questions, self.mark)
+    def all(self) -> list[Question]:
+        """Return what to read first: every source, without a map."""
+        return self.questions
 
-    def check(self, queries: SourceQueries) -> None:
+    def check(self, questions: Sequence[Question], answers: Sequence[Answer]) -> None:
         """
-        Check the answers; blocks.
+        Check what the bundler made of sources; blocks.
 
-        :raise PacketError: One is not what the pinned version writes.
+        :raise BundlerError: It is not what the pinned version makes.
         """
-        for question, answer in zip(queries.sources, queries.answers(), strict=True):
+        for question, answer in zip(questions, answers, strict=True):
             pragma = has_pragma(question.name, question.content)
             hits = output_hits(question.name, answer, self.modules, self.mark, pragma)
             # What broke a rule once is not acquitted by a second reading.
             if hits or not question.is_mapped:
                 self._found[question.name] = hits
 
-    def broken(self) -> SourceQueries:
-        """Return what to ask next: the sources that break a rule, for their lines."""
+    def broken(self) -> list[Question]:
+        """Return what to read again: the sources that break a rule, for their lines."""
         broken = [one for one in self.questions if self._found[one.name]]
-        mapped = [evolve(one, is_mapped=True) for one in broken[:POLICY_HITS]]
-        return SourceQueries(mapped, self.mark)
+        return [evolve(one, is_mapped=True) for one in broken[:POLICY_HITS]]
 
     def hits(self, name: str) -> list[tuple[int, str]]:
         """Return what was found in a source; nothing in one that was not read."""
@@ -129,7 +127,7 @@ class Scanner:
     :ivar random: Gives random bytes; see ``os.urandom``.
     """
 
-    _reactor: ReadingReactor
+    _reactor: BundlerReactor
     _in_thread: InThread
     _executable: Callable[[], Executable]
     _random: Callable[[int], bytes]
@@ -150,29 +148,34 @@ class Scanner:
         reading = Reading(questions, modules, mark)
         stopped = None
         if questions:
-            executable: Executable = await self._in_thread(self._executable)
-            try:
-                stopped = await self._read(executable, reading)
-            except PacketError as e:
-                raise BundlerError(f"the bundler is not the pinned one: {e}") from None
-            finally:
-                executable.close()
+            stopped = await self._read(reading)
         return all_hits(survey, reading, stopped)
 
-    async def _read(self, executable: Executable, reading: Reading) -> Hit | None:
+    async def _read(self, reading: Reading) -> Hit | None:
         """
         Have everything read, and checked.
 
         :return: What to report in place of what the bundler did not answer.
         """
-        for asked in (reading.queries, reading.broken):
-            queries: SourceQueries = await self._in_thread(asked)
-            try:
-                if queries.sources:
-                    await converse(self._reactor, executable, queries)
-            except TooComplexError as e:
-                return _too_complex(queries.sources[e.index])
-            await self._in_thread(reading.check, queries)
+        executable: Executable = await self._in_thread(self._executable)
+        try:
+            for asked in (reading.all, reading.broken):
+                questions: list[Question] = await self._in_thread(asked)
+                if not questions:
+                    break
+
+                def work(bundler: Conversation) -> Awaitable[list[Answer]]:
+                    return read_sources(bundler, questions, reading.mark)  # noqa: B023
+
+                try:
+                    answers = await converse(
+                        self._reactor, executable, scan_limits(), work
+                    )
+                except TooComplexError as e:
+                    return _too_complex(questions[e.index])
+                await self._in_thread(reading.check, questions, answers)
+        finally:
+            executable.close()
         return None
 
 

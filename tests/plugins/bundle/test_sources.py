@@ -308,24 +308,6 @@ class ScannedTests(BuildCase):
                 **{name: "@import '../../state.json'; a { color: red }"},
             )
 
-    async def test_attack_spelling(self):
-        """A name that only a lenient system finds is refused."""
-        script = (
-            '#!/bin/sh\nfor a; do case $a in --metafile=*) cat > "${a#*=}" <<E\n'
-            '{"inputs": {"build/static-plugins.ts": {"imports": '
-            '[{"path": "plugins/aa/main.ts"}]}, "plugins/aa/main.ts": {"imports": '
-            '[{"path": "plugins/aa/Main.ts"}]}, "plugins/aa/Main.ts": {}}}\nE\n'
-            ';; --outfile=*) : > "${a#*=}"; cat > "${a#*=}.map" <<E\n'
-            '{"version": 3, "sources": [], "sourcesContent": [], "names": [], '
-            '"mappings": ""}\nE\n'
-            "esac; done\n"
-        )
-        self.shop.replace_bundler(script)
-        self.assertEqual(
-            await self.refusal(),
-            "plugins/aa/Main.ts is spelled differently on the disk",
-        )
-
     async def test_data(self):
         """JSON and text are data, however they are asked for."""
         self.shop.write("plugins/aa/x.json", '{"a": 1}')

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -17,8 +17,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder, Report
-from bridge.plugins.tree.tree import Tree, read_tree
-from bridge.protocol.errors import BridgeError
+from bridge.plugins.tree.tree import Tree
 from bridge.settings.host import HostProfile, load_profile
 
 from ...directories import fresh_directory
@@ -32,7 +31,6 @@ HOST = """\
 import { COMPILED_PLUGINS } from "@bridge/static-plugins";
 import { definePlugin } from "@bridge/plugin-api";
 console.log(COMPILED_PLUGINS, definePlugin);
-for (const entry of COMPILED_PLUGINS) void entry.load?.();
 """
 MAIN = """\
 import { definePlugin } from "@bridge/plugin-api";
@@ -97,8 +95,7 @@ class Workshop:
         (self.data.bin / "esbuild.sha256").write_text(digest + "\n", "ascii")
 
     def replace_bundler(self, script: str) -> None:
-        """Make the bundler a script, with its right checksum; it binds no names."""
-        self.profile = evolve(self.profile, bind="off")
+        """Make the bundler a script, with its right checksum."""
         path = self.data.bin / "esbuild"
         path.write_text(script, "utf-8")
         path.chmod(0o755)
@@ -133,14 +130,23 @@ class Workshop:
 
     def build(self, *ids: str) -> Deferred[Report]:
         """Build a bundle of these plugins."""
-        return self.builder().build(lambda: {name: self.tree(name) for name in ids})
+        return self.builder().build(lambda: self.trees(*ids))
+
+    def trees(self, *ids: str) -> dict[str, Tree]:
+        """Read the trees of these plugins."""
+        return {name: self.tree(name) for name in ids}
 
     def tree(self, name: str) -> Tree:
-        """Read a plugin's tree; nothing of one that would not be installed."""
-        try:
-            return read_tree(self.data.plugins / name)
-        except BridgeError:
-            return Tree({})
+        """Read a plugin's tree; what is no file is left out."""
+        root = self.data.plugins / name
+        files = [path for path in root.rglob("*") if path.is_file()]
+        return Tree(
+            {
+                path.relative_to(root).as_posix(): path.read_bytes()
+                for path in files
+                if ".git" not in path.parts and not path.is_symlink()
+            }
+        )
 
     def published(self) -> dict[str, bytes]:
         """Everything in the theme's folder."""

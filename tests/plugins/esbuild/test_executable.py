@@ -16,7 +16,6 @@ from bridge.plugins.esbuild.executable import (
     BundlerError,
     HeldCopy,
     read_checksum,
-    temporary_copy,
     verified_copy,
 )
 from bridge.protocol.limits import BUNDLER_BYTES
@@ -44,6 +43,7 @@ class ExecutableCase(SynchronousTestCase):
         self.source, self.private = root / "bin", root / "private"
         self.source.mkdir()
         self.private.mkdir()
+        self.patch(tempfile, "tempdir", str(self.private))
         self.install(SCRIPT)
 
     def install(self, content: bytes) -> None:
@@ -59,8 +59,9 @@ class ExecutableCase(SynchronousTestCase):
         """Copy, expect a refusal, and give its words."""
         before = os.listdir("/proc/self/fd")
         with self.assertRaises(BundlerError) as caught:
-            verified_copy(self.source, lambda: self.private, places)
+            verified_copy(self.source, places)
         self.assertEqual(os.listdir("/proc/self/fd"), before)
+        self.assertEqual(os.listdir(self.private), [])
         return str(caught.exception)
 
 
@@ -70,7 +71,7 @@ class CopyTests(ExecutableCase):
     def test_without_a_name(self):
         """A copy without a name runs, and no other file is made."""
         for places in filter(None, WHERE):
-            copy = verified_copy(self.source, lambda: self.private, places)
+            copy = verified_copy(self.source, places)
             self.addCleanup(copy.close)
             self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
         self.assertEqual(list(self.private.iterdir()), [])
@@ -78,11 +79,14 @@ class CopyTests(ExecutableCase):
 
     def test_with_a_name(self):
         """Without such files the copy is private, read-only, and runs."""
-        copy = verified_copy(self.source, lambda: self.private, ())
-        copy.close()
-        self.assertEqual(copy.path, str(self.private / "esbuild"))
+        copy = verified_copy(self.source, ())
+        directory = Path(copy.path).parent
+        self.assertEqual(directory.parent, self.private)
+        self.assertEqual(directory.stat().st_mode & 0o777, 0o700)
         self.assertEqual(os.stat(copy.path).st_mode & 0o777, 0o500)
         self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+        copy.close()
+        self.assertFalse(directory.exists())
 
     def test_next_place(self):
         """Where there is no room, or no such file, the copy is in the next place."""
@@ -92,7 +96,7 @@ class CopyTests(ExecutableCase):
             raise OSError(errno.EOPNOTSUPP, "")
 
         for places in ((full, in_memory), (no_such_file, on_disk), (full,)):
-            copy = verified_copy(self.source, lambda: self.private, places)
+            copy = verified_copy(self.source, places)
             self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
             copy.close()
             self.assertEqual(copy.descriptor is None, places == (full,))
@@ -110,7 +114,6 @@ class CopyTests(ExecutableCase):
                     printed = self.refused(places)
                     self.assertIn(f"{path} ", printed)
                     self.assertIn("so it is not used; ", printed)
-                    (self.private / "esbuild").unlink(missing_ok=True)
             if name != ".":
                 path.unlink()
             self.install(SCRIPT)
@@ -180,13 +183,13 @@ class HeldCopyTests(ExecutableCase):
 
     def output(self):
         """Run the copy; what it prints."""
-        copy = self.held.get(self.source, lambda: self.private)
+        copy = self.held.get(self.source)
         self.addCleanup(copy.close)
         return subprocess.run([copy.path], capture_output=True, check=True).stdout
 
     def test_copied_once(self):
         """It is copied and hashed once, and runs after an earlier one was closed."""
-        self.held.get(self.source, lambda: self.private).close()
+        self.held.get(self.source).close()
         self.assertEqual((self.output(), self.output()), (b"it runs\n", b"it runs\n"))
         self.assertEqual(self.made, 1)
 
@@ -228,32 +231,23 @@ class HeldCopyTests(ExecutableCase):
     def test_without_nameless_files(self):
         """Where a system has none, every build has a copy of its own."""
         held = HeldCopy(())
-        copy = held.get(self.source, lambda: self.private)
-        self.assertEqual(copy.path, str(self.private / "esbuild"))
+        copy = held.get(self.source)
+        self.addCleanup(copy.close)
+        self.assertEqual(Path(copy.path).parent.parent, self.private)
         held.close()
 
-    def test_for_scans(self):
-        """A copy without a directory of the caller's is the held one, too."""
-        for copy in (
-            self.held.get(self.source, lambda: self.private),
-            temporary_copy(self.source, self.held.get),
-            temporary_copy(self.source, self.held.get),
-        ):
-            self.assertTrue(os.path.exists(copy.path))
-            copy.close()
-            self.assertFalse(os.path.exists(copy.path))
-        self.assertEqual(self.made, 1)
+    def test_no_bundler(self):
+        """Without a bundler the error says what brings it."""
+        (self.source / "esbuild").unlink()
+        error = self.assertRaises(BundlerError, self.held.get, self.source)
+        self.assertEqual(
+            str(error),
+            "bundler missing: there is no bin/esbuild; run plugin-bridge setup",
+        )
 
     def test_full_disk(self):
         """It is in memory, and needs no directory, when a disk has no room for it."""
         self.patch(tempfile, "mkdtemp", self.fail)
         held = HeldCopy((full, in_memory))
         self.addCleanup(held.close)
-        temporary_copy(self.source, held.get).close()
-
-    def test_digest(self):
-        """The copy knows its own digest."""
-        digest = hashlib.sha256(SCRIPT).hexdigest()
-        copy = self.held.get(self.source, lambda: self.private)
-        self.addCleanup(copy.close)
-        self.assertEqual(copy.digest, digest)
+        held.get(self.source).close()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from unittest import mock
 
 from attrs import define, field, frozen
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from bridge.concurrency.threads import InThread
+from bridge.plugins.esbuild.conversation import Conversation, Limits
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.policy.hits import Hit
-from bridge.plugins.policy.reader.queries import SourceQueries
+from bridge.plugins.policy.reader.reading import read_sources
 from bridge.plugins.policy.reader.transform import Answer, Question
 from bridge.plugins.policy.rules.table import UNKNOWN
 from bridge.plugins.policy.scan import (
@@ -34,11 +38,13 @@ _CHUNK = 64 * 1024
 MARK = "$mark$"
 
 
-@define
+@define(eq=False)
 class _Service:
-    """One process, asked by one queries after the other."""
+    """One process, which blocks while it is asked; see ``Conversation``."""
 
+    pid: int | None = None
     process: subprocess.Popen[bytes] = field(init=False)
+    conversation: Conversation = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.process = subprocess.Popen(
@@ -50,28 +56,38 @@ class _Service:
             env={"GOGC": "800"},
             cwd="/",
         )
-        length = int.from_bytes(os.read(self._out(), 4), "little")
-        self.greeting = length.to_bytes(4, "little") + os.read(self._out(), length)
+        limits = Limits(sys.maxsize, sys.maxsize, sys.maxsize)
+        self.conversation = Conversation(limits, lambda asked: {})
+        self.conversation.transport = self
+        atexit.register(self.close)
 
-    greeting: bytes = field(init=False)
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.communicate()
 
-    def _out(self) -> int:
-        assert self.process.stdout is not None
-        return self.process.stdout.fileno()
-
-    def converse(self, queries: SourceQueries) -> None:
-        """Carry a queries on to its end."""
+    def write(self, packet: bytes) -> None:
+        """Send a request, as the conversation's transport."""
         assert self.process.stdin is not None
-        sent = [*queries.begin(), *queries.receive(self.greeting)]
-        while True:
-            for packet in sent:
-                self.process.stdin.write(packet)
+        self.process.stdin.write(packet)
+
+    def read(self, questions: Sequence[Question]) -> list[Answer]:
+        """Have sources read."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        work = read_sources(self.conversation, questions, MARK)
+        reading = Deferred.fromCoroutine(work)
+        outcome: list[Any] = []
+        reading.addBoth(outcome.append)
+        while not outcome:
             self.process.stdin.flush()
-            if queries.is_over:
-                return
-            data = os.read(self._out(), _CHUNK)
+            data = os.read(self.process.stdout.fileno(), _CHUNK)
             assert data, "the bundler's service has ended"
-            sent = queries.receive(data)
+            self.conversation.outReceived(data)
+        if isinstance(outcome[0], Failure):
+            outcome[0].raiseException()
+        answers: list[Answer] = outcome[0]
+        return answers
 
 
 _services: list[_Service] = []
@@ -112,26 +128,22 @@ def _service() -> _Service:
     return _services[0]
 
 
-def converse(queries: SourceQueries) -> None:
-    """Ask the service everything."""
-    if queries.sources:
-        _service().converse(queries)
+def read_all(questions: Sequence[Question]) -> list[Answer]:
+    """What the bundler makes of sources."""
+    return _service().read(questions) if questions else []
 
 
 def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
     reading = Reading(survey.questions(), modules, MARK)
-    for asked in (reading.queries, reading.broken):
-        queries = asked()
-        converse(queries)
-        reading.check(queries)
+    for asked in (reading.all, reading.broken):
+        questions = asked()
+        reading.check(questions, read_all(questions))
     return all_hits(survey, reading)
 
 
 def read_source(name: str, content: bytes) -> Answer:
     """What the bundler makes of one source, with a source map."""
-    queries = SourceQueries([Question(name, content, is_mapped=True)], MARK)
-    converse(queries)
-    return queries.answers()[0]
+    return read_all([Question(name, content, is_mapped=True)])[0]
 
 
 def scan_whole(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:

@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.hits import Hit
-from bridge.plugins.policy.reader.queries import SourceQueries
 from bridge.plugins.policy.reader.transform import Question
 from bridge.plugins.policy.rules.table import UNKNOWN
 from bridge.plugins.policy.scan import Reading, Source, Survey, all_hits
 from bridge.protocol.limits import POLICY_HITS
 
 from .disguises import ACCEPTED, ACCEPTED_TSX, REFUSED, SNIPPETS
-from .scanning import MARK, converse, scan_source, scan_whole
+from .scanning import MARK, read_all, scan_source, scan_whole
 
 
 def file_name(code: str) -> str:
@@ -41,37 +40,31 @@ class ReadingTests(SynchronousTestCase):
         """Read sources once."""
         sources = [Question(f"{at}.ts", text.encode()) for at, text in enumerate(texts)]
         reading = Reading(sources, (), MARK)
-        queries = reading.queries()
-        converse(queries)
-        self.assertEqual(
-            [one.source_map for one in queries.answers()], [""] * len(texts)
-        )
-        reading.check(queries)
+        answers = read_all(reading.all())
+        self.assertEqual([one.source_map for one in answers], [""] * len(texts))
+        reading.check(reading.all(), answers)
         return reading
 
     def test_places(self) -> None:
         """Only what breaks a rule is read with a source map, and so has lines."""
         reading = self.read("export {}", "\n\neval('')", "\nlet 1")
         self.assertEqual(reading.hits("0.ts"), [])
-        queries = reading.broken()
-        self.assertEqual([one.name for one in queries.sources], ["1.ts", "2.ts"])
-        converse(queries)
-        reading.check(queries)
+        broken = reading.broken()
+        self.assertEqual([one.name for one in broken], ["1.ts", "2.ts"])
+        reading.check(broken, read_all(broken))
         self.assertEqual(reading.hits("1.ts"), [(3, "eval")])
         self.assertEqual(reading.hits("2.ts"), [(2, "syntax error")])
 
     def test_at_most(self) -> None:
         """No more are read again than can be reported."""
         reading = self.read(*["eval('')"] * (POLICY_HITS + 1))
-        self.assertEqual(len(reading.broken().sources), POLICY_HITS)
+        self.assertEqual(len(reading.broken()), POLICY_HITS)
 
     def test_attack_second_answer(self) -> None:
         """A second answer acquits no source of what the first one showed."""
         reading = self.read("eval('')")
         harmless = Question("0.ts", b"export {}", is_mapped=True)
-        queries = SourceQueries([harmless], MARK)
-        converse(queries)
-        reading.check(queries)
+        reading.check([harmless], read_all([harmless]))
         self.assertEqual(reading.hits("0.ts"), [(1, "eval")])
 
     def test_attack_too_complex_only_then(self) -> None:

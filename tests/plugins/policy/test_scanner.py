@@ -15,10 +15,9 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from bridge.plugins.esbuild.executable import BundlerError, Executable, temporary_copy
+from bridge.plugins.esbuild.executable import BundlerError, Executable, HeldCopy
 from bridge.plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION
-from bridge.plugins.policy.reader import queries as queries_module
-from bridge.plugins.policy.reader import service
+from bridge.plugins.policy.reader import reading
 from bridge.plugins.policy.scan import Scanner
 from bridge.plugins.tree.tree import read_tree
 from bridge.protocol.limits import POLICY_HITS
@@ -56,7 +55,7 @@ class ScannerCase(TestCase):
         """What scans it with the bundler of a directory."""
 
         def copy() -> Executable:
-            found = temporary_copy(directory) if directory else self.real()
+            found = HeldCopy().get(directory) if directory else self.real()
             self.copies.append(found)
             return found
 
@@ -135,14 +134,14 @@ class ScanTests(ScannerCase):
     async def test_attack_known_mark(self) -> None:
         """The mark is another one in every scan, so that no source can hold it."""
         marks: list[str] = []
-        real: Callable[..., Any] = queries_module.first_request
+        real: Callable[..., Any] = reading.first_request
 
         def first(question: Any, mark: str) -> Any:
             marks.append(mark)
             return real(question, mark)
 
         self.write("a.ts", "x = 1")
-        with mock.patch.object(queries_module, "first_request", first):
+        with mock.patch.object(reading, "first_request", first):
             await self.reports()
             await self.reports()
         self.assertEqual(len(set(marks)), 2)
@@ -192,11 +191,18 @@ class BundlerTests(ScannerCase):
         self.write("c.ts", "x = fetch(u)")
         self.assertEqual(await self.reports(), ["b.ts:1 too complex to check"])
 
+    async def test_crash(self) -> None:
+        """A bundler that crashes is no fault of a source."""
+        self.write("a.ts", "x = 1")
+        script = b"#!/bin/sh\necho 'panic: x' >&2\nexit 2\n"
+        error = await self.error(self.scanner(self.bundler(script)))
+        self.assertEqual(error, "esbuild crashed: x")
+
     async def test_attack_too_complex_and_more(self) -> None:
         """What is known without the bundler is reported all the same."""
         self.write("a.json", '"eslint.config.js"')
         self.write("b.ts", "x = '\u200b'")
-        with mock.patch.object(service, "SCAN_SECONDS", 0.0):
+        with mock.patch.object(reading, "SCAN_SECONDS", 0.0):
             self.assertEqual(
                 await self.reports(),
                 [

@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
+from ...esbuild.executable import BundlerError
 from ...esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
+from ...esbuild.packets import Encoded, encoded
 from ..rules.standard import RESERVED, WRAPPED, standard_names
 from ..rules.table import GLOBALS
-from .encoding import Encoded, PacketError, encoded
 from .words import words_in
 
 FACTORY: Final = "jsx"
@@ -170,16 +171,16 @@ def answer(value: Any) -> Answer:
     """
     Read the bundler's answer.
 
-    :raise PacketError: It is not what the pinned version answers.
+    :raise BundlerError: It is not what the pinned version answers.
     """
     if type(value) is not dict:
-        raise PacketError("the bundler's answer is no map")
+        raise BundlerError("the bundler is not the pinned one: its answer is no map")
     errors = value.get("errors")
     if errors:
         return Answer("", "", _line_of(errors[0]))
     code, source_map = value.get("code"), value.get("map")
     if type(code) is not str or type(source_map) is not str:
-        raise PacketError("the bundler's answer has no code")
+        raise BundlerError("the bundler is not the pinned one: its answer has no code")
     return Answer(code, source_map)
 
 

@@ -7,8 +7,8 @@ import re
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.esbuild.executable import BundlerError
 from bridge.plugins.esbuild.language import LOADERS
-from bridge.plugins.policy.reader.encoding import PacketError
 from bridge.plugins.policy.reader.transform import Answer, answer, has_pragma
 from bridge.plugins.policy.rules.table import GLOBALS
 
@@ -196,7 +196,7 @@ class AnswerTests(SynchronousTestCase):
         """Other values are those of another program."""
         values: tuple[object, ...] = (None, [], "a", {}, {"code": "a"})
         for value in (*values, {"code": b"a", "map": "b"}):
-            self.assertRaises(PacketError, answer, value)
+            self.assertRaises(BundlerError, answer, value)
 
     def test_map(self) -> None:
         """The map is one of JSON."""

@@ -653,7 +653,7 @@ export interface Methods {
       ok: boolean;
       /** How many milliseconds it took. */
       durationMs: number;
-      /** The ids that were to be in the bundle, sorted. */
+      /** The ids of what is in the bundle, or was to be, sorted. */
       plugins: Array<string>;
       /** Why there is no new bundle; when there is one, which installed plugins were left out of it, and why. */
       errors: Array<string>;
@@ -869,7 +869,7 @@ export interface Events {
     ok: boolean;
     /** How many milliseconds it took. */
     durationMs: number;
-    /** The ids that were to be in the bundle, sorted. */
+    /** The ids of what is in the bundle, or was to be, sorted. */
     plugins: Array<string>;
     /** Why there is no new bundle; when there is one, which installed plugins were left out of it, and why. */
     errors: Array<string>;
@@ -1111,13 +1111,16 @@ export const LIMITS = {
   sourcePackedLines: 20,
   sourcePackedCharacters: 250,
   scanSeconds: 20.0,
+  scanCpuSeconds: 10,
   scanOutputBytes: 33554432,
   promptSeconds: 120.0,
   buildSeconds: 60.0,
+  buildCpuSeconds: 30,
   buildEndSeconds: 3.0,
   buildOutputCharacters: 4000,
   buildMetafileBytes: 16777216,
   buildBundleBytes: 67108864,
+  buildWrittenBytes: 150994944,
   bundlerBytes: 67108864,
   bundlerMemoryBytes: 536870912,
   progressPerSecond: 5,

@@ -1,0 +1,278 @@
+"""
+Validates what the bundler read, by the metafile it wrote.
+
+Every file of a bundle must be the host's, the generated table, or one of the bundled
+plugins' own; and each may reach only what it has a right to.  What a plugin contributes
+was scanned, and read as the kind of file it was scanned as.  Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from attrs import Factory, frozen
+
+from ...protocol.limits import BUILD_METAFILE_BYTES
+from ..esbuild.executable import BundlerError
+from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
+from ..tree.exempt import EXEMPT, is_test_name
+from ..tree.files import shown
+from ..tree.tree import SIGNATURE_FILE
+from .parsing import Input, Metafile, parse_metafile
+from .places import PATTERN, Edge, place_of, specifier_shown
+from .plugintable import MADE, TABLE_FILE
+
+API: Final = "host/packages/api/src/"
+HOST: Final = "host/packages/"
+PACKAGES: Final = "host/node_modules/"
+PLUGINS: Final = "plugins/"
+
+API_TEXT: Final = f"{MADE}plugin-api.js"
+"""What stands for the API's module where a plugin is bundled alone."""
+
+# A module that a package's `browser` map leaves out: an empty one stands for it.
+_DISABLED: Final = "(disabled):"
+
+# What a file of each area may import.
+_REACH: Final = {
+    API: (API, PACKAGES),
+    HOST: (API, HOST, PACKAGES, TABLE_FILE),
+    PACKAGES: (PACKAGES,),
+}
+
+_NEITHER: Final = "which is neither source nor data; these are called " + ", ".join(
+    f"NAME{suffix}" for suffix in (*LOADERS, *DATA_LOADERS)
+)
+_STYLES: Final = (
+    "which is a style sheet; a bundle is one script, so styles belong into it as text"
+)
+
+
+class BuildError(BundlerError):
+    """Why there is no new bundle; one readable sentence for the build report."""
+
+
+@frozen
+class Allowed:
+    """
+    What one bundle may be made of.
+
+    :ivar entry: The file that it begins with.
+    :ivar outputs: The names of the files the bundler was to write.
+    :ivar plugins: The directories of its plugins below ``plugins/``.
+    :ivar shared: What every plugin may import: a file, or an area as the start of a
+        path.
+    :ivar table: The files that the generated table imports.
+    :ivar read: Returns the bytes of a file that the bundler may have read, or raises
+        ``OSError``; of a plugin's files there are only those that were verified.
+    """
+
+    entry: str
+    outputs: Collection[str]
+    plugins: Collection[str]
+    shared: str
+    table: Collection[str]
+    read: Callable[[str], bytes]
+
+
+def check_metafile(text: bytes, allowed: Allowed) -> frozenset[str]:
+    """
+    Check everything a bundle was made of.
+
+    :param text: The metafile, its paths relative to the data directory.
+    :return: The files the bundler read, relative to the data directory, with ``/``.
+    :raise BuildError: Naming the file that has no business in the bundle.
+    """
+    if len(text) > BUILD_METAFILE_BYTES:
+        raise BuildError(f"the metafile is over {BUILD_METAFILE_BYTES} bytes")
+    try:
+        given = parse_metafile(text)
+    except ValueError:
+        raise BuildError("the bundler's metafile cannot be read") from None
+    if not given.inputs:
+        raise BuildError("the bundler's metafile names no inputs")
+    _Rules(allowed, {edge.target: edge for edge in reversed(given.edges)}).check(given)
+    _check_outputs(given.outputs, allowed.outputs)
+    paths = (file.path for file in given.inputs)
+    return frozenset(path for path in paths if not path.startswith(_DISABLED))
+
+
+def _check_outputs(written: Collection[str], wanted: Collection[str]) -> None:
+    names = {path.rpartition("/")[2] for path in written}
+    extra = sorted(names - set(wanted))
+    if extra:
+        raise BuildError(
+            f"the bundler wrote {shown(extra[0])} as well as the bundle; a bundle is "
+            "one script, and nothing it imports may make further files"
+        )
+
+
+@frozen
+class _Rules:
+    """
+    The rules for one bundle.
+
+    :ivar first: The first import of each file.
+    """
+
+    allowed: Allowed
+    first: dict[str, Edge]
+    _areas: dict[str, str | None] = Factory(dict)
+
+    def check(self, given: Metafile) -> None:
+        """Check every file and every import."""
+        self.check_patterns(given.edges)
+        for file in given.inputs:
+            self.check_input(file)
+        self.check_edges([edge for edge in given.edges if not edge.external])
+        self.check_left([edge for edge in given.edges if edge.external], given.left)
+
+    def check_patterns(self, edges: Collection[Edge]) -> None:
+        """
+        Check that plugins have no import of a computed name.
+
+        It may bring in any number of files, without an import that names them.
+        """
+        for edge in edges:
+            pattern = edge.external and PATTERN in edge.specifier
+            if pattern and self._is_plugins(edge.importer):
+                where = self._place(edge)
+                raise BuildError(f"{where} imports files by a pattern; name each")
+
+    def check_input(self, given: Input) -> None:
+        """Check that a file may be in the bundle at all."""
+        named = given.path.removeprefix(_DISABLED)
+        area = self._area(named)
+        if area is None:
+            # Nothing of a module that was left out is in the bundle; who may name one
+            # outside every area is a question of the import.
+            if named == given.path:
+                raise self._refusal(
+                    given.path,
+                    "a bundle holds only the host, the generated table and the bundled "
+                    "plugins' own files",
+                    mark=";",
+                )
+        elif named.lower().endswith(".css"):
+            raise self._refusal(given.path, _STYLES)
+        elif area.startswith(PLUGINS):
+            why = _why_not(named.removeprefix(area), given.as_data)
+            why = why or self._why_not_here(given.path)
+            if why is not None:
+                raise self._refusal(given.path, why)
+
+    def _why_not_here(self, path: str) -> str | None:
+        """Why a file of a plugin may not be in this bundle."""
+        if path not in self.first and path != self.allowed.entry:
+            return "which no import names"
+        if path.startswith(_DISABLED):
+            return None
+        try:
+            self.allowed.read(path)
+        except OSError:
+            return "which was not there when the plugin was verified"
+        return None
+
+    def check_edges(self, edges: Collection[Edge]) -> None:
+        """Check every import of a file."""
+        for edge in edges:
+            if not self._may_import(edge):
+                raise self._refusal_of(edge)
+
+    def check_left(self, edges: Collection[Edge], left: Collection[str]) -> None:
+        """
+        Check the imports that are left for the browser: only the host may have any.
+
+        :param edges: Every import without a file.  Among them are those that the
+            language drops, and so the bundler: of types, and unused ones.
+        :param left: What is really left.
+        """
+        for edge in edges:
+            if edge.target in left and self._is_plugins(edge.importer):
+                what, where = specifier_shown(edge.specifier), self._place(edge)
+                raise BuildError(f"{where} imports {what}, which is not in the bundle")
+        if not {edge.target for edge in edges}.issuperset(left):
+            raise BuildError("the bundle imports what no file of it imports")
+
+    def _is_plugins(self, path: str) -> bool:
+        return (self._area(path) or "").startswith(PLUGINS)
+
+    def _may_import(self, edge: Edge) -> bool:
+        area = self._area(edge.importer) or ""
+        named = edge.target.removeprefix(_DISABLED)
+        to = self._area(named)
+        if area == TABLE_FILE:
+            return edge.target in self.allowed.table
+        if named == TABLE_FILE and named != edge.target:
+            return False  # it is not left out
+        if area.startswith(PLUGINS):
+            return to is not None and to in (self.allowed.shared, area)
+        if to is None:
+            return named != edge.target
+        return to in _REACH.get(area, ())
+
+    def _area(self, path: str) -> str | None:
+        """See ``_area``; each file is asked for by every import of it."""
+        if path not in self._areas:
+            named = path.removeprefix(_DISABLED)
+            self._areas[path] = _area(named, self.allowed.plugins)
+        return self._areas[path]
+
+    def _refusal(self, path: str, why: str, mark: str = ",") -> BuildError:
+        edge = self.first.get(path)
+        if edge is None:
+            return BuildError(
+                f"the bundle may not include {_shown_path(path)}{mark} {why}"
+            )
+        return BuildError(f"{self._refusal_of(edge)}{mark} {why}")
+
+    def _refusal_of(self, edge: Edge) -> BuildError:
+        named = edge.target.removeprefix(_DISABLED)
+        return BuildError(f"{self._place(edge)} may not import {_shown_path(named)}")
+
+    def _place(self, edge: Edge) -> str:
+        return place_of(edge, self.allowed.read)
+
+
+def _area(path: str, plugins: Collection[str]) -> str | None:
+    """The area a file is in, as the start of its path; ``None`` for no area."""
+    if path in (TABLE_FILE, API_TEXT):
+        return path
+    if ".." in path and ".." in path.split("/"):
+        return None
+    for area in (API, HOST, PACKAGES):
+        if path.startswith(area):
+            return area
+    if path.startswith(PLUGINS):
+        plugin_id, slash, _ = path.removeprefix(PLUGINS).partition("/")
+        return f"{PLUGINS}{plugin_id}/" if slash and plugin_id in plugins else None
+    return None
+
+
+def _why_not(inside: str, as_data: bool) -> str | None:
+    """
+    Why a file of a plugin may not be in a bundle; ``None``: it may.
+
+    None of these is scanned by the source policy as what the bundler reads it as, and
+    what is git's and the signature are not signed.
+
+    :param inside: Its path in the plugin's tree.
+    :param as_data: See ``Input``.
+    """
+    name, lower = inside.rpartition("/")[2], inside.lower()
+    reasons = (
+        ("?" in inside or "#" in inside, "with a query or a fragment"),
+        (is_test_name(name), "which is a test file"),
+        (lower in EXEMPT, "which is a tool's file"),
+        (".git" in lower.split("/"), "which is git's"),
+        (inside == SIGNATURE_FILE, "which is the signature"),
+        (as_data and is_source_name(name), "which is source, as data"),
+        (not (is_source_name(name) or is_data_name(name)), _NEITHER),
+    )
+    return next((words for holds, words in reasons if holds), None)
+
+
+def _shown_path(path: str) -> str:
+    # Not a file: what the bundler calls the text of a data: URL.
+    return "a data: URL" if path.startswith("<") else shown(path)

@@ -1,0 +1,116 @@
+"""
+A bundle's source map, checked against the files it names.
+
+The bundler follows ``sourceMappingURL`` comments without an entry in its metafile, so a
+map may bring in a file from anywhere, or one that never was.  Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Collection
+from typing import Any, Final
+from urllib.parse import unquote
+
+import orjson
+from attrs import frozen
+
+from ..tree.files import shown
+from .metafile import PACKAGES, PLUGINS, BuildError
+
+_VERSION: Final = 3
+_FIELDS: Final = {"version", "mappings", "sources", "sourcesContent", "names"}
+
+
+@frozen
+class SourceMap:
+    """
+    A source map that was checked.
+
+    :ivar text: It, as a file.
+    """
+
+    text: bytes
+    sources: list[str]
+    mappings: str
+
+
+def check_map(
+    text: bytes,
+    directory: str,
+    inputs: Collection[str],
+    read: Callable[[str], bytes],
+) -> SourceMap:
+    """
+    Check that a map holds the sources of a bundle and nothing else.
+
+    A package of the host may have a map of its own: its sources are not among the
+    files the bundler read, so they keep their name and lose their text.
+
+    :param text: As the bundler wrote it.
+    :param directory: Where its sources are named from, relative to the data directory.
+    :param inputs: The files the bundler read, relative to the data directory, with
+        ``/``.
+    :param read: Returns the bytes of such a file.
+    :raise BuildError: It is no map, or a source is no part of the bundle, or differs
+        from its file.
+    """
+    fields = _parsed(text)
+    contents = fields["sourcesContent"]
+    changed = False
+    for at, source in enumerate(fields["sources"]):
+        name = posixpath.normpath(posixpath.join(directory, unquote(source)))
+        if name in inputs:
+            _check_content(name, contents[at], read)
+        elif name.startswith(PACKAGES):
+            contents[at], changed = None, True
+        else:
+            raise _foreign(inputs, read)
+    text = orjson.dumps(fields) if changed else text
+    return SourceMap(text, fields["sources"], fields["mappings"])
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    fields: Any = None
+    try:
+        fields = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass  # it holds a copy of the text, so it must not be an exception's context
+    if not _is_map(fields):
+        raise BuildError("the bundler's source map cannot be read")
+    found: dict[str, Any] = fields
+    return found
+
+
+def _is_map(fields: Any) -> bool:
+    return (
+        type(fields) is dict
+        and fields.keys() == _FIELDS
+        and fields["version"] == _VERSION
+        and type(fields["mappings"]) is str
+        and type(fields["sources"]) is list
+        and type(fields["sourcesContent"]) is list
+        and len(fields["sources"]) == len(fields["sourcesContent"])
+        and all(type(source) is str for source in fields["sources"])
+    )
+
+
+def _check_content(name: str, content: Any, read: Callable[[str], bytes]) -> None:
+    try:
+        text = read(name).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BuildError(f"{shown(name)} is not UTF-8") from None
+    if content != text:
+        raise BuildError(
+            f"{shown(name)} differs from what the source map says it is; a "
+            "sourceMappingURL comment can do that"
+        )
+
+
+def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:
+    """Return an error without the name, which the author of the map chose."""
+    what = "the source map holds a source that is no part of the bundle"
+    for name in sorted(inputs):
+        if name.startswith(PLUGINS) and b"sourceMappingURL" in read(name):
+            return BuildError(f"{what}: {shown(name)} has a sourceMappingURL comment")
+    return BuildError(what)

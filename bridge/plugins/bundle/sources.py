@@ -1,0 +1,113 @@
+"""
+What the bundler reads: plugins and the table from memory, the host from the disk.
+
+Of a plugin it gets what was verified, whatever is on the disk by then.  The functions
+block.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import frozen
+
+from ...datadir.ownership import NotOwnError, check, check_tree
+from ...protocol.limits import BUILD_BUNDLE_BYTES
+from ..tree.files import NotRegularError, read_bounded, shown
+from .metafile import PLUGINS, BuildError
+
+HOST: Final = "host/"
+PACKAGE: Final = "package.json"
+
+# The kinds that an import may ask for by an attribute.
+_ASKED: Final = {"json": "json", "text": "text", "bytes": "binary"}
+
+# In the place of any other file: the check of what was read will refuse it, in better
+# words, and nothing of it can be quoted.
+_NOTHING: Final = {"contents": b"module.exports = {}", "loader": "js"}
+
+
+@frozen
+class Sources:
+    """
+    The files of one build.
+
+    :ivar root: The data directory's real path: the bundler knows files by theirs.
+    :ivar files: Those in memory, by their path relative to the root, with ``/``.
+    """
+
+    root: str
+    files: dict[str, bytes]
+
+    def load(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Answer the bundler, which has found a file and is going to read it."""
+        path = os.path.relpath(asked["path"], self.root).replace(os.sep, "/")
+        loaded: dict[str, Any] = {"id": asked["ids"][0]}
+        if path.startswith(HOST):
+            return loaded  # it reads that itself
+        content = self.files.get(path)
+        kind = asked["with"].get("type")
+        if content is None:
+            return loaded | _NOTHING
+        return loaded | {"contents": content, "loader": _ASKED.get(kind, "default")}
+
+    def read(self, path: str) -> bytes:
+        """
+        Read a file.
+
+        :param path: Relative to the root, with ``/``.
+        :raise BuildError: It is a link, or no file.
+        :raise OSError: There is none, or it can't be read.
+        """
+        content = self.files.get(path)
+        if content is not None:
+            return content
+        if not path.startswith(HOST):
+            raise FileNotFoundError(path)
+        try:
+            return read_bounded(f"{self.root}{os.sep}{path}", BUILD_BUNDLE_BYTES)
+        except NotRegularError:
+            raise BuildError(f"{shown(path)} is not a regular file") from None
+
+    def check_host(self) -> None:
+        """
+        Check that nobody else can have written the host's files, or a package in a
+        directory above, which the bundler reads, too.
+
+        :raise BuildError: Naming what another user may have written.
+        """
+        root = Path(self.root)
+        try:
+            check_tree(root / HOST)
+            for folder in (root, *root.parents):
+                check(folder / PACKAGE)
+        except NotOwnError as e:
+            raise BuildError(str(e)) from None
+
+    def check_packages(self, inputs: Collection[str]) -> None:
+        """
+        Check that the packages of plugins' files are still those that were verified:
+        what an import leads to is looked up on the disk.
+
+        :param inputs: The files that were read.
+        :raise BuildError: Naming one that is another.
+        """
+        folders = {folder for path in inputs for folder in _folders(path)}
+        for path in sorted(f"{folder}/{PACKAGE}" for folder in folders):
+            found = None
+            with contextlib.suppress(OSError):
+                found = read_bounded(f"{self.root}{os.sep}{path}", BUILD_BUNDLE_BYTES)
+            if found != self.files.get(path):
+                raise BuildError(f"{shown(path)} was changed during the build")
+
+
+def _folders(path: str) -> Iterator[str]:
+    """List the directories of a plugin that a file is in."""
+    folder = path.rpartition("/")[0]
+    while folder.startswith(PLUGINS):
+        yield folder
+        folder = folder.rpartition("/")[0]

@@ -1,0 +1,268 @@
+"""
+A conversation with the bundler: one process, asked over pipes, within limits.
+
+It is started with one fixed argument list and an empty environment, and without a
+directory of its own, so that the system need not copy this process first.  It ends when
+its standard input does, so also when the daemon dies; when it is busy then, its limit
+on processor time ends it.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Final, TypeVar
+
+from attrs import define, field, frozen
+from twisted.internet.defer import (
+    CancelledError,
+    Deferred,
+    FirstError,
+    fail,
+    gatherResults,
+)
+from twisted.internet.interfaces import IReactorProcess, IReactorTime
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+from ...protocol.limits import BUNDLER_MEMORY_BYTES, KIB, MIB
+from ...system.processes import limit_process
+from .executable import BundlerError, Executable
+from .packets import PacketError, packet, read_packet, take_packet
+from .pins import BINARY_NAME, VERSION
+
+_ERROR_BYTES: Final = 16 * KIB
+_CRASH: Final = re.compile(
+    rb"^(?:fatal error: |panic: |(?=SIGSEGV: ))(?:runtime: )?(.*)$", re.MULTILINE
+)
+# It has no code that could cause a segmentation violation but that of Go's own runtime,
+# which has some where it gets no memory.
+_MEMORY: Final = re.compile("out of memory|cannot allocate memory|newosproc|^SIGSEGV")
+_STACK: Final = "stack overflow"
+_CRASH_CHARACTERS: Final = 100
+
+T = TypeVar("T")
+
+Reply = Callable[[dict[str, Any]], dict[str, Any]]
+"""Answers what the bundler asks while it builds."""
+
+
+class BundlerReactor(IReactorProcess, IReactorTime):
+    """What running the bundler needs of a reactor: processes and time."""
+
+
+class LimitError(BundlerError):
+    """The bundler needed more time or memory, or wrote more, than it may."""
+
+
+@frozen
+class Limits:
+    """
+    What the bundler may use in one conversation.
+
+    :ivar seconds: Until it is killed.
+    :ivar cpu_seconds: Of processor time; on Linux only.
+    :ivar output_bytes: All that it writes.
+    :ivar memory_bytes: Its heap, stacks and private mappings; on Linux only.
+    """
+
+    seconds: float
+    cpu_seconds: int
+    output_bytes: int
+    memory_bytes: int = BUNDLER_MEMORY_BYTES
+
+
+async def converse(
+    reactor: BundlerReactor,
+    executable: Executable,
+    limits: Limits,
+    work: Callable[[Conversation], Awaitable[T]],
+    reply: Reply = lambda asked: {},
+) -> T:
+    """
+    Start the bundler, work with it, and end it.
+
+    However this ends, also when it is cancelled, the bundler is dead then.
+
+    :raise LimitError: It reached a limit.
+    :raise BundlerError: It cannot be started, is not the pinned version, or crashed.
+    """
+    conversation = Conversation(limits, reply)
+    command = (BINARY_NAME, f"--service={VERSION}")
+    try:
+        reactor.spawnProcess(conversation, executable.path, command, {})
+    except OSError as e:
+        why = e.strerror or "I/O error"
+        raise BundlerError(f"esbuild could not be started: {why}") from None
+    deadline = reactor.callLater(limits.seconds, conversation.expire)
+    try:
+        return await work(conversation)
+    finally:
+        conversation.kill()
+        await settled(conversation.ended, conversation.kill)
+        if deadline.active():
+            deadline.cancel()
+
+
+@define(eq=False)
+class Conversation(ProcessProtocol):
+    """
+    What is asked and answered.
+
+    :ivar ended: Fires when the process is dead.
+    """
+
+    _limits: Limits
+    _reply: Reply
+    transport: Any = field(default=None, init=False)
+    ended: Deferred[None] = field(factory=Deferred, init=False)
+    _waiting: dict[int, Deferred[Any]] = field(factory=dict, init=False)
+    _asked: int = field(default=0, init=False)
+    _received: bytearray = field(factory=bytearray, init=False)
+    _total: int = field(default=0, init=False)
+    _greeted: bool = field(default=False, init=False)
+    _messages: bytearray = field(factory=bytearray, init=False)
+    _failure: BundlerError | None = field(default=None, init=False)
+
+    def connectionMade(self) -> None:
+        """Limit it before it has anything to read."""
+        limits = self._limits
+        limit_process(self.transport.pid, limits.memory_bytes, limits.cpu_seconds)
+
+    def ask(self, request: dict[str, Any]) -> Deferred[Any]:
+        """
+        Ask for something.
+
+        :return: Fires with the answer, or fails as ``converse`` does.
+        """
+        if self.ended.called:
+            return fail(self._failure or BundlerError("the bundler has ended"))
+        waiting: Deferred[Any] = Deferred()
+        self._waiting[self._asked] = waiting
+        self.transport.write(packet(self._asked, request))
+        self._asked += 1
+        return waiting
+
+    def outReceived(self, data: bytes) -> None:
+        """Take answers and questions."""
+        if self._failure is not None:
+            return
+        self._total += len(data)
+        if self._total > self._limits.output_bytes:
+            self._fail(LimitError("esbuild wrote more than it may"))
+            return
+        self._received += data
+        try:
+            while (body := take_packet(self._received)) is not None:
+                self._take(body)
+        except PacketError as e:
+            self._fail(BundlerError(f"the bundler is not the pinned one: {e}"))
+
+    def _take(self, body: bytes) -> None:
+        if not self._greeted:
+            if body != VERSION.encode():
+                raise PacketError("the service is of another version")
+            self._greeted = True
+            return
+        given = read_packet(body)
+        if not given.is_response:
+            answer = packet(given.number, self._reply(given.value), is_response=True)
+            self.transport.write(answer)
+        elif given.number in self._waiting:
+            self._waiting.pop(given.number).callback(given.value)
+        else:
+            raise PacketError("the service answers what was not asked")
+
+    def errReceived(self, data: bytes) -> None:
+        """Keep the beginning of what it writes when it crashes."""
+        self._messages += data[: _ERROR_BYTES - len(self._messages)]
+
+    def processEnded(self, reason: Failure) -> None:
+        """End the conversation, and all that is waited for."""
+        if self._failure is None:
+            self._failure = self._cause(reason.value)
+        waiting, self._waiting = self._waiting, {}
+        self.ended.callback(None)
+        for one in waiting.values():
+            one.errback(self._failure)
+
+    def _cause(self, ending: Any) -> BundlerError:
+        """Return why it ended without being asked to."""
+        found = _CRASH.search(self._messages)
+        text = found[1] if found else b""
+        words = "".join(map(chr, filter(range(32, 127).__contains__, text)))
+        if _MEMORY.search(words) or ending.signal == signal.SIGSEGV:
+            most = self._limits.memory_bytes // MIB
+            return LimitError(f"esbuild needed more than {most} MiB of memory")
+        if ending.signal == getattr(signal, "SIGKILL", None):
+            # By the system: for its processor time, or because there is no memory left.
+            return LimitError("esbuild needed too much processor time or memory")
+        kind = LimitError if _STACK in words else BundlerError
+        how = f"exit status {ending.exitCode}"
+        if ending.signal is not None:
+            how = f"signal {ending.signal}"
+        return kind(f"esbuild crashed: {words[:_CRASH_CHARACTERS] or how}")
+
+    def expire(self) -> None:
+        """Kill the process because it took too long."""
+        seconds = f"{self._limits.seconds:g}s"
+        self._fail(LimitError(f"esbuild did not finish within {seconds}"))
+
+    def _fail(self, why: BundlerError) -> None:
+        self._failure = self._failure or why
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the process, unless it has ended."""
+        # Twisted sets this to ``None`` when the process has been waited for.
+        if self.transport.pid is not None:
+            self.transport.signalProcess("KILL")
+        # What it may have started could hold its pipes open.
+        self.transport.loseConnection()
+
+
+async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """
+    Wait for several things at once.
+
+    :return: What each came to, in order.
+    :raise Exception: What the first one raises that fails; the others are not waited
+        for.
+    """
+    doing = [Deferred.fromCoroutine(one) for one in work]
+    try:
+        results: list[T] = await gatherResults(doing, consumeErrors=True)
+    except FirstError as e:
+        e.subFailure.raiseException()
+    return results
+
+
+async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:
+    """
+    Wait for work to end, even when cancelled meanwhile.
+
+    :param stop: Called on cancellation, to make the end come sooner.
+    :raise CancelledError: It was cancelled meanwhile; the result is lost.
+    """
+    outcome: list[T | Failure] = []
+    waiting: Deferred[None] = Deferred()
+    cancelled: CancelledError | None = None
+
+    def end(result: T | Failure) -> None:
+        outcome.append(result)
+        waiting.callback(None)
+
+    work.addBoth(end)
+    while not outcome:
+        try:
+            await waiting
+        except CancelledError as e:
+            cancelled = e
+            waiting = Deferred()
+            stop()
+    if cancelled is not None:
+        raise cancelled
+    if isinstance(outcome[0], Failure):
+        outcome[0].raiseException()
+    return outcome[0]

@@ -1,0 +1,160 @@
+"""
+The packets of the bundler's service, which it exchanges on standard input and output.
+
+A packet is its length (four bytes, little endian), a number (the request's, doubled;
+odd in a response; each side counts its own requests), and one value: null, a boolean,
+an integer, a string, bytes, a list or a map, each after one byte for its kind.  The
+protocol is that of the pinned version and of no other; the service's first packet is
+its version.  Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+from attrs import frozen
+
+_NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
+_LENGTH: Final = struct.Struct("<I")
+
+
+class PacketError(ValueError):
+    """Bytes that are no packet of this protocol."""
+
+
+class Encoded(bytes):
+    """A value that is encoded already, since it is sent again and again."""
+
+
+def encoded(value: Any) -> Encoded:
+    """Encode a value, to be part of many others."""
+    body: list[bytes] = []
+    _encode(value, body)
+    return Encoded(b"".join(body))
+
+
+def packet(number: int, value: Any, *, is_response: bool = False) -> bytes:
+    """
+    The packet of a request or a response, with the length in front.
+
+    :param number: The request's.
+    """
+    body: list[bytes] = [_LENGTH.pack(number << 1 | is_response)]
+    _encode(value, body)
+    return b"".join([_LENGTH.pack(sum(map(len, body))), *body])
+
+
+def take_packet(received: bytearray) -> bytes | None:
+    """
+    Take the first whole packet from what was received.
+
+    :return: It, without its length; ``None``: more has to arrive first.
+    """
+    if len(received) < _LENGTH.size:
+        return None
+    end = _LENGTH.size + _LENGTH.unpack_from(received)[0]
+    if len(received) < end:
+        return None
+    body = bytes(received[_LENGTH.size : end])
+    del received[:end]
+    return body
+
+
+@frozen
+class Packet:
+    """A packet that was read; see ``packet``."""
+
+    number: int
+    is_response: bool
+    value: Any
+
+
+def read_packet(body: bytes) -> Packet:
+    """
+    Read a packet.
+
+    :param body: Without its length.
+    :raise PacketError: It is no whole packet.
+    """
+    try:
+        (head,) = _LENGTH.unpack_from(body)
+        value, end = _decode(body, _LENGTH.size)
+    except (struct.error, IndexError, RecursionError):
+        raise PacketError("the service's packet cannot be read") from None
+    if end != len(body):
+        raise PacketError("the service's packet is longer than its value")
+    return Packet(head >> 1, bool(head & 1), value)
+
+
+def _encode(value: Any, into: list[bytes]) -> None:
+    if isinstance(value, Encoded):
+        into.append(value)
+    elif value is None:
+        into.append(bytes([_NULL]))
+    elif isinstance(value, bool):
+        into.append(bytes([_BOOLEAN, value]))
+    elif isinstance(value, int):
+        into.append(bytes([_INTEGER]) + _LENGTH.pack(value))
+    elif isinstance(value, bytes):
+        into += [bytes([_BYTES]) + _LENGTH.pack(len(value)), value]
+    elif isinstance(value, str):
+        data = value.encode()
+        into += [bytes([_STRING]) + _LENGTH.pack(len(data)), data]
+    else:
+        _encode_many(value, into)
+
+
+def _encode_many(value: list[Any] | dict[str, Any], into: list[bytes]) -> None:
+    kind = _LIST if isinstance(value, list) else _MAP
+    into.append(bytes([kind]) + _LENGTH.pack(len(value)))
+    for item in value:
+        if isinstance(value, dict):
+            data = item.encode()
+            into += [_LENGTH.pack(len(data)), data]
+        _encode(value[item] if isinstance(value, dict) else item, into)
+
+
+def _decode(data: bytes, at: int) -> tuple[Any, int]:
+    kind, at = data[at], at + 1
+    if kind == _NULL:
+        return None, at
+    if kind == _BOOLEAN:
+        return data[at] != 0, at + 1
+    (number,) = _LENGTH.unpack_from(data, at)
+    at += _LENGTH.size
+    if kind == _INTEGER:
+        return number, at
+    if kind in (_STRING, _BYTES):
+        return _text(data, at, number, kind == _STRING)
+    if kind == _LIST:
+        return _list(data, at, number)
+    if kind == _MAP:
+        return _map(data, at, number)
+    raise PacketError("a value of an unknown kind")
+
+
+def _text(data: bytes, at: int, length: int, is_text: bool) -> tuple[str | bytes, int]:
+    end = at + length
+    if end > len(data):
+        raise PacketError("a value is longer than its packet")
+    piece = data[at:end]
+    # Messages of the bundler's quote sources, which need not be UTF-8.
+    return (piece.decode("utf-8", "replace") if is_text else piece), end
+
+
+def _list(data: bytes, at: int, count: int) -> tuple[list[Any], int]:
+    items = []
+    for _ in range(count):
+        item, at = _decode(data, at)
+        items.append(item)
+    return items, at
+
+
+def _map(data: bytes, at: int, count: int) -> tuple[dict[str, Any], int]:
+    members: dict[str, Any] = {}
+    for _ in range(count):
+        (length,) = _LENGTH.unpack_from(data, at)
+        key, at = _text(data, at + _LENGTH.size, length, True)
+        members[str(key)], at = _decode(data, at)
+    return members, at

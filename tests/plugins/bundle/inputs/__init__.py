@@ -1,1 +1,0 @@
-"""Tests for what the bundler has read."""

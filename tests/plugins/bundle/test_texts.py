@@ -1,0 +1,201 @@
+"""Builds of plugins as texts, with the real bundler."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attrs import evolve
+
+from ...npm import run_node
+from .workshop import BuildCase
+
+HOST = """\
+import { COMPILED_PLUGINS, REALM_RUNTIME } from "@bridge/static-plugins";
+console.log(JSON.stringify({ plugins: COMPILED_PLUGINS, runtime: REALM_RUNTIME }));
+"""
+RUNTIME = """\
+import { definePlugin } from "@bridge/plugin-api";
+import { message } from "./inside.js";
+Object.assign(globalThis, { __pluginApi: { definePlugin }, started: message });
+"""
+MAIN = """\
+import { definePlugin } from "@bridge/plugin-api";
+import { twice } from "./src/more";
+import type { Plugin } from "@bridge/plugin-api";
+export default definePlugin({ activate() { return twice("MARK"); } } as Plugin);
+"""
+
+
+class TextsCase(BuildCase):
+    """A data directory of a host that takes texts, with one plugin."""
+
+    def setUp(self):
+        """Make it."""
+        super().setUp()
+        self.shop.profile = evolve(self.shop.profile, plugins="texts")
+        self.shop.write("host/packages/host/src/index.ts", HOST)
+        self.shop.write("host/packages/host/src/realm/runtime.ts", RUNTIME)
+        inside = "export const message: string = 'started';"
+        self.shop.write("host/packages/host/src/realm/inside.ts", inside)
+        self.plugin("aa")
+
+    def plugin(self, plugin_id: str, main: str = MAIN) -> None:
+        """Write a plugin of two files."""
+        self.shop.plugin(plugin_id, main__ts=main.replace("MARK", plugin_id))
+        more = "\n\nexport const twice = (x: string) => x + x;\n"
+        self.shop.write(f"plugins/{plugin_id}/src/more.ts", more)
+
+    async def table(self, *ids: str) -> Any:
+        """Build, and return what the page has of it."""
+        report = await self.shop.build(*ids)
+        self.assertEqual(report.errors, [])
+        self.assertEqual(report.plugins, sorted(ids))
+        return json.loads(run_node(self.shop.bundle))
+
+
+class TextsTests(TextsCase):
+    """What a page gets."""
+
+    async def test_plugins(self):
+        """Each plugin is a text that runs after the realm's."""
+        self.plugin("bb")
+        found = await self.table("bb", "aa")
+        self.assertEqual([p["manifest"]["id"] for p in found["plugins"]], ["aa", "bb"])
+        for plugin, result in zip(found["plugins"], ("aaaa", "bbbb"), strict=True):
+            script = self.shop.root / "x.js"
+            text = json.dumps(plugin["text"] + "return plugin.default;")
+            script.write_text(
+                f"{found['runtime']}\nconst plugin = new Function({text})();\n"
+                "console.log(started, plugin.activate());"
+            )
+            self.assertEqual(run_node(script), f"started {result}\n")
+
+    async def test_text(self):
+        """It is strict, readable, and has a map that its author understands."""
+        [plugin] = (await self.table("aa"))["plugins"]
+        lines = plugin["text"].splitlines()
+        self.assertEqual(lines[:2], ['"use strict";', "var plugin = (() => {"])
+        self.assertEqual(lines[-1], "})();")
+        self.assertIn('return twice("aa");', plugin["text"])
+        self.assertNotIn("sourceMappingURL", plugin["text"])
+        sources = ["../../build/plugin-api.js", "main.ts", "src/more.ts"]
+        self.assertEqual(sorted(plugin["map"]["sources"]), sources)
+        self.assertRegex(plugin["map"]["mappings"], "^;.*[A-Z]")
+        self.assertEqual(plugin["map"].keys(), {"sources", "mappings"})
+
+    async def test_reproducible(self):
+        """The same trees give the same bytes."""
+        self.plugin("bb")
+        await self.table("aa", "bb")
+        published = self.shop.published()
+        await self.table("bb", "aa")
+        self.assertEqual(self.shop.published(), published)
+
+    async def test_published(self):
+        """The table is on the disk; the bundle's map has no source of a plugin."""
+        await self.table("aa")
+        self.assertEqual(
+            [path.name for path in self.shop.data.build.iterdir()],
+            ["static-plugins.ts"],
+        )
+        self.assertEqual(
+            json.loads(self.shop.map.read_bytes())["sources"],
+            [
+                "plugins/aa/plugin.json",
+                "build/static-plugins.ts",
+                "host/packages/host/src/index.ts",
+            ],
+        )
+
+    async def test_no_plugins(self):
+        """Without plugins there is still a runtime."""
+        found = await self.table()
+        self.assertEqual(found["plugins"], [])
+        self.assertIn("__pluginApi", found["runtime"])
+
+
+class LeftOutTests(TextsCase):
+    """Plugins that can't be bundled alone."""
+
+    async def left_out(self, main: str) -> str:
+        """Build with a plugin that is left out; return why."""
+        self.plugin("bb", main)
+        report = await self.shop.build("aa", "bb")
+        self.assertTrue(report.ok, report.errors)
+        self.assertEqual(report.plugins, ["aa"])
+        info = json.loads((self.shop.folder / "info.json").read_bytes())
+        self.assertEqual(info["plugins"], ["aa"])
+        self.assertNotIn(b'"bb"', self.shop.bundle.read_bytes())
+        [error] = report.errors
+        self.assertTrue(error.startswith("bb is left out: "), error)
+        return error.removeprefix("bb is left out: ")
+
+    async def test_does_not_compile(self):
+        """It keeps no other from being in the bundle."""
+        error = await self.left_out("\nexport default (;")
+        self.assertEqual(
+            error,
+            'esbuild failed:\nplugins/bb/main.ts:2:16: Unexpected ";"\n'
+            "    export default (;",
+        )
+
+    async def test_attack_other_files(self):
+        """A plugin is made of its own files, and the API is no file of it."""
+        for path in (
+            "../../host/packages/api/src/index.ts",
+            "../../host/packages/host/src/realm/inside.ts",
+            "../aa/main.ts",
+            "../../state.json",
+            "../../build/static-plugins.ts",
+        ):
+            self.shop.write("state.json", '"secret"')
+            main = f"import * as x from '{path}'; export default x;"
+            error = await self.left_out(main)
+            self.assertIn("plugins/bb/main.ts:1 may not import", error, path)
+            self.assertNotIn("secret", error)
+
+    async def test_attack_remains_in_the_text(self):
+        """Nothing is left for the browser to import."""
+        error = await self.left_out(
+            "export default () => import('https://x.example/');"
+        )
+        self.assertIn("imports another module, which is not in the bundle", error)
+        error = await self.left_out(
+            "import t from '@bridge/static-plugins'; export default t;"
+        )
+        self.assertIn('Could not resolve "@bridge/static-plugins"', error)
+
+    async def test_attack_source_map(self):
+        """Its map holds its own sources only."""
+        error = await self.left_out(
+            "export default 1;\n//# sourceMappingURL=data:application/json,"
+            '{"version":3,"sources":["../../../etc/passwd"],"sourcesContent":["x"],'
+            '"mappings":"AAAA","names":[]}\n'
+        )
+        self.assertIn("has a sourceMappingURL comment", error)
+
+
+class HostTests(TextsCase):
+    """The host's side of it."""
+
+    async def test_no_runtime(self):
+        """Host sources without what a text needs are not those of this version."""
+        (self.shop.data.host / "packages/host/src/realm/runtime.ts").unlink()
+        self.assertEqual(
+            await self.refusal(),
+            "host sources missing: there is no host/packages/host/src/realm/runtime.ts"
+            "; run plugin-bridge setup",
+        )
+
+    async def test_attack_host_that_imports_a_plugin(self):
+        """No source of a plugin gets into the page's own script."""
+        for path in ("index.ts", "realm/runtime.ts"):
+            file = f"host/packages/host/src/{path}"
+            before = (self.shop.data.root / file).read_text()
+            above = "../" * (4 + path.count("/"))
+            self.shop.write(file, f"import '{above}plugins/aa/main.ts';\n{before}")
+            self.assertIn(
+                f"{file}:1 may not import plugins/aa/main.ts", await self.refusal()
+            )
+            self.shop.write(file, before)

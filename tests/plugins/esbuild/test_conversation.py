@@ -1,0 +1,238 @@
+"""One process that is asked over pipes, and its end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+from twisted.internet import reactor
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.task import deferLater
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from bridge.plugins.esbuild.conversation import (
+    LimitError,
+    Limits,
+    converse,
+    settled,
+    together,
+)
+from bridge.plugins.esbuild.executable import BundlerError, Executable
+from bridge.plugins.esbuild.pins import VERSION
+from bridge.protocol.limits import MIB
+
+from ...directories import fresh_directory
+from ...npm import esbuild
+
+LIMITS = Limits(50, 30, 10 * MIB)
+GREETING = rf"\00{len(VERSION):o}\000\000\000{VERSION}"
+
+
+class Spy:
+    """The real reactor, and the processes that it starts."""
+
+    def __init__(self) -> None:
+        self.pids: list[int] = []
+
+    def spawnProcess(self, *arguments: Any) -> Any:
+        """Start one."""
+        process = reactor.spawnProcess(*arguments)
+        # One that dies at once may have been waited for already.
+        if process.pid is not None:
+            self.pids.append(process.pid)
+        return process
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(reactor, name)
+
+
+def transform(text: bytes) -> dict[str, Any]:
+    """A request for a text."""
+    flags: list[str] = ["--log-level=silent"]
+    return {"command": "transform", "flags": flags, "inputFS": False, "input": text}
+
+
+class ConversationTests(TestCase):
+    """What the bundler does, or another program in its place."""
+
+    timeout = 60
+
+    def setUp(self) -> None:
+        """No process runs yet."""
+        self.spy: Any = Spy()
+
+    def tearDown(self) -> None:
+        """No process is left, and no call of the deadline's."""
+        for pid in self.spy.pids:
+            self.assertRaises(ProcessLookupError, os.kill, pid, 0)
+
+    def ask(
+        self, *texts: bytes, path: Path | None = None, **limits: Any
+    ) -> Deferred[list[Any]]:
+        """Have texts read, all at once."""
+
+        async def work(bundler: Any) -> list[Any]:
+            async def ask(text: bytes) -> Any:
+                return await bundler.ask(transform(text))
+
+            return await together(map(ask, texts))
+
+        executable = Executable(str(path or esbuild()))
+        asking = converse(self.spy, executable, evolve(LIMITS, **limits), work)
+        return Deferred.fromCoroutine(asking)
+
+    def script(self, text: str) -> Path:
+        """A program in place of the bundler."""
+        path = fresh_directory(self) / "esbuild"
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o700)
+        return path
+
+    async def why(self, asking: Deferred[Any], kind: type = BundlerError) -> str:
+        """Expect an end of a kind; return why."""
+        try:
+            await asking
+        except Exception as e:  # noqa: BLE001
+            error: Exception = e
+        self.assertIs(type(error), kind, error)
+        return str(error)
+
+    async def test_answers(self) -> None:
+        """Every request has its answer, and the process ends."""
+        answers = await self.ask(b"let a = 1", b"let b =", b"x = '" + b"a" * MIB + b"'")
+        self.assertEqual(answers[0]["code"], "let a = 1;\n")
+        self.assertEqual(answers[1]["errors"][0]["location"]["line"], 1)
+        self.assertGreater(len(answers[2]["code"]), MIB)
+        self.assertEqual(len(self.spy.pids), 1)
+
+    async def test_deadline_is_cancelled(self) -> None:
+        """Nothing waits for the deadline once there is an answer."""
+        await self.ask(b"a")
+        times = [call.getTime() for call in reactor.getDelayedCalls()]
+        left = [one - reactor.seconds() for one in times]
+        self.assertFalse([one for one in left if 40 < one <= LIMITS.seconds])
+
+    async def test_cancelled(self) -> None:
+        """Once cancelled, it ends when the process is dead."""
+        asking = self.ask(b"a", path=self.script("exec sleep 600"))
+        await deferLater(reactor, 0.05)
+        asking.cancel()
+        with self.assertRaises(CancelledError):
+            await asking
+
+    async def test_attack_without_end(self) -> None:
+        """A process that takes its time is killed at the deadline."""
+        asking = self.ask(b"a", path=self.script("exec sleep 600"), seconds=0.2)
+        why = await self.why(asking, LimitError)
+        self.assertEqual(why, "esbuild did not finish within 0.2s")
+
+    async def test_attack_limits(self) -> None:
+        """So is one that takes too much memory or time, or writes too much."""
+        many = b"x = { a: [1, 2, 3, b, c] }\n" * 70_000
+        cases: tuple[tuple[bytes, dict[str, Any], str], ...] = (
+            (b"(" * 1_000_000, {}, "more than 512 MiB of memory"),
+            (many, {"memory_bytes": 48 * MIB}, "more than 48 MiB of memory"),
+            (b"var a=1;" * 100_000, {"cpu_seconds": 1}, "too much processor time"),
+            (many, {"output_bytes": 20_000}, "esbuild wrote more than it may"),
+        )
+        for text, limits, error in cases:
+            with self.subTest(error):
+                asking = self.ask(text, **limits)
+                self.assertIn(error, await self.why(asking, LimitError))
+
+    async def test_attack_death(self) -> None:
+        """A process that dies has crashed; that is no limit of its."""
+        for text, error in (
+            ("exit 1", "esbuild crashed: exit status 1"),
+            ("kill -ABRT $$", "esbuild crashed: signal 6"),
+            ("echo 'panic: x' >&2; exit 2", "esbuild crashed: x"),
+        ):
+            asking = self.ask(b"a", path=self.script(text))
+            self.assertEqual(await self.why(asking), error)
+
+    async def test_asked_after_its_end(self) -> None:
+        """What is asked of a dead process fails as what was asked before."""
+
+        async def work(bundler: Any) -> None:
+            await bundler.ended
+            await bundler.ask(transform(b""))
+
+        executable = Executable(str(self.script("exit 1")))
+        work_done = Deferred.fromCoroutine(converse(self.spy, executable, LIMITS, work))
+        self.assertEqual(await self.why(work_done), "esbuild crashed: exit status 1")
+
+    async def test_attack_other_programs(self) -> None:
+        """Another program, or another version, is found out by what it writes."""
+        for text, error in (
+            (r"\003\000\000\000x.y", "the service is of another version"),
+            (r"\000\000\000\000", "the service is of another version"),
+            (GREETING + r"\005\000\000\000\377\377\377\377\000", "what was not asked"),
+            (GREETING + r"\005\000\000\000\001\000\000\000\007", "cannot be read"),
+        ):
+            path = self.script(f"printf '{text}'; exec sleep 600")
+            why = await self.why(self.ask(b"a", path=path))
+            self.assertTrue(why.startswith("the bundler is not the pinned one: "), why)
+            self.assertIn(error, why)
+
+    async def test_attack_flood(self) -> None:
+        """A flood of messages is read and dropped."""
+        flood = "head -c 3000000 /dev/zero >&2"
+        path = self.script(f"{flood}\nexec '{esbuild()}' \"$@\"")
+        self.assertEqual(len(await self.ask(b"a", path=path)), 1)
+
+    async def test_arguments(self) -> None:
+        """It is started with this alone, and has no environment."""
+        place = fresh_directory(self) / "found"
+        path = self.script(f"echo \"$@\" $HOME >'{place}'")
+        await self.why(self.ask(b"a", path=path))
+        self.assertEqual(place.read_text().split(), [f"--service={VERSION}"])
+
+    async def test_no_program(self) -> None:
+        """What cannot be started is an error that says so."""
+        asking = self.ask(b"a", path=fresh_directory(self) / "none")
+        self.assertEqual(
+            await self.why(asking),
+            "esbuild could not be started: No such file or directory",
+        )
+
+
+class SettledTests(SynchronousTestCase):
+    """Waiting for what can't be stopped at once."""
+
+    def wait(self, work: Deferred[Any], stop=lambda: None) -> Deferred[Any]:
+        """Wait for it."""
+        return Deferred.fromCoroutine(settled(work, stop))
+
+    def test_result(self):
+        """A result or a failure is passed on."""
+        self.assertEqual(self.successResultOf(self.wait(succeed(7))), 7)
+        self.failureResultOf(self.wait(fail(ValueError())), ValueError)
+
+    def test_cancelled(self):
+        """Once cancelled, it asks for the end and waits for it."""
+        work: Deferred[int] = Deferred()
+        asked: list[int] = []
+        waiting = self.wait(work, lambda: asked.append(1))
+        waiting.cancel()
+        self.assertNoResult(waiting)
+        waiting.cancel()
+        self.assertEqual(asked, [1, 1])
+        work.callback(7)
+        self.failureResultOf(waiting, CancelledError)
+
+    def test_cancelled_and_failed(self):
+        """A failure after that is of no interest."""
+        work: Deferred[int] = Deferred()
+        waiting = self.wait(work)
+        waiting.cancel()
+        work.errback(ValueError())
+        self.failureResultOf(waiting, CancelledError)
+
+    def test_ends_at_once_when_asked(self):
+        """What ends as soon as it is asked is waited for no longer."""
+        work: Deferred[int] = Deferred()
+        waiting = self.wait(work, lambda: work.callback(1))
+        waiting.cancel()
+        self.failureResultOf(waiting, CancelledError)

@@ -1,0 +1,128 @@
+"""The packets of the bundler's service."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.plugins.esbuild.packets import (
+    Encoded,
+    Packet,
+    PacketError,
+    encoded,
+    packet,
+    read_packet,
+    take_packet,
+)
+from bridge.plugins.esbuild.pins import VERSION
+
+from ...npm import esbuild
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(0, 2**32 - 1)
+    | st.text(st.characters(codec="utf-8"))
+    | st.binary(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+NUMBERS = st.integers(0, 2**31 - 1)
+
+
+def response(number: int, value: object) -> bytes:
+    """The packet of a response."""
+    return packet(number, value, is_response=True)
+
+
+class PacketTests(SynchronousTestCase):
+    """Values, there and back."""
+
+    @given(NUMBERS, st.booleans(), VALUES)
+    def test_round_trip(self, number: int, is_response: bool, value: object) -> None:
+        """What is written is read."""
+        written = packet(number, value, is_response=is_response)
+        received = bytearray(written + b"more")
+        body = take_packet(received)
+        assert body is not None
+        self.assertEqual((body, received), (written[4:], b"more"))
+        self.assertEqual(read_packet(body), Packet(number, is_response, value))
+
+    def test_taken_whole(self) -> None:
+        """What is not there whole is left."""
+        written = packet(1, "abc")
+        for end in range(len(written)):
+            received = bytearray(written[:end])
+            self.assertIsNone(take_packet(received))
+            self.assertEqual(received, written[:end])
+
+    @given(NUMBERS, st.dictionaries(st.just("a"), VALUES, min_size=1))
+    def test_encoded(self, number: int, value: dict[str, object]) -> None:
+        """A value that was encoded before is written the same."""
+        before: dict[str, object] = {"a": encoded(value["a"])}
+        self.assertIsInstance(before["a"], Encoded)
+        self.assertEqual(packet(number, before), packet(number, value))
+
+    @given(NUMBERS, VALUES, st.data())
+    def test_attack_truncated(
+        self, number: int, value: object, data: st.DataObject
+    ) -> None:
+        """A packet that is cut, or goes on, is refused."""
+        body = response(number, value)[4:]
+        end = data.draw(st.integers(0, len(body) - 1))
+        self.assertRaises(PacketError, read_packet, body[:end])
+        self.assertRaises(PacketError, read_packet, body + b"\0")
+
+    @given(st.binary(max_size=60))
+    def test_attack_garbage(self, body: bytes) -> None:
+        """Any bytes are a packet or are refused."""
+        try:
+            read = read_packet(body)
+        except PacketError:
+            return
+        again = packet(read.number, read.value, is_response=read.is_response)
+        self.assertEqual(read_packet(again[4:]), read)
+
+    def test_attack_counts(self) -> None:
+        """A count of more than there is makes nothing, and an unknown kind neither."""
+        head = struct.pack("<I", 1)
+        for kind in (3, 4, 5, 6):
+            body = head + bytes([kind]) + b"\xff\xff\xff\xff"
+            self.assertRaises(PacketError, read_packet, body)
+        self.assertRaises(PacketError, read_packet, head + b"\x07" + b"\0" * 8)
+
+    def test_attack_nesting(self) -> None:
+        """Lists in lists without end are refused."""
+        body = struct.pack("<I", 1) + (b"\x05" + struct.pack("<I", 1)) * 5_000 + b"\0"
+        self.assertRaises(PacketError, read_packet, body)
+
+    def test_any_text(self) -> None:
+        """A message may quote a source that is no UTF-8."""
+        body = struct.pack("<I", 1) + b"\x03" + struct.pack("<I", 1) + b"\xff"
+        self.assertEqual(read_packet(body), Packet(0, True, "\ufffd"))
+
+
+class ServiceTests(SynchronousTestCase):
+    """The bytes of the real service."""
+
+    def test_real_bytes(self) -> None:
+        """The pinned version speaks this protocol, byte for byte."""
+        value = {"command": "ping"}
+        run = subprocess.run(
+            [esbuild(), f"--service={VERSION}"],
+            input=packet(7, value),
+            capture_output=True,
+            check=False,
+            env={},
+            timeout=60,
+        )
+        greeting = struct.pack("<I", len(VERSION)) + VERSION.encode()
+        answered = response(7, {"error": "Invalid command: ping"})
+        self.assertEqual(run.stdout, greeting + answered)
