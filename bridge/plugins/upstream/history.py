@@ -10,8 +10,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from graphlib import TopologicalSorter
 from typing import Final
 
 from attrs import frozen
@@ -32,8 +32,6 @@ _HEAD: Final = re.compile(
     rb"(?P<parents>(?:parent [0-9a-f]{40}\n)*)"
     rb"(?:author [^\n]*\ncommitter [^\n]*> *(?P<time>[0-9]{1,12})(?![0-9]))?"
 )
-_PARENT_START: Final = len(b"parent ")
-_PARENT_LINE_BYTES: Final = len(b"parent \n") + 40
 _MESSAGE_BYTES: Final = 4096
 
 
@@ -42,21 +40,23 @@ class Commit:
     """
     What is read of a commit.
 
-    :ivar parents: Their names, 20 bytes each.
+    :ivar name: 40 hexadecimal digits, as its parents have them.
     :ivar time: When it was committed, in seconds since the epoch; 0 when it is
         not recorded.
     :ivar message: The beginning of its message.
     """
 
+    name: bytes
     parents: tuple[bytes, ...]
     time: int
     message: bytes
 
     @property
-    def summary(self) -> str:
-        """The first line of the message, fit to be shown."""
-        line = self.message.lstrip().partition(b"\n")[0]
-        return one_line(line.decode("utf-8", "replace"), COMMIT_SUMMARY_CHARACTERS)
+    def entry(self) -> LogEntry:
+        """What a changelog has of it; its summary is fit to be shown."""
+        line = self.message.lstrip().partition(b"\n")[0].decode("utf-8", "replace")
+        summary = one_line(line, COMMIT_SUMMARY_CHARACTERS)
+        return LogEntry(self.name.decode("ascii"), summary, iso_time(self.time * 1000))
 
 
 @frozen
@@ -98,28 +98,27 @@ def read_commits(unpacked: Unpacked, check: Callable[[], None]) -> dict[bytes, C
     Read every commit of a pack.
 
     :param check: Called for every object; may raise to end it.
+    :return: By name.
     :raise BridgeError: ``clone_failed``: one is not a commit that git would make.
     """
     commits = {}
     for name, packed in unpacked.objects.items():
         check()
         if packed.kind == COMMIT:
-            commits[name] = _read_commit(packed.content)
+            commit = _read_commit(name.hex().encode("ascii"), packed.content)
+            commits[commit.name] = commit
     return commits
 
 
-def _read_commit(content: bytes) -> Commit:
+def _read_commit(name: bytes, content: bytes) -> Commit:
     head = _HEAD.match(content, 0, COMMIT_HEAD_BYTES)
     if head is None:
         raise clone_failed("a commit that git would not make")
-    lines = head["parents"].decode("ascii")
-    parents = tuple(
-        bytes.fromhex(lines[at + _PARENT_START : at + _PARENT_LINE_BYTES])
-        for at in range(0, len(lines), _PARENT_LINE_BYTES)
-    )
+    # A parent that is named twice is one.
+    parents = tuple(dict.fromkeys(head["parents"].split()[1::2]))
     start = content.find(b"\n\n", head.end())
     message = b"" if start < 0 else content[start : start + _MESSAGE_BYTES]
-    return Commit(parents, int(head["time"] or 0), message)
+    return Commit(name, parents, int(head["time"] or 0), message)
 
 
 def compare(
@@ -135,23 +134,18 @@ def compare(
     :param check: Called for every commit; may raise to end it.
     :raise BridgeError: ``clone_failed``: ``latest`` is not at hand.
     """
-    tip, other = bytes.fromhex(latest), bytes.fromhex(current)
+    tip, other = latest.encode("ascii"), current.encode("ascii")
     if tip not in commits:
         raise clone_failed("an object is missing")
     reached = _reachable(tip, commits, check)
-    met = other in reached or other in commits
     missing = reached - _reachable(other, commits, check)
-    at_hand = {name for name in missing if name in commits}
-    count = min(len(at_hand), UPDATE_COMMITS)
-    if len(at_hand) < len(missing):
-        count = UPDATE_COMMITS
-    newest = itertools.islice(_newest_first(tip, at_hand, commits), UPDATE_COMMITS)
-    changelog = [_entry(name, commits[name]) for name in newest]
-    return Behind(latest, count, changelog, met)
-
-
-def _entry(name: bytes, commit: Commit) -> LogEntry:
-    return LogEntry(name.hex(), commit.summary, iso_time(commit.time * 1000))
+    new = {name: commits[name] for name in missing & commits.keys()}
+    count = (
+        min(len(new), UPDATE_COMMITS) if len(new) == len(missing) else UPDATE_COMMITS
+    )
+    newest = itertools.islice(_newest_first(new), UPDATE_COMMITS)
+    changelog = [commit.entry for commit in newest]
+    return Behind(latest, count, changelog, other in reached or other in commits)
 
 
 def _reachable(
@@ -169,24 +163,24 @@ def _reachable(
     return found
 
 
-def _newest_first(
-    tip: bytes, among: set[bytes], commits: Mapping[bytes, Commit]
-) -> Iterator[bytes]:
+def _newest_first(commits: Mapping[bytes, Commit]) -> Iterator[Commit]:
     """
     Return commits in the order of ``git rev-list --date-order``.
 
     No parent comes before all its children; apart from that, the newest is first.
     """
-    children = Counter(
-        parent for name in among for parent in set(commits[name].parents)
-    )
+    waiting: TopologicalSorter[bytes] = TopologicalSorter()
+    for name, commit in commits.items():
+        waiting.add(name)
+        for parent in commit.parents:
+            if parent in commits:
+                waiting.add(parent, name)
+    waiting.prepare()
     numbers = itertools.count()
-    ready = [(0, 0, tip)] if tip in among else []
-    while ready:
-        name = heapq.heappop(ready)[2]
-        yield name
-        for parent in dict.fromkeys(commits[name].parents):
-            children[parent] -= 1
-            if children[parent] == 0 and parent in among:
-                entry = (-commits[parent].time, next(numbers), parent)
-                heapq.heappush(ready, entry)
+    ready: list[tuple[int, int, bytes]] = []
+    while waiting:
+        for name in waiting.get_ready():
+            heapq.heappush(ready, (-commits[name].time, next(numbers), name))
+        newest = heapq.heappop(ready)[2]
+        yield commits[newest]
+        waiting.done(newest)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.upstream.history import Behind, compare, read_commits
+from bridge.plugins.upstream.history import Behind, Commit, compare, read_commits
 from bridge.protocol.errors import BridgeError
 
 from ..clone.commits import EMPTY, START, git, line_of, made_commit, unpacked_of
@@ -167,7 +167,13 @@ class CommitTests(SynchronousTestCase):
     def summary(self, message: bytes) -> str:
         """The summary of a commit with this message."""
         one = made_commit(message)
-        return read_commits(unpacked_of([one]), nothing)[one.name].summary
+        return self.read(one).entry.summary
+
+    def read(self, one: Object) -> Commit:
+        """Read a commit."""
+        (commit,) = read_commits(unpacked_of([one]), nothing).values()
+        self.assertEqual(commit.name.decode("ascii"), one.name.hex())
+        return commit
 
     def test_summaries(self) -> None:
         """The first line that is not blank is the summary."""
@@ -215,15 +221,14 @@ class CommitTests(SynchronousTestCase):
         head, _, message = plain.content.partition(b"\n\n")
         signature = b"\ngpgsig -----BEGIN\n \n abc\n -----END"
         one = Object("commit", head + signature + b"\n\n" + message)
-        found = read_commits(unpacked_of([one]), nothing)[one.name]
-        self.assertEqual((found.summary, found.time), ("Say so", START))
+        found = self.read(one)
+        self.assertEqual((found.entry.summary, found.time), ("Say so", START))
 
     def test_other_objects(self) -> None:
         """What is no commit is passed over."""
         one = commit(EMPTY)
-        self.assertEqual(
-            list(read_commits(unpacked_of([blob(), EMPTY, one]), nothing)), [one.name]
-        )
+        read = read_commits(unpacked_of([blob(), EMPTY, one]), nothing)
+        self.assertEqual(list(read), [one.name.hex().encode("ascii")])
 
     def test_not_a_commit(self) -> None:
         """What git would not make is refused."""
@@ -239,5 +244,5 @@ class CommitTests(SynchronousTestCase):
         line = b"parent " + b"a" * 40 + b"\n"
         head = b"tree " + EMPTY.name.hex().encode("ascii") + b"\n"
         one = Object("commit", head + line * 100_000)
-        found = read_commits(unpacked_of([one]), nothing)[one.name]
+        found = self.read(one)
         self.assertLess(len(found.parents), 1400)
