@@ -116,7 +116,7 @@ class Done:
 @frozen
 class Installed:
     """
-    What was installed, or updated.
+    What was installed.
 
     :ivar plugin: Its list entry.
     """

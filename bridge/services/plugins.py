@@ -22,7 +22,7 @@ from ..plugins.operations.underway.operations import Operations
 from ..plugins.operations.underway.progress import Progress
 from ..plugins.operations.underway.running import Running
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
-from ..plugins.operations.update import Updater
+from ..plugins.operations.update import Updated, Updater
 from ..plugins.upstream.preview import Previewer, Subject
 from ..plugins.upstream.previewed import Preview
 from ..plugins.upstream.updates import Outdated, Updates
@@ -189,6 +189,8 @@ class PluginService:
         """Return what the method of an operation has answered."""
         if isinstance(result, ListEntry):
             result = self._installed(result)
+        elif isinstance(result, Updated):
+            result = self._updated(result)
         answer: dict[str, Any] = {} if result is None else unstructure(result)
         return answer
 
@@ -220,10 +222,13 @@ class PluginService:
         """
         return await self._updates.check(fresh=params.fresh)
 
-    @method(ChosenUpdate, Installed, seconds=PROMPTED_CALL_SECONDS)
-    async def update(self, params: ChosenUpdate) -> Installed:
+    @method(ChosenUpdate, Updated, seconds=PROMPTED_CALL_SECONDS)
+    async def update(self, params: ChosenUpdate) -> Updated:
         """
         Update a plugin from its repository, after a prompt.
+
+        When the repository has no other commit than the installed one, nothing is
+        asked or changed.
 
         A new version that declares more permissions, hosts, actions or events than the
         installed one needs another prompt, which lists them.
@@ -232,8 +237,13 @@ class PluginService:
             ``not_installed``, ``reinstall_required``, ``downgrade``, or one of
             ``install``'s; ``unavailable`` when too many operations are under way.
         """
-        entry = await self._updater.update(params.id, params.pin, params.ref)
-        return self._installed(entry)
+        return self._updated(
+            await self._updater.update(params.id, params.pin, params.ref)
+        )
+
+    def _updated(self, result: Updated) -> Updated:
+        (entry,) = with_trust(self._trust, [result.plugin])
+        return evolve(result, plugin=entry)
 
     @method(Chosen, Done, seconds=PROMPTED_CALL_SECONDS)
     async def uninstall(self, params: Chosen) -> Done:

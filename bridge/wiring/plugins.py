@@ -100,7 +100,7 @@ def make_plugins(
     )
     installed = InstalledSet(store, trees, rebuild, audience, check, journal)
 
-    def pipeline(kind: Callable[..., T]) -> T:
+    def pipeline(kind: Callable[..., T], *more: object) -> T:
         return kind(
             operations,
             prompting,
@@ -111,6 +111,7 @@ def make_plugins(
             trees,
             reactor,
             check,
+            *more,
         )
 
     upstream = GitUpstream(client, reactor, check, reached)
@@ -129,7 +130,7 @@ def make_plugins(
     )
     service = PluginService(
         pipeline(Installer),
-        pipeline(Updater),
+        pipeline(Updater, upstream),
         Uninstaller(operations, prompting, installed, store, trees, check),
         KeyRing(operations, prompting, store, trust),
         rebuild,

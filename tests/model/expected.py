@@ -118,6 +118,11 @@ class Model:
         why = self._refusals(ask, forge, now)
         if why & {"not_installed", "not_trusted"}:
             return why  # nobody is asked
+        if (
+            ask.what == "update"
+            and self.installed[ask.target] is forge.latest[ask.target]
+        ):
+            return {OK}  # nothing is new
         if mood == "confirm":
             return why or {OK}
         return {"denied" if mood == "deny" else "approval_unavailable"}

@@ -127,6 +127,10 @@ class Forge:
         """Return every version of a plugin."""
         return [one for one in self._all.values() if one.plugin_id == plugin_id]
 
+    async def tip(self, url: str) -> str:
+        """See ``bridge.plugins.operations.update.Tips``."""
+        return self.latest[url.rsplit("/", 1)[1].removesuffix(".git")].commit
+
     async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
         """See ``bridge.plugins.operations.candidate.Cloner``."""
         version = self.latest[url.rsplit("/", 1)[1].removesuffix(".git")]

@@ -164,8 +164,8 @@ class PluginServiceTests(SynchronousTestCase):
         """The answer holds the list entry; the id is checked first."""
         self.result("install", {"url": url_of("good")})
         answer = self.result("update", {"id": "good"})
-        self.assertEqual(list(answer), ["plugin"])
-        self.assertEqual(answer["plugin"]["id"], "good")
+        self.assertEqual(list(answer), ["plugin", "updated"])
+        self.assertEqual((answer["plugin"]["id"], answer["updated"]), ("good", True))
         self.refused("update", {"id": "../x"}, "invalid_id: ")
 
     def test_uninstall(self):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import define
+from typing import Protocol
+
+from attrs import define, frozen
 from twisted.internet.defer import Deferred, fail
 
 from ...approval import Operation
@@ -19,13 +21,35 @@ from .pipeline import Pipeline
 from .underway.running import Running, ref_of
 
 
+class Tips(Protocol):
+    """Looks at repositories; see ``GitUpstream``."""
+
+    async def tip(self, url: str) -> str:
+        """Return the commit of the default branch; can be cancelled."""
+
+
+@frozen
+class Updated:
+    """
+    What an update came to.
+
+    :ivar plugin: The plugin's list entry.
+    :ivar updated: Whether anything was new; if not, nothing was asked or changed.
+    """
+
+    plugin: ListEntry
+    updated: bool
+
+
 @define(eq=False)
 class Updater(Pipeline):
     """Updates plugins."""
 
+    _tips: Tips
+
     def update(
         self, plugin_id: str, pin: Pin | None = None, ref: str | None = None
-    ) -> Deferred[ListEntry]:
+    ) -> Deferred[Updated]:
         """
         Fetch an installed plugin again from the URL it was installed from.
 
@@ -33,8 +57,7 @@ class Updater(Pipeline):
 
         :param pin: The tree it has to become; any when it is ``None``.
         :param ref: The page's name for the operation.
-        :return: Fires with the plugin's list entry; fails with ``BridgeError`` after
-            everything was rolled back.
+        :return: Fails with ``BridgeError`` after everything was rolled back.
         """
         try:
             check_id(plugin_id)
@@ -49,11 +72,13 @@ class Updater(Pipeline):
 
     async def _update(
         self, running: Running, plugin_id: str, pin: Pin | None
-    ) -> ListEntry:
+    ) -> Updated:
         await running.hold(self._operations.plugin_lock(plugin_id))
         record = updatable(self._store, plugin_id)
         if plugin_id in self._trees.unsettled:  # what is installed now is not in place
             await self._operations.commit_lock.run(self._settle_earlier)
+        if (same := await self._if_same(running, plugin_id, record, pin)) is not None:
+            return same
         installed = await self._in_thread(self._trees.manifest, plugin_id)
         version = installed.version if installed else "unknown"
         prompts = self._prompting.prompts
@@ -67,7 +92,20 @@ class Updater(Pipeline):
         await self._ask_to_grow(running, candidate, record)
         await self._begin_commit(running)
         self._begin_move(running, candidate, accepted)
-        return await self._commit(running, candidate, record)
+        return Updated(await self._commit(running, candidate, record), updated=True)
+
+    async def _if_same(
+        self, running: Running, plugin_id: str, record: Record, pin: Pin | None
+    ) -> Updated | None:
+        """Return the answer when nothing is new, and the installed tree is sound."""
+        latest = pin.commit if pin else await self._tip(running, record.url)
+        if latest != record.commit:
+            return None
+        sound = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
+        return sound and Updated(ListEntry.recorded(sound, record), updated=False)
+
+    async def _tip(self, running: Running, url: str) -> str:
+        return await running.until(lambda: Deferred.fromCoroutine(self._tips.tip(url)))
 
     async def _ask_to_grow(
         self, running: Running, candidate: Candidate, record: Record

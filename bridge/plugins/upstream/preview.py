@@ -182,7 +182,7 @@ class Previewer:
             return known.join()
         if current is None or running is None:
             return None
-        if running.stop.is_set():
+        if running.stopping:
             # A page that was reloaded may ask before its former preview has ended.
             ended = DeferredList([running.ended])
             return ended.addCallback(lambda _: self.preview(subject, ref, asker))

@@ -305,7 +305,8 @@ class Bench:
         prompts = Prompts("Sample Host")
         self.prompting = Prompting(self.approver, prompts, self.trust)
         self.installer = self._pipeline(Installer)
-        self.updater = self._pipeline(Updater)
+        self.upstream = FakeUpstream()
+        self.updater = self._pipeline(Updater, self.upstream)
         self.uninstaller = Uninstaller(
             self.operations,
             self.prompting,
@@ -314,7 +315,6 @@ class Bench:
             self.trees,
             self.threads,
         )
-        self.upstream = FakeUpstream()
         self.reached: list[frozenset[tuple[str, int]]] = []
         self.previewer = Previewer(
             self.operations,
@@ -334,7 +334,7 @@ class Bench:
         self.reached.append(allowed)
         return Reach(self.cloner, self.upstream)
 
-    def _pipeline(self, kind: Any) -> Any:
+    def _pipeline(self, kind: Any, *more: Any) -> Any:
         return kind(
             self.operations,
             self.prompting,
@@ -345,6 +345,7 @@ class Bench:
             self.trees,
             self.clock,
             self.threads,
+            *more,
         )
 
     def publish(

@@ -2,17 +2,21 @@
 
 from unittest import mock
 
+from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import Record, read_records
+from bridge.plugins.installed.records import Record, read_records, recorded
+from bridge.plugins.operations.kept import Pin
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Drop, Put
 
+from ..clone.remotes import FakeUpstream, new_commits
 from .bench import (
     COMMIT,
     KEY,
@@ -81,7 +85,9 @@ class UpdateTestCase(SynchronousTestCase):
 
     def updated(self):
         """Update; the list entry."""
-        return self.successResultOf(self.update())
+        result = self.successResultOf(self.update())
+        self.assertTrue(result.updated)
+        return result.plugin
 
     def refusal(self, code=Code.BAD_REQUEST):
         """Fail to update; the message.  All is as before."""
@@ -118,6 +124,52 @@ class UpdateTests(UpdateTestCase):
         progresses = self.bench.audience.progresses
         self.assertEqual([p.step for p in progresses], list(STEPS))
         self.assertEqual({p.id for p in progresses}, {"good"})
+
+    def assert_nothing_done(self, updating):
+        """An update has found nothing new, and was nobody's business."""
+        result = self.successResultOf(updating)
+        self.assertFalse(result.updated)
+        record = recorded(self.bench.store, "good")
+        entry = self.bench.trees.entry("good", record)
+        self.assertEqual(result.plugin, entry)
+        self.assertEqual(self.state(), self.before)
+        self.assertEqual(self.bench.approver.prompts, [])
+        self.assertEqual(set(self.events) - {"answer"}, set())
+
+    def test_nothing_new(self):
+        """The installed commit is the latest: nothing is asked, cloned or built."""
+        self.bench.approver.prompts.clear()
+        self.bench.upstream.answers[url_of("good")] = new_commits(0, COMMIT)
+        self.assert_nothing_done(self.update())
+
+    def test_nothing_new_in_what_was_previewed(self):
+        """Nor is the repository looked at for a preview of the installed commit."""
+        self.bench.approver.prompts.clear()
+        self.bench.upstream.answers[url_of("good")] = KeyError("not asked")
+        pin = Pin(COMMIT, "d" * 64)
+        self.assert_nothing_done(self.bench.updater.update("good", pin))
+
+    def test_changed_tree_of_the_latest_commit(self):
+        """A tree that was changed is put right, though its commit is the latest."""
+        self.bench.upstream.answers[url_of("good")] = new_commits(0, COMMIT)
+        (self.bench.data.plugin("good") / "main.ts").write_text("changed")
+        self.updated()
+
+    def test_unreachable(self):
+        """A repository that can't be looked at refuses before anything is asked."""
+        self.bench.approver.prompts.clear()
+        self.bench.upstream.answers[url_of("good")] = clone_failed("nobody is there")
+        self.assertEqual(self.refusal(), "clone_failed: nobody is there")
+        self.assertEqual(self.bench.approver.prompts, [])
+
+    def test_cancelled_while_it_looks(self):
+        """A look at a repository that does not answer can be cancelled."""
+        self.patch(FakeUpstream, "tip", lambda upstream, url: _never())
+        updating = self.update()
+        (running,) = [o for o in self.bench.operations.recent() if not o.outcome]
+        self.successResultOf(self.bench.operations.cancel(running.name))
+        error = self.failureResultOf(updating, BridgeError).value
+        self.assertTrue(error.message.startswith("cancelled: "))
 
     def test_answer(self):
         """The answer is the new list entry, which pages were pushed, too."""
@@ -657,12 +709,17 @@ class GrowthTests(UpdateTestCase):
 class PinnedUpdateTests(UpdateTestCase):
     """Tests for an update to what was previewed."""
 
+    def setUp(self):
+        """Have a later commit in the repository."""
+        super().setUp()
+        self.bench.cloner.commit = "c" * 40
+
     def test_kept_tree(self):
         """The kept tree is taken, and nothing cloned."""
         pin = self.bench.pin_of("good")
         self.bench.keep("good")
         updating = self.bench.updater.update("good", pin)
-        self.assertEqual(self.successResultOf(updating).version, "1.1.0")
+        self.assertEqual(self.successResultOf(updating).plugin.version, "1.1.0")
         self.assertNotIn("clone", self.events)
 
     def test_attack_moved_after_the_preview(self):
@@ -682,3 +739,8 @@ class PinnedUpdateTests(UpdateTestCase):
         again = self.successResultOf(self.bench.updater.update("good", None, ref))
         self.assertIs(first, again)
         self.assertEqual(self.events.count("ask update"), 1)
+
+
+async def _never() -> str:
+    """Wait until it is cancelled."""
+    return await Deferred()

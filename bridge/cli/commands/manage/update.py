@@ -101,9 +101,10 @@ def _update(session: Session, ids: list[str]) -> int:
                 break
         else:
             plugin = result["plugin"]
-            done.append({"id": plugin_id, "plugin": plugin})
+            done.append({"id": plugin_id, **result})
             if not session.json:
-                line = visible(f"{plugin_id} is at {plugin['version']}")
+                what = "is at" if result["updated"] else "has nothing new, and is at"
+                line = visible(f"{plugin_id} {what} {plugin['version']}")
                 session.print(None, [line])
     if session.json:
         session.print({"updated": done}, [])

@@ -139,7 +139,7 @@ class Operations:
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(running, e)
             await self._remove_clones(running)
-            stopped = running.stop.is_set()
+            stopped = running.stopping
             end = End.CANCELLED if stopped else End.REFUSED
             running.outcome = Outcome(end, self._now(), error=refusal)
             raise refusal from None
@@ -159,7 +159,7 @@ class Operations:
     def _refusal(self, running: Running, error: Exception) -> BridgeError:
         step = running.failed_at or running.step
         where: dict[str, Any] = {"op": running.op, "step": step}
-        if running.stop.is_set():
+        if running.stopping:
             why = running.why_stopped
             self._log.warn(
                 "{op} was cancelled at {step}: {why}", why=why.message, **where
@@ -202,7 +202,7 @@ class Operations:
             why = "operation: none under way has this name"
             return fail(plugin_error(Prefix.NOT_CANCELLABLE, why))
         running.interrupt(cancelled("the operation was cancelled"))
-        if not running.stop.is_set():
+        if not running.stopping:
             why = "it is being put in place already, and will end soon"
             return fail(plugin_error(Prefix.NOT_CANCELLABLE, why))
         return DeferredList([running.ended]).addCallback(lambda _: None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -94,7 +93,7 @@ class Running:
     :ivar name: The daemon's name for it, which no other operation has.
     :ivar ref: The page's name for it, if there is one.
     :ivar started_at: Milliseconds since the epoch.
-    :ivar stop: Set when it has to end; a clone watches it.
+    :ivar stopping: Whether it has to end.
     :ivar clones: Trees that are to be removed unless it is done.
     :ivar step: The last step it has reached.
     :ivar failed_at: The step before the rollback, if there was one.
@@ -108,7 +107,7 @@ class Running:
     name: str = ""
     ref: Ref | None = None
     started_at: int = 0
-    stop: threading.Event = field(factory=threading.Event)
+    stopping: bool = False
     clones: list[Path] = field(factory=list)
     step: Step = Step.AWAITING_CONFIRMATION
     failed_at: Step | None = None
@@ -124,7 +123,7 @@ class Running:
     @property
     def cancellable(self) -> bool:
         """Whether it can still be cancelled."""
-        return not (self._committing or self.stop.is_set() or self.outcome)
+        return not (self._committing or self.stopping or self.outcome)
 
     def reached(
         self, step: Step, message: str, asking: Operation | None = None
@@ -160,7 +159,7 @@ class Running:
         :raise BridgeError: ``cancelled``, or ``unavailable``: the daemon is shutting
             down.
         """
-        if self.stop.is_set():
+        if self.stopping:
             raise self.why_stopped
 
     @property
@@ -205,7 +204,7 @@ class Running:
         if not self.cancellable:
             return
         self._why = why
-        self.stop.set()
+        self.stopping = True
         if self._waiting is not None:
             self._waiting.cancel()
 

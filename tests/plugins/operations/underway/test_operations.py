@@ -185,7 +185,7 @@ class CloseTests(OperationsTestCase):
         running = self.operations.run(INSTALL, None, body)
         closing = self.operations.close()
         self.assertNoResult(closing)
-        self.assertTrue(seen[0].stop.is_set())
+        self.assertTrue(seen[0].stopping)
         gate.callback(None)
         self.successResultOf(closing)
         self.failureResultOf(running, BridgeError)

@@ -63,7 +63,7 @@ class RunningTests(SynchronousTestCase):
         going = Deferred.fromCoroutine(self.running.until(lambda: waiting))
         self.running.interrupt(WHY)
         self.failureResultOf(going, CancelledError)
-        self.assertTrue(self.running.stop.is_set())
+        self.assertTrue(self.running.stopping)
         self.assertFalse(self.running.cancellable)
         for go_on in (self.running.check, self.running.commit):
             with self.assertRaises(BridgeError) as caught:
@@ -85,7 +85,7 @@ class RunningTests(SynchronousTestCase):
         """From its commit on, nothing is cancelled."""
         self.running.commit()
         self.running.interrupt(WHY)
-        self.assertFalse(self.running.stop.is_set())
+        self.assertFalse(self.running.stopping)
         self.running.check()
 
     def test_interrupted_while_waiting_for_a_lock(self) -> None:

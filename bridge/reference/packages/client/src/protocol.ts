@@ -633,8 +633,10 @@ export interface Methods {
       ref?: string | null;
     };
     result: {
-      /** Its list entry. */
+      /** The plugin's list entry. */
       plugin: ListEntry;
+      /** Whether anything was new; if not, nothing was asked or changed. */
+      updated: boolean;
     };
   };
   /** Remove a plugin and its settings, after a prompt on the desktop. */
