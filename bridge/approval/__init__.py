@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from .approvers import DevApprover, IApprover, NobodyApprover, denied, unavailable
 from .native import announcer, native_approver
-from .prompts import Gains, Offer, Operation, Prompt, Prompts, host_of, shown
+from .prompts import Offer, Operation, Prompt, Prompts, host_of, shown
 
 __all__ = [
     "DevApprover",
-    "Gains",
     "IApprover",
     "NobodyApprover",
     "Offer",

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from attrs import Attribute, field, frozen
 
 from ..protocol.text import ELLIPSIS, ascii_line
-from .wording import LIST_CHARACTERS, listed, page_content_line, permission_lines
+from .growth import Differences
+from .wording import LIST_CHARACTERS, gain_lines, listed
 
 _NAME_CHARACTERS: Final = 60
 _URL_CHARACTERS: Final = 600
@@ -111,47 +112,6 @@ def _origin(url: str) -> str:
 
 
 @frozen
-class Gains:
-    """
-    What a plugin declares that the installed version, if there is one, does not.
-
-    :ivar permissions: Permissions it requires.
-    :ivar optional: Permissions it may ask for later.
-    :ivar hosts: Hosts it declares.
-    :ivar actions: The host's actions it declares.
-    :ivar events: The host's events it declares.
-    :ivar dom: Whether it draws its own page content.
-    """
-
-    permissions: list[str]
-    optional: list[str]
-    hosts: list[str]
-    actions: list[str]
-    events: list[str]
-    dom: bool = False
-
-    def lines(self, *, new: bool) -> list[str]:
-        """
-        Describe each gain, the riskiest first.
-
-        :param new: Whether there is an installed version.
-        """
-        lines = [page_content_line()] if self.dom else []
-        lines += permission_lines(self.permissions)
-        if self.optional:
-            lines += ["It may ask later to:", *permission_lines(self.optional)]
-        for what, names in (
-            ("sites", self.hosts),
-            ("things it does in the app", self.actions),
-            ("events it receives", self.events),
-        ):
-            if names:
-                label = f"New {what}" if new else what.capitalize()
-                lines.append(f"{label}: {listed(names)}")
-        return lines
-
-
-@frozen
 class Offer:
     """
     A checked plugin, as a prompt shows it.
@@ -164,7 +124,7 @@ class Offer:
     name: str
     version: str
     author: str
-    declared: Gains
+    declared: Differences
 
     @property
     def title(self) -> str:
@@ -178,7 +138,7 @@ class Offer:
     @property
     def wishes(self) -> str:
         """Lines: all that it wants to do."""
-        lines = self.declared.lines(new=False)
+        lines = gain_lines(self.declared, new=False)
         if not lines:
             return "It asks for no permissions."
         return "\n".join(["It wants to:", *lines])
@@ -294,7 +254,7 @@ class Prompts:
         )
 
     def grow(
-        self, plugin_id: str, url: str, *, old: str, new: str, gains: Gains
+        self, plugin_id: str, url: str, *, old: str, new: str, gains: Differences
     ) -> Prompt:
         """
         Ask whether an update of ``plugin_id`` may have more than the installed one.
@@ -302,7 +262,7 @@ class Prompts:
         :param old: The installed version.
         :param new: The version it would be updated to.
         """
-        lines = "\n".join(gains.lines(new=True))
+        lines = "\n".join(gain_lines(gains, new=True))
         return Prompt(
             Operation.GROW,
             f"Let {shown(plugin_id)} do more?",

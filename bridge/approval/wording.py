@@ -13,6 +13,7 @@ from typing import Final
 from attrs import frozen
 
 from ..protocol.text import ascii_line
+from .growth import Differences
 
 LIST_CHARACTERS: Final = 300
 """How long a list in a prompt may get."""
@@ -104,9 +105,25 @@ def permission_lines(permissions: Iterable[str]) -> list[str]:
     return lines
 
 
-def page_content_line() -> str:
-    """Describe what ``dom`` in a manifest allows."""
-    return f"- {PAGE_CONTENT.label}: {PAGE_CONTENT.effect}"
+def gain_lines(found: Differences, *, new: bool) -> list[str]:
+    """
+    Describe what a plugin gains, the riskiest first.
+
+    :param new: Whether there is an installed version.
+    """
+    lines = [f"- {PAGE_CONTENT.label}: {PAGE_CONTENT.effect}"] if found.dom else []
+    lines += permission_lines(found.permissions.gained)
+    if optional := found.optional_permissions.gained:
+        lines += ["It may ask later to:", *permission_lines(optional)]
+    for what, difference in (
+        ("sites", found.hosts),
+        ("things it does in the app", found.actions),
+        ("events it receives", found.events),
+    ):
+        if difference.gained:
+            label = f"New {what}" if new else what.capitalize()
+            lines.append(f"{label}: {listed(difference.gained)}")
+    return lines
 
 
 def _meaning(permission: str) -> Meaning:

@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Gains, Offer, Operation, Prompt, Prompts, host_of, shown
+from bridge.approval import Offer, Operation, Prompt, Prompts, host_of, shown
 from bridge.approval.prompts import sender
 from bridge.plugins.clone.urls import check_url
+
+from .gains import gains_of
 
 URL = "https://forge.example:8443/author/plugin.git"
 KEY = "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c"
@@ -20,7 +22,7 @@ OFFER = Offer(
     "A <b>plugin</b>",
     "1.2.3",
     "Ann",
-    Gains(["network"], [], ["x.example"], ["vrcLogin"], [], dom=True),
+    gains_of(["network"], [], ["x.example"], ["vrcLogin"], [], dom=True),
 )
 PLUGIN = 'Plugin: a-plugin, "A ?b?plugin?/b?", version 1.2.3, by Ann'
 WISHES = """It wants to:
@@ -48,7 +50,7 @@ def every_prompt(text, url):
             url,
             old=text,
             new=text,
-            gains=Gains([text], [text], [text], [text], [text], dom=True),
+            gains=gains_of([text], [text], [text], [text], [text], dom=True),
         ),
         PROMPTS.declared(url, offer_of(text)),
     ]
@@ -56,7 +58,7 @@ def every_prompt(text, url):
 
 def offer_of(text):
     """A plugin with ``text`` wherever a text goes."""
-    gains = Gains([text, text], [text], [text], [text], [text], dom=True)
+    gains = gains_of([text, text], [text], [text], [text], [text], dom=True)
     return Offer(text, text, text, text, gains)
 
 
@@ -205,7 +207,7 @@ class PromptTests(SynchronousTestCase):
 
     def test_plugin_that_wants_nothing(self):
         """It says so; an author is only named if there is one."""
-        offer = evolve(OFFER, author="", declared=Gains([], [], [], [], []))
+        offer = evolve(OFFER, author="", declared=gains_of([], [], [], [], []))
         self.assertIn(
             ", version 1.2.3\nIt asks for no permissions.\n",
             PROMPTS.install(URL, "/data", offer).body,
@@ -218,7 +220,7 @@ class PromptTests(SynchronousTestCase):
 
     def test_grow_words_each_gain(self):
         """Each gain is in plain words, the risky permissions first."""
-        gains = Gains(
+        gains = gains_of(
             ["notifications", "network"],
             ["clipboard"],
             ["x.example", "y.example:8443"],
@@ -242,7 +244,7 @@ class PromptTests(SynchronousTestCase):
 
     def test_page_content_comes_first(self):
         """What a plugin draws itself is listed before its permissions."""
-        gains = Gains(["network"], [], [], [], [], dom=True)
+        gains = gains_of(["network"], [], [], [], [], dom=True)
         body = PROMPTS.grow("a-plugin", URL, old="1", new="2", gains=gains).body
         self.assertIn(
             "- Draw its own page content: it can reach everything on this page\n- Go",

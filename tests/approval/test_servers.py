@@ -12,12 +12,13 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.approval import Gains, Offer, Prompts
+from bridge.approval import Offer, Prompts
 from bridge.approval.desktop import DesktopApprover
 
 from ..freedesktop.buses import notifications, program
 from ..freedesktop.session import Box, Session
 from ..waiting import until
+from .gains import gains_of
 
 PROMPT = Prompts("Sample").trust_key(
     "https://forge.example/some-author/weather-panel.git",
@@ -27,7 +28,7 @@ PROMPT = Prompts("Sample").trust_key(
         "Weather",
         "1.0.0",
         "Some Author",
-        Gains(["network", "sql"], ["native"], [], [], []),
+        gains_of(["network", "sql"], ["native"], [], [], []),
     ),
 )
 

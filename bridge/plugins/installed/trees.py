@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
 
-from ...datadir.ownership import NotOwnError, check_status
+from ...datadir.ownership import NotOwnError
 from ...datadir.paths import DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES
@@ -288,12 +288,7 @@ class Trees:
                 "the record names no signing key; uninstall the plugin and install "
                 "it again",
             )
-        try:
-            tree = read_tree(self._root(plugin_id), own=True)
-        except NotOwnError as e:
-            raise _not_own(e) from None
-        except OSError:
-            raise unsigned("the tree cannot be read") from None
+        tree = read_tree(self._root(plugin_id))
         # It was accepted; that the clock was set back since changes nothing.
         signed = verify_tree(tree, plugin_id, self._profile, now=math.inf)
         if signed.key_id != record.key_id:
@@ -342,10 +337,11 @@ class Trees:
                 Prefix.NOT_INSTALLED, "its directory is gone; uninstall it"
             )
         try:
-            check_status(found, root)
+            return self._data.checked(root)
         except NotOwnError as e:
-            raise _not_own(e) from None
-        return root
+            raise plugin_error(Prefix.NOT_TRUSTED, str(e)) from None
+        except OSError:
+            raise unsigned("the tree cannot be read") from None
 
 
 @define(eq=False)
@@ -373,10 +369,6 @@ class Verification:
 
 def _id(entry: ListEntry) -> str:
     return entry.id
-
-
-def _not_own(error: NotOwnError) -> BridgeError:
-    return plugin_error(Prefix.NOT_TRUSTED, str(error))
 
 
 def iso_time(milliseconds: int) -> str:

@@ -7,10 +7,10 @@ from typing import ClassVar
 from attrs import define
 from twisted.logger import Logger
 
-from ...approval import Gains, IApprover, Offer, Prompt, Prompts, unavailable
+from ...approval import IApprover, Offer, Prompt, Prompts, unavailable
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ..installed.keys import Trust
-from ..tree.growth import Differences, differences
+from ..tree.growth import differences
 from ..tree.manifest import Manifest
 from .candidate import Candidate
 from .underway.progress import Step
@@ -118,7 +118,7 @@ class Prompting:
             return
         version = old.version if old else "unknown"
         prompt = self.prompts.grow(
-            new.id, candidate.url, old=version, new=new.version, gains=_gains(found)
+            new.id, candidate.url, old=version, new=new.version, gains=found
         )
         await self.ask(running, prompt)
 
@@ -143,19 +143,8 @@ class Prompting:
 
 def _offer(manifest: Manifest) -> Offer:
     author = manifest.author or ""
-    declared = _gains(differences(None, manifest))
+    declared = differences(None, manifest)
     return Offer(manifest.id, manifest.name, manifest.version, author, declared)
-
-
-def _gains(found: Differences) -> Gains:
-    return Gains(
-        found.permissions.gained,
-        found.optional_permissions.gained,
-        found.hosts.gained,
-        found.actions.gained,
-        found.events.gained,
-        dom=found.dom,
-    )
 
 
 def _not_trusted(detail: str) -> BridgeError:

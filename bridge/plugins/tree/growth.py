@@ -4,58 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from attrs import frozen
-
+from ...approval.growth import Difference, Differences
 from .manifest import Manifest
-
-
-@frozen
-class Difference:
-    """
-    How one list of a manifest differs from the installed version's.
-
-    :ivar gained: What is new, in the manifest's order.
-    :ivar lost: What is no longer there.
-    """
-
-    gained: list[str]
-    lost: list[str]
-
-
-@frozen
-class Differences:
-    """
-    How a manifest differs from the installed version's.
-
-    :ivar permissions: Required ones; one that was optional is gained, too.
-    :ivar optional_permissions: Optional ones; one that was required is not gained.
-    :ivar hosts: The hosts it declares.
-    :ivar actions: The host's actions it declares.
-    :ivar events: The host's events it declares.
-    :ivar dom: Whether it draws its own page content, and the installed version does
-        not.
-    """
-
-    permissions: Difference
-    optional_permissions: Difference
-    hosts: Difference
-    actions: Difference
-    events: Difference
-    dom: bool
-
-    @property
-    def grows(self) -> bool:
-        """Whether anything is gained."""
-        return self.dom or any(
-            one.gained
-            for one in (
-                self.permissions,
-                self.optional_permissions,
-                self.hosts,
-                self.actions,
-                self.events,
-            )
-        )
 
 
 def differences(old: Manifest | None, new: Manifest) -> Differences:

@@ -16,7 +16,6 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from ...datadir.ownership import check_entry, check_tree
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_OBJECTS, SIGNATURE_BYTES, TREE_BYTES, TREE_FILES
 from .files import NotRegularError, TooLargeError, read_bounded, shown
@@ -79,19 +78,16 @@ class Tree:
         return found.hexdigest()
 
 
-def read_tree(root: Path, own: bool = False) -> Tree:
+def read_tree(root: Path) -> Tree:
     """
     Read every file below ``root``, but those of its ``.git``; blocks.
 
     No link is followed, and nothing but regular files is opened.
 
-    :param own: Whether to check that only the user and root can have written it, also
-        what is in ``.git``.
     :raise BridgeError: ``policy``: a link, a submodule, a pipe or a device;
         ``unsigned``: it cannot be read, or as for ``Tree``.
-    :raise NotOwnError: Another user may have written something.
     """
-    return Tree(_Walk(root, own).read())
+    return Tree(_Walk(root).read())
 
 
 @define
@@ -99,7 +95,6 @@ class _Walk:
     """A walk over the directories of a tree."""
 
     _root: Path
-    _own: bool
     _files: dict[str, bytes] = field(factory=dict, init=False)
     _folders: list[str] = field(factory=lambda: [""], init=False)
     # Of what is not the signature there may be less.
@@ -116,15 +111,12 @@ class _Walk:
     def _add(self, entry: os.DirEntry[str], path: str) -> None:
         if entry.is_symlink():
             raise _refused(path, "symlink")
-        if self._own:
-            check_entry(entry, self._root)
         is_folder = entry.is_dir(follow_symlinks=False)
         if is_folder and path == GIT_FOLDER:
-            if self._own:
-                check_tree(Path(entry.path))  # git may run what is in it
-        elif entry.name == GIT_FOLDER:
+            return
+        if entry.name == GIT_FOLDER:
             raise _refused(os.path.dirname(path) or path, "submodule")
-        elif not is_folder:
+        if not is_folder:
             self._read(entry.path, path)
         elif len(self._folders) == CLONE_OBJECTS:
             raise unsigned(f"the tree has more than {CLONE_OBJECTS} directories")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from ...approval.growth import Differences
 from ..operations.kept import Pin
-from ..tree.growth import Differences
 from ..tree.manifest import Manifest
 from .history import LogEntry
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.growth import Difference, differences
+from bridge.approval.growth import Difference
+from bridge.plugins.tree.growth import differences
 from bridge.plugins.tree.manifest import Manifest
 
 PLAIN = Manifest("good", "A plugin", "1.0.0", "^0.1.0")

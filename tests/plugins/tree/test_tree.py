@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir.ownership import NotOwnError
 from bridge.plugins.tree import tree as module
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
@@ -144,19 +143,6 @@ class ReadTests(TreeTestCase):
         with self.assertRaises(TypeError):
             tree.files["main.ts"] = b"other"  # type: ignore[index]
         self.assertEqual(tree.digest(DOMAIN), VECTOR_DIGEST)
-
-    def test_attack_file_of_another_user(self):
-        """What others may have written is not read for a build, nor is git's."""
-        write_tree(self.root, {".git/hooks/post-checkout": b"x"})
-        for path in ("main.ts", "src", ".git", ".git/hooks/post-checkout"):
-            with self.subTest(path):
-                mode = (self.root / path).stat().st_mode
-                read_tree(self.root, own=True)
-                (self.root / path).chmod(mode | 0o002)
-                with self.assertRaises(NotOwnError) as caught:
-                    read_tree(self.root, own=True)
-                self.assertIn(path, caught.exception.finding)
-                (self.root / path).chmod(mode)
 
 
 class RefusedTests(TreeTestCase):
