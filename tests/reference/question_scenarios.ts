@@ -201,5 +201,9 @@ export const questionScenarios = {
     equal(await passing, true);
     const gone = await failure(gateOf(book, [true], "not-here").pass("sql", "*"));
     equal(gone.message, "the plugin is not installed");
+    // Nor after it was uninstalled, by whatever.
+    await book.compare([], {});
+    const removed = await failure(gateOf(book, [true]).pass("sql", "*"));
+    equal(removed.message, "the plugin is not installed");
   },
 };

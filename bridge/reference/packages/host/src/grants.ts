@@ -29,6 +29,7 @@ export class GrantBook {
   readonly #grants = new Map<string, Grants>();
   // Of what was installed when it was first listed here, and so is in this page's bundle.
   readonly #keys = new Map<string, string>();
+  #installed: ReadonlySet<string> = new Set();
   #listed: () => void = () => undefined;
   readonly #list = new Promise<void>((resolve) => {
     this.#listed = resolve;
@@ -66,6 +67,7 @@ export class GrantBook {
     stored: { readonly [key: string]: unknown },
   ): Promise<void> {
     const byId = new Map(installed.map((plugin) => [plugin.id, plugin]));
+    this.#installed = new Set(byId.keys());
     for (const { id, keyId } of installed) {
       const known = this.#keys.get(id) ?? keyId;
       if (known !== undefined) {
@@ -103,7 +105,7 @@ export class GrantBook {
     const ownKey = async (): Promise<string> => {
       await this.#list;
       const keyId = this.#keys.get(id);
-      if (keyId === undefined) {
+      if (keyId === undefined || !this.#installed.has(id)) {
         throw new BridgeError("unavailable", "the plugin is not installed");
       }
       return keyId;
