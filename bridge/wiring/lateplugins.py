@@ -11,7 +11,7 @@ from attrs import define, field
 from .. import __version__
 from ..approval import DevApprover, IApprover, announcer, native_approver
 from ..plugins.bundle.published import STAGING_PREFIX, is_current
-from ..plugins.installed.ids import TEMPORARY
+from ..plugins.installed.ids import TEMPORARY, installed_ids
 from ..protocol.errors import shutting_down
 from ..provision.readiness import build_problem
 from ..rpc.registry import LateService, Registry
@@ -112,7 +112,7 @@ class LatePlugins:
         )
 
     def _needs_build(self) -> bool:
+        paths, recorded = self._core.paths, installed_ids(self._core.store)
         return not (
-            is_current(self._core.paths.bundle, __version__)
-            or build_problem(self._core.paths)
+            is_current(paths.bundle, __version__, recorded) or build_problem(paths)
         )

@@ -17,6 +17,7 @@ from ..plugins.bundle.staging import sweep
 from ..plugins.clone.cloner import GitCloner
 from ..plugins.dev.linking import Linking
 from ..plugins.esbuild.executable import HeldCopy
+from ..plugins.installed.ids import installed_ids
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.trees import Trees
@@ -160,7 +161,10 @@ def make_plugins(
         sweep(paths.bundle.parent)
         if recovered is not None:
             installed.resume(operations, recovered)
-        if not (is_current(paths.bundle, __version__) or build_problem(paths)):
+        elif not (
+            is_current(paths.bundle, __version__, installed_ids(store))
+            or build_problem(paths)
+        ):
             rebuild.begin()
 
     notices = [] if recovered is None else [recovered.notice]

@@ -237,7 +237,7 @@ class Driver:
         killed: bool = False,
     ) -> None:
         """Let the model follow what is found, if it is one of what may be found."""
-        found = self.observer.found()
+        found = self.observer.found(self.model)
         failed = plan is not None and plan.failures > 0
         # What one write changes is there if the file has it, also when its durability
         # was not known and it was refused.
@@ -287,7 +287,7 @@ class Driver:
         self.simulation.errors.clear()
         self._run_a_start()
         expect(not self.observer.is_unsettled, "the journal stays after a start")
-        self.excuses = Excuses(stale=self.excuses.stale)
+        self.excuses = Excuses()
         self._follow(asks, answers, None, killed=True)
 
     def _start_badly(self, plan: Plan) -> None:

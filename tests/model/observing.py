@@ -143,18 +143,25 @@ class Observer:
         expect(len(answers) == 1 and answers[0].is_ok, service, method, answers)
         return answers[0].result
 
-    def found(self) -> Model:
-        """Return what the daemon has, as its answers show it."""
+    def found(self, before: Model) -> Model:
+        """
+        Return what the daemon has, as its answers show it.
+
+        :param before: The model of what was there.
+        """
         listed = self.call("plugins", "list")
         broken = {one["id"] for one in listed["broken"]}
         # If its trees could not be put back it is refused, until they are.
         expect(broken <= {self.unsettled}, "broken:", listed["broken"])
         version = self.simulation.forge.version
+        installed = {one: before.installed[one] for one in broken}
+        for entry in listed["plugins"]:
+            installed[entry["id"]] = version(entry["commit"])
         settings = {
             ns: self.call("state", "list", {"ns": ns})["entries"] for ns in NAMESPACES
         }
         return Model(
-            {entry["id"]: version(entry["commit"]) for entry in listed["plugins"]},
+            installed,
             {ns: entries for ns, entries in settings.items() if entries},
             {key["keyId"] for key in self.call("plugins", "keys")["keys"]},
             self.marks(),
@@ -196,13 +203,9 @@ class Observer:
 
     def _check_trees(self, model: Model) -> None:
         for plugin_id, version in model.installed.items():
-            files = read_files(self.simulation.data / "plugins" / plugin_id)
-            fitting = [version]
-            if plugin_id == self.unsettled:
-                fitting = self.simulation.forge.versions(plugin_id)
-            expect(
-                any(files == one.files for one in fitting), plugin_id, "is not", version
-            )
+            if plugin_id != self.unsettled:
+                files = read_files(self.simulation.data / "plugins" / plugin_id)
+                expect(files == version.files, plugin_id, "is not", version)
 
     def _check_state(self, model: Model) -> None:
         state = self._state()

@@ -123,10 +123,6 @@ class Forge:
         """Return the version of a commit; ``KeyError`` if there was none."""
         return self._all[commit]
 
-    def versions(self, plugin_id: str) -> list[Version]:
-        """Return every version of a plugin."""
-        return [one for one in self._all.values() if one.plugin_id == plugin_id]
-
     async def tip(self, url: str) -> str:
         """See ``bridge.plugins.operations.update.Tips``."""
         return self.latest[url.rsplit("/", 1)[1].removesuffix(".git")].commit

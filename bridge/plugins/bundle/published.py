@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -18,15 +19,17 @@ STAGING_PREFIX: Final = ".build-"
 """Of the directory that a build works in; a killed one leaves it."""
 
 
-def is_current(bundle: Path, version: str) -> bool:
+def is_current(bundle: Path, version: str, recorded: Collection[str]) -> bool:
     """
     Whether there is a bundle that a build at the start would only repeat.  Blocks.
 
     It is not when there is none, when a killed build has left files that don't belong
-    together, when another version has built it, or with linked trees in it.
+    together, when another version has built it, or with linked trees or plugins that
+    are not installed in it.
 
     :param bundle: Its file.
     :param version: Of this daemon.
+    :param recorded: The ids of the installed plugins.
     """
     try:
         info = loads(read_bounded(bundle.with_name(INFO_FILE), MANIFEST_BYTES))
@@ -34,5 +37,8 @@ def is_current(bundle: Path, version: str) -> bool:
     except (OSError, BridgeError):
         return False
     if type(info) is not dict or "dev" in info or info.get("version") != version:
+        return False
+    plugins = info.get("plugins")
+    if type(plugins) is not list or not set(map(str, plugins)).issubset(recorded):
         return False
     return bool(info.get("sha256") == sha256(content).hexdigest())

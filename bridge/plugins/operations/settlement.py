@@ -153,11 +153,13 @@ class InstalledSet:
         try:
             await self._in_thread(self._move_trees, exchange)
         finally:
-            await self._publish(running if done else None)
+            is_built = await self._publish(running if done else None)
         await self._store.commit([])
         if self._in_generations:
             await self._store.renew()
-        await self._end(exchange, exchange.old if done else exchange.new)
+        # A bundle that may have what was taken back is built again by the next start.
+        if is_built or done:
+            await self._end(exchange, exchange.old if done else exchange.new)
 
     def resume(self, operations: Operations, recovered: Recovered) -> None:
         """
@@ -231,10 +233,11 @@ class InstalledSet:
         exchange.settling(self._store)(self._trees.directory)
         self._trees.unsettled.discard(exchange.plugin_id)
 
-    async def _publish(self, running: Running | None) -> None:
+    async def _publish(self, running: Running | None) -> bool:
         """
-        Push the set to pages, and build it, which may fail.
+        Push the set to pages, and build it.
 
+        :return: Whether it could be built.
         :raise BridgeError: The daemon ends, so the next start builds it.
         """
         try:
@@ -249,11 +252,11 @@ class InstalledSet:
             raise
         except Exception:  # noqa: BLE001
             self._log.failure("the bundle could not be built again")
-        else:
-            for line in () if report.ok else report.errors[:1]:
-                self._log.error(
-                    "the bundle could not be built again: {line}", line=line
-                )
+            return False
+        if not report.ok:
+            line = next(iter(report.errors), "no reason is known")
+            self._log.error("the bundle could not be built again: {line}", line=line)
+        return report.ok
 
     async def _push_entries(self) -> None:
         entries = await self._in_thread(self._trees.entries, read_records(self._store))

@@ -17,22 +17,28 @@ class CurrentTests(SynchronousTestCase):
         """A published bundle of version 2."""
         self.bundle = fresh_directory(self) / "host.js"
         self.bundle.write_bytes(b"code")
-        self.info = {"version": "2", "sha256": sha256(b"code").hexdigest()}
+        self.info = {
+            "version": "2",
+            "sha256": sha256(b"code").hexdigest(),
+            "plugins": ["first"],
+        }
 
     def is_current(self, info):
         """Whether it is, with what is in the information next to it."""
         self.bundle.with_name(INFO_FILE).write_text(info)
-        return is_current(self.bundle, "2")
+        return is_current(self.bundle, "2", ["first", "left-out"])
 
     def test_built_by_this_version(self):
         """A whole one that this version has built of what is installed."""
         self.assertTrue(self.is_current(json.dumps(self.info)))
 
     def test_others(self):
-        """Not one of linked trees, of another version, or of unknown origin."""
+        """Not one of linked plugins, uninstalled ones, another version, or unknown."""
         for info in (
             json.dumps({**self.info, "dev": ["first"]}),
             json.dumps({**self.info, "version": "1"}),
+            json.dumps({**self.info, "plugins": ["first", "uninstalled"]}),
+            json.dumps({**self.info, "plugins": None}),
             json.dumps({"version": "2"}),
             "[]",
             "not JSON",
@@ -48,6 +54,6 @@ class CurrentTests(SynchronousTestCase):
         """Not where there is none."""
         self.assertTrue(self.is_current(json.dumps(self.info)))
         self.bundle.unlink()
-        self.assertFalse(is_current(self.bundle, "2"))
+        self.assertFalse(is_current(self.bundle, "2", ["first", "left-out"]))
         self.bundle.with_name(INFO_FILE).unlink()
-        self.assertFalse(is_current(self.bundle, "2"))
+        self.assertFalse(is_current(self.bundle, "2", ["first", "left-out"]))

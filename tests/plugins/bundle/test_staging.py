@@ -27,7 +27,7 @@ class StagingTests(SynchronousTestCase):
     def publish(self, script: bytes) -> None:
         """Publish a bundle with its map and description."""
         digest = sha256(script).hexdigest().encode()
-        info = b'{"version": "1.0.0", "sha256": "%s"}' % digest
+        info = b'{"version": "1.0.0", "sha256": "%s", "plugins": []}' % digest
         self.staging.publish(
             {
                 self.shop.bundle.name: script,
@@ -57,7 +57,7 @@ class StagingTests(SynchronousTestCase):
         """Wherever a build was killed, it is seen that its files are not all there."""
 
         def belongs() -> bool:
-            return is_current(self.shop.bundle, "1.0.0")
+            return is_current(self.shop.bundle, "1.0.0", [])
 
         self.assertTrue(self.staging.claim())
         real = os.replace
